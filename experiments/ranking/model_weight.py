@@ -1,11 +1,12 @@
 """The weight that an untuned model's document column has beside the default bundle: nDCG@10 of several weights.
 
     python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --model-option output=0
+    python -m experiments.ranking.model_weight --data DATA --sets bioasq scifact --encoder ENCODER
 
 For each collection, BM25's best documents of a query are scored once by the bundle and by each model. Then documents
 are ordered by BM25, by the bundle, by the model alone, by BM25 and the model (z-scores, added up), and by the bundle
 with the model's column at each weight. p is of a paired randomisation test against the better of the model alone and
-BM25 with the model.
+BM25 with the model; the interval is of the difference to it. ``bioasq`` are BioASQ's development questions.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
-from mpir.evaluate import evaluate_queries, randomisation_test
+from mpir.cli.path_options import file_path, text_path
+from mpir.corpora import read_corpus, read_questions
+from mpir.evaluate import bootstrap_interval, evaluate_queries, randomisation_test
+from mpir.io.read import read_json
 from mpir.perspectives.normalization import zscores
 from mpir.rank.blend import blend
 from mpir.rank.candidates import Candidates
@@ -35,7 +38,9 @@ from mpir.types import F64
 
 MEASURE = "nDCG@10"
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
-SETS = ("scifact", "nfcorpus", "med")
+OF_BUNDLE = ("bm25", "dense")
+"""The document columns that are no model's."""
+SETS = ("bioasq", "scifact", "nfcorpus", "med")
 
 
 def main() -> int:
@@ -43,10 +48,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/")
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/ …")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
     parser.add_argument("--limit", type=positive, default=50, metavar="N", help="queries of each (%(default)s)")
     parser.add_argument("--head", type=positive, default=20, metavar="N", help="documents of a query (%(default)s)")
+    parser.add_argument("--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, as one more model")
     add_model_options(parser)
     arguments = parser.parse_args()
     return guarded("model_weight", lambda: run(arguments))
@@ -55,8 +61,13 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Measure on each collection."""
     reranker = load_reranker(arguments)
+    if arguments.encoder:
+        options = {"device": arguments.device, "precision": arguments.precision, "cache": reranker.cache}
+        options["model_options"] = dict(arguments.model_options)
+        reranker = Reranker(arguments.bundle, models=arguments.models, encoder=arguments.encoder, **options)
     for name in arguments.sets:
-        collection = READERS[name](arguments.data / FOLDERS.get(name, name))
+        is_dev = name == "bioasq"
+        collection = read_dev(arguments.data) if is_dev else READERS[name](arguments.data / FOLDERS.get(name, name))
         print(f"{collection.name}\n{measure(reranker, collection, arguments.limit, arguments.head)}\n", flush=True)
     return 0
 
@@ -66,19 +77,30 @@ def measure(reranker: Reranker, collection: TestSet, limit: int, head: int) -> s
     queries = dict(islice(collection.queries.items(), limit))
     scored = reranker.score(list(queries.values()), list(first_stage(collection, queries, head)))
     qrels = {query: collection.qrels.get(query, {}) for query in queries}
-    names = [Path(model).resolve().parent.name for model in reranker.models]
-    columns = [column.name for column in reranker.layout.document_columns][-len(names) :]
+    columns = [column.name for column in reranker.layout.document_columns if column.name not in OF_BUNDLE]
     rows = []
-    for label, column in zip(names, columns, strict=True):
+    for column in columns:
         figures = {
             order: per_query(qrels, list(queries), scored, scores)
             for order, scores in orders(reranker, scored, column).items()
         }
         better = max((figures["model"], figures["BM25 + model"]), key=np.mean)
         for order, values in figures.items():
-            p = "" if values is better else f"{randomisation_test(values, better):.3f}"
-            rows.append([label, order, f"{np.mean(values):.4f}", p])
-    return tabulate(rows, ["model", "documents by", MEASURE, "p"], disable_numparse=True)
+            low, high = bootstrap_interval(values - better)
+            p = randomisation_test(values, better)
+            compared = ["", ""] if values is better else [f"{low:+.3f} to {high:+.3f}", f"{p:.3f}"]
+            rows.append([column, order, f"{np.mean(values):.4f}", *compared])
+    return tabulate(rows, ["model", "documents by", MEASURE, "difference", "p"], disable_numparse=True)
+
+
+def read_dev(data: Path) -> TestSet:
+    """BioASQ's development questions and the abstracts that are there."""
+    dev = set(read_json(data / "bioasq/splits.json")["dev"])
+    paths = sorted((data / "bioasq").glob("*_golden.json"))
+    questions = [question for path in paths for question in read_questions(path) if question.id in dev]
+    documents = list(read_corpus([data / "pubmed/abstracts.jsonl"]))
+    qrels = {question.id: dict.fromkeys(question.documents, 1) for question in questions}
+    return TestSet("BioASQ dev", {question.id: question.body for question in questions}, documents, qrels)
 
 
 def first_stage(collection: TestSet, queries: Mapping[str, str], head: int) -> Iterator[list[Document]]:
@@ -96,7 +118,7 @@ def orders(reranker: Reranker, scored: Sequence[Candidates], column: str) -> dic
     model = [candidates.columns.document(column) for candidates in scored]
     both = [_scaled(first) + _scaled(second) for first, second in zip(bm25, model, strict=True)]
     blends = {}
-    without = dict.fromkeys((name for name in reranker.weights.beta if name not in ("bm25", "dense")), 0.0)
+    without = dict.fromkeys((name for name in reranker.weights.beta if name not in OF_BUNDLE), 0.0)
     for weight in WEIGHTS:
         weights = replace(reranker.weights, beta={**reranker.weights.beta, **without, column: weight})
         blends[f"bundle + {weight} model"] = [blend(candidates.columns, weights).documents for candidates in scored]

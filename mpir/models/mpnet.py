@@ -13,7 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mpir.models.bert import SUPPORTED
+
 CLASSIFIER = "MPNetForSequenceClassification"
+
+
+def can_unpad(config: Any) -> bool:
+    """Whether a configuration is one that the pass without padding computes."""
+    return bool(config.hidden_act == SUPPORTED["hidden_act"])
 
 
 def as_bert(model: Any) -> SimpleNamespace:

@@ -1,10 +1,10 @@
 """A forward pass for BERT without padding, and for its classifier without the part of the last layer nobody reads.
 
-Weights and arithmetic are those of transformers' `BertForSequenceClassification`, or of the same for MPNet (mpnet.py);
-what is left out is work without effect. The tokens of a batch lie one after another in one matrix, so that no linear
-layer sees padding (Zeng et al., "Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The
-classifier reads only the first token's last state, so the last layer computes attention and feed-forward block for that
-token alone.
+Weights and arithmetic are those of transformers' `BertForSequenceClassification`, or of the same for MPNet, RoBERTa,
+XLM-R and DistilBERT (mpnet.py, roberta.py, distilbert.py); what is left out is work without effect. The tokens of a
+batch lie one after another in one matrix, so that no linear layer sees padding (Zeng et al., "Boosting Distributed
+Training Performance of the Unpadded BERT Model", 2022). The classifier reads only the first token's last state, so the
+last layer computes attention and feed-forward block for that token alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mpir.models import mpnet
+from mpir.models import distilbert, mpnet, roberta
 from mpir.models.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
@@ -32,18 +32,26 @@ STEPS = 8
 """So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
 
 
+ADAPTERS: dict[str, Any] = {
+    mpnet.CLASSIFIER: mpnet,
+    distilbert.CLASSIFIER: distilbert,
+    **dict.fromkeys(roberta.CLASSIFIERS, roberta),
+}
+"""Modules that read other classifiers as a BERT, by the classifiers' classes."""
+
+
 def can_unpad(model: Any) -> bool:
     """Whether `UnpaddedBert` can stand in for the model's own forward pass."""
     class_name = type(model).__name__
-    if class_name == mpnet.CLASSIFIER:
-        return bool(model.config.hidden_act == SUPPORTED["hidden_act"])
+    if class_name in ADAPTERS:
+        return bool(ADAPTERS[class_name].can_unpad(model.config))
     if not isinstance(model, Bert) and class_name != CLASSIFIER:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())
 
 
 class UnpaddedBert:
-    """The forward pass of one `BertForSequenceClassification`, or MPNet's, on its device, in its precision.
+    """The forward pass of one `BertForSequenceClassification`, or of ADAPTERS, on its device, in its precision.
 
     With `trains`, gradients reach the model's own parameters, its dropout counts while it is in training mode (but for
     that of attention weights), and weights are read at each call; else they are those that the model had at first.
@@ -51,10 +59,9 @@ class UnpaddedBert:
 
     def __init__(self, model: Any, *, trains: bool = False) -> None:
         """Take over the model's weights; query, key and value become one matrix."""
-        self.bias = None
-        if type(model).__name__ == mpnet.CLASSIFIER:
-            model = mpnet.as_bert(model)
-            self.bias = model.bias
+        if type(model).__name__ in ADAPTERS:
+            model = ADAPTERS[type(model).__name__].as_bert(model)
+        self.bias, self.activation = getattr(model, "bias", None), getattr(model, "activation", torch.tanh)
         self.embeddings, self.pooler, self.classifier = model.bert.embeddings, model.bert.pooler.dense, model.classifier
         self.dropout = model.dropout
         self.layers = [_Layer(layer, model.config.num_attention_heads, trains) for layer in model.bert.encoder.layer]
@@ -66,7 +73,7 @@ class UnpaddedBert:
         for layer in self.layers[:-1]:
             states = layer.all_tokens(states, batch)
         first = self.layers[-1].first_tokens(states, batch)
-        logits: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(first))))
+        logits: Tensor = self.classifier(self.dropout(self.activation(self.pooler(first))))
         return logits[: len(sequences)]
 
     def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:

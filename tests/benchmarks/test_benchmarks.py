@@ -300,3 +300,14 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, name: str, options: list[str]
     finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert finished.returncode == 2
     assert said in finished.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("family", ["XLMRoberta", "ModernBert"])
+def test_models_agree_and_are_timed(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import models
+
+    name, way, mine, peers, ratio = models.measure(family, "tiny", count=4, rounds=1)
+    assert (name, way) == (family, "unpadded" if family == "XLMRoberta" else "padded")
+    assert ratio == pytest.approx(peers / mine)

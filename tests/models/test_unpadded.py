@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers
 from transformers import (
     AutoModelForSequenceClassification,
     BertConfig,
     BertForSequenceClassification,
+    DebertaV2Config,
+    DebertaV2ForSequenceClassification,
     MPNetConfig,
     MPNetForSequenceClassification,
     PreTrainedModel,
@@ -28,7 +31,7 @@ def sequences_of(lengths: list[int], vocabulary: int = 20) -> list[TokenSequence
 
 def padded(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Tensor:
     inputs = {name: torch.from_numpy(values) for name, values in pad(sequences, model.config.pad_token_id).items()}
-    if model.config.model_type == "mpnet":
+    if model.config.model_type != "bert":
         del inputs["token_type_ids"]
     return model(**inputs).logits
 
@@ -45,18 +48,25 @@ def long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr("mpir.models.unpadded.LONG", 4)
 
 
-@pytest.fixture(scope="module", params=["bert", "mpnet"])
+@pytest.fixture(scope="module", params=["Bert", "MPNet", "XLMRoberta", "DistilBert"])
 def checkpoint(request: pytest.FixtureRequest, tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model of either kind whose output hangs on every one of its weights."""
-    if request.param == "bert":
+    """A tiny model of each kind whose output hangs on every one of its weights."""
+    if request.param == "Bert":
         return tiny_checkpoint
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 20}
+    names = {"num_hidden_layers": "n_layers", "num_attention_heads": "n_heads", "intermediate_size": "hidden_dim"}
+    names |= {"hidden_size": "dim"}
     torch.manual_seed(0)
-    model = MPNetForSequenceClassification(MPNetConfig(vocab_size=20, max_position_embeddings=64, **sizes))
+    if request.param == "DistilBert":
+        sizes = {names[name]: size for name, size in sizes.items()}
+    types = {"type_vocab_size": 1} if request.param == "XLMRoberta" else {}
+    config_class = getattr(transformers, f"{request.param}Config")
+    config = config_class(vocab_size=20, max_position_embeddings=64, pad_token_id=1, **sizes, **types)
+    model = getattr(transformers, f"{request.param}ForSequenceClassification")(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.3)
-    folder = tmp_path_factory.mktemp("mpnet")
+    folder = tmp_path_factory.mktemp(request.param)
     model.save_pretrained(folder)
     return folder
 
@@ -96,7 +106,7 @@ def test_vectors_and_states_are_those_of_each_sequence_alone(model: PreTrainedMo
     torch.testing.assert_close(unpadded.states(sequences), states, atol=1e-5, rtol=1e-5)
 
 
-def test_only_a_plain_classifier_of_bert_or_mpnet_is_unpadded() -> None:
+def test_only_plain_classifiers_of_known_kinds_are_unpadded() -> None:
     sizes = {
         "hidden_size": 8,
         "num_hidden_layers": 1,
@@ -108,7 +118,10 @@ def test_only_a_plain_classifier_of_bert_or_mpnet_is_unpadded() -> None:
     assert not can_unpad(BertForSequenceClassification(BertConfig(**sizes, hidden_act="relu")))
     assert can_unpad(MPNetForSequenceClassification(MPNetConfig(**sizes)))
     assert not can_unpad(MPNetForSequenceClassification(MPNetConfig(**sizes, hidden_act="relu")))
-    assert not can_unpad(RobertaForSequenceClassification(RobertaConfig(**sizes)))
+    one_type = {**sizes, "type_vocab_size": 1, "pad_token_id": 1}
+    assert can_unpad(RobertaForSequenceClassification(RobertaConfig(**one_type)))
+    assert not can_unpad(RobertaForSequenceClassification(RobertaConfig(**{**one_type, "type_vocab_size": 2})))
+    assert not can_unpad(DebertaV2ForSequenceClassification(DebertaV2Config(**sizes)))
 
 
 def test_gradients_are_those_of_the_padded_pass(checkpoint: Path) -> None:
