@@ -49,7 +49,8 @@ class Script:
 
     def command(self, values: Mapping[str, str]) -> list[str]:
         """The command line, with {data} and {work} replaced."""
-        start = ["-m", self.name] if "." in self.name else [f"benchmarks/{self.name}.py"]
+        is_module = "." in self.name or self.name.startswith("mpir ")
+        start = ["-m", *self.name.split()] if is_module else [f"benchmarks/{self.name}.py"]
         return [sys.executable, *start, *self.arguments.format(**values).split()]
 
 
@@ -154,9 +155,9 @@ SCRIPTS = (
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
     ),
-    Script("experiments.training.average_bundles", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
+    Script("mpir train average", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
     Script(
-        "experiments.training.smaller_encoder",
+        "mpir train shrink",
         f"mpir/bundles/fast/model --layers 1 --tokens 3000 --corpus {SAMPLE}/documents.jsonl --output {{work}}/smaller",
     ),
     Script(

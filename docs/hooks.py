@@ -22,9 +22,9 @@ def command_line() -> str:
 
 
 def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parsers of commands that have no commands below them."""
+    """The parsers of commands that do something themselves."""
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not groups:
+    if not groups or parser.get_default("run"):
         yield parser
     for group in groups:
         for command in dict.fromkeys(group.choices.values()):

@@ -29,7 +29,6 @@ MOVED: dict[str, tuple[str, ...]] = {
     "tune.adoption": ("tune.cross_validation",),
     "tune.alternating": ("tune.search",),
     "tune.effects": ("tune.partial_dependence",),
-    "tune.learned": ("tune.learning_to_rank",),
     "tune.relevance": ("tune.fit_calibration",),
 }
 """A module's name in 0.1, and the modules of 0.2 that hold what was in it."""

@@ -89,6 +89,33 @@ def test_no_modules_import_in_a_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
+ENTRY_POINTS = ("mpir.__init__", "mpir.__main__", "mpir.cli", "mpir.serve", "mpir.integrations")
+REGISTRIES = ("mpir.perspectives.registration",)
+"""Modules that list modules of their own package."""
+
+
+def names_modules(module: str) -> set[str]:
+    """The modules that a module imports, or names in a string, as registries and lazy imports do."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    if module in REGISTRIES:
+        strings |= {f"{module.rpartition('.')[0]}.{name}" for name in strings}
+    return imports(module) | strings
+
+
+def test_every_module_is_reachable_from_an_entry_point() -> None:
+    """A module that neither the commands, the server, the root nor an integration uses belongs to experiments/."""
+    entries = [name for name in MODULES if name.startswith(tuple(f"{entry}." for entry in ENTRY_POINTS))]
+    waiting, reached = [*entries, *ENTRY_POINTS], set[str]()
+    while waiting:
+        module = waiting.pop()
+        module = f"{module}.__init__" if f"{module}.__init__" in MODULES else module
+        if module in MODULES and module not in reached:
+            reached.add(module)
+            waiting += [*names_modules(module), module.removesuffix(".__init__").rpartition(".")[0]]
+    assert set(MODULES) - reached == set()
+
+
 VAGUE = re.compile(
     "found|ones?|parts?|places?|kept|given|what|things?|others?|rest|own|some|its?|this|that|these|such|ways?|kinds?|"
     "much|many|more|most|less|least|whole|wanted|asked|told|seen|done|made|taken|put|brought|beside|apart|alone|aside|"

@@ -27,9 +27,9 @@ from mpir.retrieve import MemoryIndex
 from mpir.text import Document, Question
 from mpir.train.leakage import EvaluationQuestions
 
-TRIPLES = Path(__file__).parents[2] / "data_scripts/triples.py"
+TRIPLES = ("-m", "mpir", "data", "triples")
 NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
-"""Where negatives come from, and what data_scripts/triples.py is told for that; mined are the encoder's own."""
+"""Where negatives come from, and the options of `mpir data triples` for that; mined are the encoder's own."""
 PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
 SETTINGS = ("encoder", "documents", "questions", "training")
 """The options that the data depend on."""
@@ -167,6 +167,6 @@ def _sample(folder: Path, name: str, options: Sequence[str], encoder: str) -> No
     source = ["--corpus", corpus] if "--random" in options else ["--index", index]
     amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", DRAWN]
     files = ["--questions", folder / "train.json", "--output", folder / f"{name}.tsv"]
-    command = [sys.executable, TRIPLES, *source, *options, *files, *amounts]
+    command = [sys.executable, *TRIPLES, *source, *options, *files, *amounts]
     if subprocess.run([str(word) for word in command], check=False).returncode:
         raise MpirError(f"{folder / name}.tsv: the triples could not be made; see the message above.")

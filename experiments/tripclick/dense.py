@@ -15,6 +15,7 @@ from contextlib import closing
 
 from tabulate import tabulate
 
+from experiments.tripclick.groups import Group, read_groups
 from experiments.tripclick.prepare import Prepared
 from experiments.tripclick.ranking import limited
 from experiments.tripclick.rerank import add_collection, check, title
@@ -28,7 +29,6 @@ from mpir.perspectives import Perspective
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.retrieve import DenseIndex, LuceneIndex, Retriever
 from mpir.retrieve.dense import build_dense, dense_matches
-from mpir.tasks.tripclick import Group, read_groups
 
 DEPTH = 1000
 MEASURES = {"Judged@10": "J@10", "nDCG@10": "nDCG@10", "RR@10": "MRR@10", "R@100": "R@100", "R@200": "R@200",

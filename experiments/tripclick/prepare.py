@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.tripclick.bioasq import write_bioasq
+from experiments.tripclick.groups import read_groups
 from experiments.tripclick.sample import write_encoder, write_sample
 from mpir.corpora import corpus_fingerprint, read_corpus
 from mpir.corpora.tripclick import DOCUMENTS
@@ -17,7 +18,6 @@ from mpir.io.write import atomic_write
 from mpir.models.tk_init import make_tk
 from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia.vectors import train_vectors
-from mpir.tasks.tripclick import read_groups
 
 DEV_QUERIES, DEV_DEPTH = 200, 50
 """What a run looks at to choose its best checkpoint: so many queries of each group, so many documents of each."""

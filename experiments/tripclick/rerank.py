@@ -6,7 +6,7 @@
     python -m experiments.tripclick.rerank … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
 
 BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
-BM25's 500 best for every training query give triples (data_scripts/triples.py); each model is trained on them by its
+BM25's 500 best for every training query give triples (`mpir data triples`); each model is trained on them by its
 mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After Hofstätter
 et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/guides/tripclick.md. TK begins
 from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for the
@@ -26,6 +26,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from experiments.tripclick.groups import read_groups, table
 from experiments.tripclick.ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
 from experiments.tripclick.training import make_ready, trained
 from mpir.cli import guarded
@@ -33,7 +34,6 @@ from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.perspectives import ScoreCache, open_bundle
 from mpir.retrieve import LuceneIndex
-from mpir.tasks.tripclick import read_groups, table
 from mpir.validation import optional_whole_number, real_number, whole_number
 
 

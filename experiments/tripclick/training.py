@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,11 +31,19 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
 
 
 def sample_triples(prepared: Prepared, *options: object) -> None:
-    """Sample the training triples by the script that does so. Raises MpirError where it ends with an error."""
+    """Sample the training triples. Raises MpirError where it ends with an error."""
     qrels = sorted((prepared.folder / "qrels").glob("qrels.raw.*.train.txt*"))
     files = ["--questions", prepared.data / "questions.tsv", "--output", prepared.data / "triples.tsv"]
-    script = runpy.run_path(str(ROOT / "data_scripts/triples.py"))["main"]
-    run_step(script, *options, "--qrels", *qrels, *files, failed=f"{prepared.data}: the triples could not be sampled")
+    run_step(
+        mpir,
+        "data",
+        "triples",
+        *options,
+        "--qrels",
+        *qrels,
+        *files,
+        failed=f"{prepared.data}: the triples could not be sampled",
+    )
 
 
 def run_step(command: Callable[[list[str]], int], *options: object, failed: str) -> None:

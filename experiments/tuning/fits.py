@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from experiments.common.baselines import BM25, COSINE, SUMMED, free_scores
+from experiments.tuning.learning_to_rank import LearnedRanker
 from mpir.errors import InputError
 from mpir.perspectives import open_bundle
 from mpir.rank.columns import Layout
 from mpir.rank.weights import PUBLISHED, Weights
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
-from mpir.tune.learning_to_rank import LearnedRanker
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import GridSearch, RandomSearch
 from mpir.tune.search import Plan, search

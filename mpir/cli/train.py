@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from mpir.cli import train_average, train_shrink, train_tk
+from mpir.cli.actions import add_action
 from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.extras import needs
@@ -28,7 +30,10 @@ search brings up (Platt scaling, folded into the weights), and its card begins w
 examples:
   mpir train --checkpoint sentence-transformers/all-MiniLM-L6-v2 --mixture mixture.json --output runs/mine
   mpir train --mixture mixture.json --data runs/data --output runs/mine --bundle runs/mine/bundle --learning-rate 3e-5
+  mpir train average runs/mine/bundle runs/second/bundle --calibrate rows.jsonl --output runs/mean
 """
+REQUIRED = ("mixture", "output")
+"""Options that training needs and its actions do not."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,10 +46,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--mixture", type=file_path, required=True, metavar="FILE", help="JSON that says what trains what"
+        "--mixture", type=file_path, metavar="FILE", help="JSON that says which rows train which perspective (required)"
     )
     parser.add_argument("--data", type=file_path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
-    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the run")
+    parser.add_argument("--output", type=file_path, metavar="DIR", help="folder of the run (required)")
     parser.add_argument("--bundle", type=file_path, metavar="DIR", help="also make a bundle there")
     parser.add_argument(
         "--calibrate", type=file_path, metavar="FILE", help="rows to calibrate on (default: the dev rows)"
@@ -59,6 +64,33 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--quiet", action="store_true", help="no progress bar, and only the result is printed")
     add_settings(parser)
     parser.set_defaults(run=run)
+    _add_actions(parser)
+
+
+def _add_actions(parser: argparse.ArgumentParser) -> None:
+    """Add what is done to checkpoints before and after a training."""
+    actions = parser.add_subparsers(title="actions instead of a training", metavar="ACTION")
+    add_action(
+        actions,
+        "average",
+        train_average,
+        help="the mean of two bundles that were trained from one checkpoint",
+        description="Make a bundle of the mean of two bundles' joint encoders.",
+    )
+    add_action(
+        actions,
+        "shrink",
+        train_shrink,
+        help="a smaller encoder to distil into",
+        description="Make a smaller encoder: some layers of a larger one, and the tokens of a field's texts.",
+    )
+    add_action(
+        actions,
+        "tk",
+        train_tk,
+        help="a TK model to train from, made of word vectors",
+        description="Make a TK model of word vectors.",
+    )
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +118,8 @@ def _type(item: Field[Any]) -> Callable[[str], Any]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, export where that is asked for, and say where the result is. Raises MpirError for a user's mistake."""
+    if missing := [f"--{name}" for name in REQUIRED if getattr(arguments, name) is None]:
+        raise InputError(f"training needs {' and '.join(missing)}; see mpir train --help.")
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
     from mpir.models.options import device_names

@@ -29,7 +29,7 @@ class TripleFile:
 
     Which rows a batch holds follows from its number and the seed, so that a run is taken up anywhere with the same
     result: the file is then read again up to there. What stands apart by more than a block never meets in a batch, so
-    a file that is sorted should be shuffled before (data_scripts/triples.py does).
+    a file that is sorted should be shuffled before (`mpir data triples` does).
 
     Attributes:
         count: the triples of the file.

@@ -36,6 +36,8 @@ def test_no_prefix_of_an_option_is_taken_for_it(command: str) -> None:
     parser = dict(commands(make_parser()))[command]
     for action in parser._actions:
         action.required = False  # so that only the prefix can be refused
+    for group in parser._mutually_exclusive_groups:
+        group.required = False
     options = {option for option in parser._option_string_actions if option.startswith("--")}
     prefixes = {option[:length] for option in options for length in range(3, len(option))} - options
     assert prefixes

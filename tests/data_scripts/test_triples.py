@@ -14,7 +14,9 @@ from mpir.cli import main as cli
 from mpir.cli.first_stage import open_dense
 from mpir.corpora.text_store import Texts
 from mpir.errors import InputError
+from mpir.train import sample_triples, triple_candidates
 from mpir.train.clicks import triples_of
+from mpir.train.triple_settings import TripleSettings
 from mpir.train.triples import TripleFile
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/triples.py"
@@ -72,7 +74,7 @@ def test_the_collections_own_recipe_takes_what_stands_above_a_click() -> None:
 def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = collection(tmp_path)
     script = runpy.run_path(str(SCRIPT))
-    script["_chunks"].__globals__["QUERIES_PER_CHUNK"] = 7
+    monkeypatch.setattr(triple_candidates, "QUERIES_PER_CHUNK", 7)
     output = tmp_path / "triples.tsv"
 
     def make() -> bytes:
@@ -82,15 +84,15 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
 
     complete = make()
     assert not list(tmp_path.glob("*.parts"))
-    merge = script["heapq"].merge
-    monkeypatch.setattr(script["heapq"], "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    merge = sample_triples.heapq.merge
+    monkeypatch.setattr(sample_triples.heapq, "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--negatives", "2"])
     output.unlink()
     assert script["main"]() == 130
     shards = sorted((tmp_path / "triples.tsv.parts").glob("*.tsv"))
     assert len(shards) == 6
     shards[3].unlink()  # as if it had been interrupted before this one
-    monkeypatch.setattr(script["heapq"], "merge", merge)
+    monkeypatch.setattr(sample_triples.heapq, "merge", merge)
     assert make() == complete
     rows = [line.split("\t") for line in complete.decode().splitlines()]
     assert len(rows) == 40 * 2
@@ -162,7 +164,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
     """Make the parts, and stop before they are merged."""
     script = runpy.run_path(str(SCRIPT))
     with monkeypatch.context() as patch:
-        patch.setattr(script["heapq"], "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(sample_triples.heapq, "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         assert script["main"](options) == 130
 
 
@@ -241,11 +243,10 @@ def test_negatives_of_a_search_by_words_and_by_vectors(
     assert {row[2] for row in by_vectors if row[0] == "gene?"} == set(nearest[2:]) - {"gene1"}
 
 
-def test_a_judged_question_without_a_text(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = runpy.run_path(str(SCRIPT))
-    texts = Texts.of_questions(searched / "questions.json")
+def test_a_judged_question_without_a_text(searched: Path) -> None:
+    texts, settings = Texts.of_questions(searched / "questions.json"), TripleSettings(output=searched / "t.tsv")
     with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which is judged; add it\."):
-        script["search"](None, None, texts, ["gene?", "blood?"])
+        triple_candidates.search(settings, None, texts, ["gene?", "blood?"])
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.tune.conftest import learnable as learnable
+
 ROOT = Path(__file__).parents[2]
 RunScript = Callable[..., "CompletedProcess[str]"]
 

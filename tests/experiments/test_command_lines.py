@@ -59,14 +59,12 @@ IMPOSSIBLE = [
 
 BUNDLES = ["--bundles", "nowhere", "elsewhere"]
 UNWRITABLE = [
-    ("training/average_bundles", ["x", "y", "--calibrate", "rows"], "--output"),
     ("cascade/words", ["--scored", "nowhere"], "--output"),
     ("cascade/vectors", ["--scored", "nowhere", "--corpus", "nowhere"], "--output"),
     ("first_stage/bm25_grid", DATA, "--output"),
     ("ranking/precision", [*DATA, *BUNDLES], "--json"),
     ("ranking/sentences", DATA, "--json"),
     ("perspectives/sia", ["--rows", "nowhere"], "--json"),
-    ("training/smaller_encoder", ["x", "--rows", "nowhere", "--layers", "3", "--tokens", "9"], "--output"),
     ("splitting/compare", DATA, "--json"),
     ("ranking/evaluation", DATA, "--json"),
 ]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.tripclick.groups import Group, read_groups
 from mpir.corpora import read_corpus
 from mpir.corpora.trec import stream_run, write_run
 from mpir.corpora.tripclick import SEPARATOR, read_documents
 from mpir.corpora.triples import read_triples
 from mpir.errors import InputError
-from mpir.tasks.tripclick import Group, read_groups
 from mpir.text.types import Question
 from tests.conftest import make_checkpoint
 

@@ -11,7 +11,6 @@ from mpir.perspectives.column import Column
 from mpir.plots import tuning as plots
 from mpir.rank.columns import Layout
 from mpir.tune.dataset import Dataset
-from mpir.tune.learning_to_rank import LearnedRanker
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import RandomSearch
 from mpir.tune.partial_dependence import dependence, top_shares
@@ -55,13 +54,6 @@ def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> No
     shares = top_shares(Objective(scored), space.weights(space.equal()))
     assert not shares["b"].any()
     np.testing.assert_allclose(sum(shares.values())[:5], 1)
-
-
-@pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
-def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: str) -> None:
-    objective, space = Objective(learnable), Space.of(learnable.columns)
-    answers = LearnedRanker.fit(objective, learner).answers(objective)
-    assert objective(answers) > objective(space.weights(space.coordinates(np.array([0, 1, 0, 0, 1, 0, 0.0]))))
 
 
 def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:

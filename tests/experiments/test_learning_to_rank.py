@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.tuning.learning_to_rank import LearnedRanker, document_features, sentence_features
 from mpir.errors import InputError
 from mpir.rank.columns import Columns, Layout
 from mpir.tune.dataset import Dataset
-from mpir.tune.learning_to_rank import LearnedRanker, document_features, sentence_features
 from mpir.tune.objective import Objective
+from mpir.tune.space import Space
 
 
 def test_a_mistyped_learner_is_refused(learnable: Dataset) -> None:
@@ -59,3 +60,10 @@ def test_features_of_documents_by_hand() -> None:
     )
     features = document_features(columns, np.array([0.5, 0.1, 0.4, 0.2, 0.3]), -7.0)
     assert features.tolist() == [[4, 1, 0.5, -7, -7, 1, 0, 0], [2, 0, 0.4, 0.3, 0.2, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("learner", ["logistic regression", "feed-forward net"])
+def test_learned_fusion_learns_which_column_helps(learnable: Dataset, learner: str) -> None:
+    objective, space = Objective(learnable), Space.of(learnable.columns)
+    answers = LearnedRanker.fit(objective, learner).answers(objective)
+    assert objective(answers) > objective(space.weights(space.coordinates(np.array([0, 1, 0, 0, 1, 0, 0.0]))))

@@ -1,31 +1,27 @@
 """Two bundles' joint encoders as one: between both, calibrated on the rows, and refused where they don't fit."""
 
 import json
-import runpy
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from mpir import Reranker
+from mpir.cli import main
 from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import seal
 from tests.conftest import make_checkpoint
 
-MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/training/average_bundles.py"))["main"]
 ROWS = [
     {"id": f"q{i % 4}", "question": "does aspirin thin blood", "sentence": text, "label": label}
     for i, (text, label) in enumerate([("aspirin thins blood .", 1), ("the gene is in a cell .", 0)] * 8)
 ]
 
 
-def combine(monkeypatch: pytest.MonkeyPatch, *options: str | Path) -> int:
-    monkeypatch.setattr(sys, "argv", ["average_bundles.py", *map(str, options)])
-    return int(MAIN())
+def combine(*options: str | Path) -> int:
+    return main(["train", "average", *map(str, options)])
 
 
 @pytest.fixture
@@ -35,25 +31,21 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_bundle_with_itself_orders_as_before(
-    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bundle_with_itself_orders_as_before(tiny_bundle: Path, rows: Path, tmp_path: Path) -> None:
     options = ["--calibrate", rows, "--output", tmp_path / "mean"]
-    assert combine(monkeypatch, tiny_bundle, tiny_bundle, *options) == 0
+    assert combine(tiny_bundle, tiny_bundle, *options) == 0
     before, after = (Reranker(b, device="cpu", precision="fp32") for b in (tiny_bundle, tmp_path / "mean"))
     pairs = [("does aspirin thin blood", text) for text in ("aspirin .", "the gene is in a cell .", "blood cell")]
     old, new = before.score_pairs(pairs), after.score_pairs(pairs)
     assert new["sts"] == pytest.approx(old["sts"], abs=2e-3)  # 16 bits
     assert all(0 < value < 1 for value in new["relevance"])
     options[-1] = tmp_path / "bare"
-    assert combine(monkeypatch, tiny_bundle, tiny_bundle / "model", *options) == 0  # a checkpoint as the second
+    assert combine(tiny_bundle, tiny_bundle / "model", *options) == 0  # a checkpoint as the second
     weights = [(tmp_path / name / "model/model.safetensors").read_bytes() for name in ("mean", "bare")]
     assert weights[0] == weights[1]
 
 
-def test_all_perspectives_of_the_checkpoint_stay(
-    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_perspectives_of_the_checkpoint_stay(tiny_bundle: Path, rows: Path, tmp_path: Path) -> None:
     both = tmp_path / "both"
     shutil.copytree(tiny_bundle, both)
     manifest = read_json_with_checksum(both / "bundle.json")
@@ -63,7 +55,7 @@ def test_all_perspectives_of_the_checkpoint_stay(
     manifest["perspectives"] += [of_documents, elsewhere]
     (both / "bundle.json").write_text(json.dumps(manifest))
     options = ["--calibrate", rows, "--stored", "bf16", "--output", tmp_path / "mean"]
-    assert combine(monkeypatch, both, both, *options) == 0
+    assert combine(both, both, *options) == 0
     reranker = Reranker(tmp_path / "mean", device="cpu", precision="fp32")
     assert [perspective.name for perspective in reranker.perspectives] == ["relevance", "sts", "sia", "dense"]
     assert set(reranker.weights.beta) == {"bm25", "dense"}
@@ -72,7 +64,7 @@ def test_all_perspectives_of_the_checkpoint_stay(
 
 
 def test_bundles_of_other_perspectives_are_refused(
-    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_bundle: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other_folder = tmp_path / "other"
     shutil.copytree(tiny_bundle, other_folder)
@@ -80,19 +72,31 @@ def test_bundles_of_other_perspectives_are_refused(
     assert '"0-5"' in manifest
     (other_folder / "bundle.json").write_text(manifest.replace('"0-5"', '"0-4"'))
     seal(other_folder)
-    assert combine(monkeypatch, tiny_bundle, other_folder, "--calibrate", rows, "--output", tmp_path / "mean") == 2
+    assert combine(tiny_bundle, other_folder, "--calibrate", rows, "--output", tmp_path / "mean") == 2
     assert "other perspectives" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
 
 
 def test_what_gives_no_calibrated_mean_is_refused_by_its_name(
-    tiny_bundle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tiny_bundle: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     options = ["--calibrate", rows, "--output", tmp_path / "mean"]
-    assert combine(monkeypatch, tiny_bundle, other_checkpoint, *options) == 2
+    assert combine(tiny_bundle, other_checkpoint, *options) == 2
     assert f"{other_checkpoint}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give what" in capsys.readouterr().err
     rows.write_text("".join(json.dumps({**row, "label": 1}) + "\n" for row in ROWS))
-    assert combine(monkeypatch, tiny_bundle, tiny_bundle, *options) == 2
+    assert combine(tiny_bundle, tiny_bundle, *options) == 2
     assert "rows.jsonl has 16 rows, 16 of them with a positive label" in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
+
+
+def test_checkpoints_are_averaged_without_rows_and_bundles_are_not(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, mean = tiny_bundle / "model", tmp_path / "mean"
+    assert combine(model, model, "--output", mean) == 0
+    before, after = (load_file(folder / "model.safetensors") for folder in (model, mean))
+    assert all(torch.allclose(value.float(), after[name].float(), atol=1e-3) for name, value in before.items())
+    assert combine(tiny_bundle, model, "--output", tmp_path / "refused") == 2
+    assert "is a bundle, whose probabilities are calibrated on rows" in capsys.readouterr().err
+    assert not (tmp_path / "refused").exists()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.tripclick.groups import read_group, read_groups, table
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_run
-from mpir.tasks.tripclick import read_group, read_groups, table
 
 TOPIC = "<top>\n<num> Number: {0}\n<title> query {0}\n<desc> Descrption:\n</top>\n"
 

@@ -1,0 +1,38 @@
+"""Actions of a command that has several, each in a module of its own."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Protocol
+
+
+class ActionModule(Protocol):
+    """A module with the options of an action, examples, and the action itself."""
+
+    EPILOG: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options of the action."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the action and return the exit status."""
+
+
+def add_action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    module: ActionModule,
+    *,
+    help: str,
+    description: str,
+) -> None:
+    """Add a module's action to its command."""
+    parser = actions.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=module.EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)

@@ -1,0 +1,33 @@
+"""``mpir data chexpert``: a lexicon of CheXpert's phrases."""
+
+from __future__ import annotations
+
+import argparse
+
+from mpir.cli.path_options import file_path
+
+EPILOG = """\
+PHRASES is the folder `phrases` of https://github.com/stanfordmlgroup/chexpert-labeler.
+
+example:
+  mpir data chexpert PHRASES --output chexpert.tsv
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder and the output."""
+    parser.add_argument("phrases", type=file_path, metavar="PHRASES", help="with mention/*.txt and unmention/*.txt")
+    parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert, and count phrases; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.annotate.chexpert import read_chexpert
+    from mpir.io.output_checks import check_files, check_replaceable_file
+
+    check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
+    check_replaceable_file("--output", arguments.output, lambda head: b"\t" in head.split(b"\n")[0])
+    lexicon = read_chexpert(arguments.phrases)
+    lexicon.save(arguments.output)
+    print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")
+    return 0

@@ -1,0 +1,124 @@
+"""Sample training triples chunk by chunk, so that an interrupted run goes on, and write them in random order."""
+
+from __future__ import annotations
+
+import heapq
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from mpir.corpora.corpus import corpus_fingerprint
+from mpir.corpora.text_store import Texts
+from mpir.errors import ArtefactError, InputError
+from mpir.io.folder_format import FolderFormat
+from mpir.io.hash import fingerprint, sha256
+from mpir.io.read import read_json, read_lines
+from mpir.io.write import atomic_write, write_json
+from mpir.train import triple_candidates
+from mpir.train.clicks import Judged, triples_of
+from mpir.train.triple_candidates import Find, candidates, with_texts
+from mpir.train.triple_judgements import answered, known_to, leave_out_absent, refuse_evaluation, relevant
+from mpir.train.triple_settings import TripleSettings
+
+if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
+
+LEFT_OUT = ".left.json"
+"""The end of the name of the file that says what a finished chunk left out."""
+SHARDS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
+"""The files of the finished chunks."""
+
+
+def sample_triples(settings: TripleSettings, index: Retriever | None = None) -> str:
+    """Write the triples and return a sentence about them, after one about documents without a text.
+
+    Args:
+        settings: the sources, the numbers and the output.
+        index: the opened first stage of ``settings.index``.
+
+    Raises:
+        MpirError: a file that is missing or broken, an evaluation question, or no triple at all.
+    """
+    judged = relevant(settings)
+    refuse_evaluation(settings, judged)
+    corpus = Texts.of_corpus(settings.corpus) if settings.corpus else None
+    source = corpus.source if corpus is not None else settings.index
+    gold, absent = leave_out_absent(judged, known_to(index, corpus), str(source))
+    shards = folder_of_parts(settings, index.identity if index is not None else {})
+    sample(settings, judged, candidates(settings, judged, index, corpus), corpus, shards)
+    count = merge(settings, shards)
+    gone = sum(read_json(path)["without_text"] for path in shards.glob(f"*{LEFT_OUT}"))
+    SHARDS.refuse_foreign_files(shards)
+    shutil.rmtree(shards)
+    lines = [f"{settings.output}: {count} triples of {sum(map(answered, judged.values()))} judged questions."]
+    if absent or gone:
+        absences = f"{absent} of {gold} relevant documents and of {gone} candidates"
+        lines.insert(0, f"{source}: has no text of {absences}, which are left out.")
+    return "\n".join(lines)
+
+
+def folder_of_parts(settings: TripleSettings, identity: Mapping[str, object]) -> Path:
+    """The folder of finished chunks. Raises ArtefactError where they are of other settings."""
+    folder = settings.output.with_name(f"{settings.output.name}.parts")
+    options = {name: str(value) for name, value in vars(settings).items() if name not in ("output", "number")}
+    paths = [*settings.qrels, *(path for path in (settings.run_file, settings.questions) if path)]
+    data: list[object] = [[sha256(path) for path in paths if path.is_file()]]
+    data += [corpus_fingerprint(settings.corpus)] if settings.corpus else []
+    content = [options, data, identity, triple_candidates.QUERIES_PER_CHUNK]
+    begun_with = {"settings": fingerprint(content)}
+    manifest = folder / "manifest.json"
+    begun = manifest.is_file() or any(folder.glob("*.tsv"))
+    if begun and not (manifest.is_file() and read_json(manifest) == begun_with):
+        raise ArtefactError(f"{folder}: holds parts of other settings or data; remove it, or choose another output.")
+    SHARDS.refuse_foreign_files(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(manifest, begun_with)
+    return folder
+
+
+def sample(
+    settings: TripleSettings,
+    judged: Mapping[str, Judged],
+    hits: Iterator[Find],
+    corpus: Texts | None,
+    shards: Path,
+) -> None:
+    """Every chunk's triples in a file of their own, sorted by their place, beside how many candidates have no text."""
+    for number, find in enumerate(tqdm(hits, desc="chunks of questions", disable=not sys.stderr.isatty())):
+        path = shards / f"{number:06d}.tsv"
+        if not path.is_file():
+            chunk, gone = with_texts(find(), corpus)
+            lines = sorted(line for query, ids in chunk for line in _triples(settings, judged, query, ids))
+            write_json(path.with_suffix(LEFT_OUT), {"without_text": gone})
+            with atomic_write(path) as stream:
+                stream.writelines(f"{line}\n" for line in lines)
+
+
+def merge(settings: TripleSettings, shards: Path) -> int:
+    """Write the first triples of all parts; how many these are. Raises InputError where there is none."""
+    count = 0
+    with atomic_write(settings.output) as stream:
+        lines = heapq.merge(*map(_lines, sorted(shards.glob("*.tsv"))))
+        for line in islice(lines, settings.number):
+            stream.write(line.partition("\t")[2] + "\n")
+            count += 1
+        if not count:
+            source = settings.run_file or settings.index or (settings.corpus or [""])[0]
+            raise InputError(f"{source}: not one triple was found; do candidates and judgements have the same ids?")
+    return count
+
+
+def _triples(settings: TripleSettings, judged: Mapping[str, Judged], query: str, ids: Sequence[str]) -> Iterator[str]:
+    options = {name: getattr(settings, name) for name in ("seed", "negatives", "recipe", "keep_judged")}
+    shown = ids[settings.skip : settings.depth]
+    for number, positive, negative in triples_of(query, shown, judged.get(query, {}), **options):
+        yield f"{number:016x}\t{query}\t{positive}\t{negative}"
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return (line for _, line in read_lines(path))

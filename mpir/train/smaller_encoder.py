@@ -1,0 +1,52 @@
+"""A smaller encoder to distil into: some layers of a larger one, and the tokens that a field's texts consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mpir.errors import InputError
+from mpir.io.folder_format import CHECKPOINT
+from mpir.io.write import check_folder
+
+
+def make_smaller(
+    checkpoint: Path,
+    folder: Path,
+    *,
+    layers: int,
+    tokens: int,
+    corpus: Sequence[str] = (),
+    rows: Sequence[Path] = (),
+) -> tuple[tuple[int, ...], float]:
+    """Write the smaller checkpoint; return the numbers of its layers, and the share of the texts' tokens that it knows.
+
+    Tokens are counted in the documents of `corpus`, and in the queries and sentences of the training files `rows`.
+
+    Raises:
+        MpirError: no texts, an encoder of another form, or a folder that is not replaced.
+    """
+    if not corpus and not rows:
+        raise InputError("no texts to count tokens in; name --corpus, --rows or both.")
+    CHECKPOINT.check_replaceable(folder)
+    check_folder(folder.parent)
+    from mpir.train.shrink import shrink
+    from mpir.train.vocabulary import keep_tokens
+
+    with TemporaryDirectory() as temporary:
+        layer_numbers = shrink(checkpoint, Path(temporary) / "layers", layers)
+        share = keep_tokens(Path(temporary) / "layers", folder, texts_of(corpus, rows), tokens)
+    return layer_numbers, share
+
+
+def texts_of(corpus: Sequence[str], rows: Sequence[Path]) -> Iterator[str]:
+    """The documents' texts, and every query and sentence of each training file once."""
+    from mpir.corpora import read_corpus
+    from mpir.train.examples import read_rows
+
+    for document in read_corpus(corpus):
+        yield document.text
+    for file in rows:
+        examples = read_rows(file, float("inf"))
+        yield from sorted({text for row in examples for text in (row.question, row.sentence)})

@@ -1,0 +1,90 @@
+"""Candidates that negatives of triples are sampled from: of a search, of a TREC run, or drawn at random."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from mpir.corpora.text_store import Texts
+from mpir.corpora.trec import stream_run
+from mpir.errors import InputError, format_value
+from mpir.train.clicks import Judged
+from mpir.train.triple_judgements import answered, known_to
+from mpir.train.triple_settings import TripleSettings
+
+if TYPE_CHECKING:
+    from mpir.retrieve import Retriever
+
+Item = TypeVar("Item")
+QUERIES_PER_CHUNK = 5000
+SEARCHED_AT_ONCE = 64
+Chunk = Sequence[tuple[str, list[str]]]
+"""Queries and their candidates, by ids, best first."""
+Find = Callable[[], Chunk]
+"""Finds the candidates of a chunk when it is called."""
+
+
+def candidates(
+    settings: TripleSettings, judged: Mapping[str, Judged], index: Retriever | None, corpus: Texts | None
+) -> Iterator[Find]:
+    """The questions in chunks, with their candidates."""
+    if settings.run_file:
+        yield from (partial(list, chunk) for chunk in _chunks(stream_run(settings.run_file)))
+        return
+    names = (name for name, grades in judged.items() if answered(grades))
+    if corpus is not None and settings.random:
+        find = draw(settings, corpus)
+    elif index is not None and settings.questions is not None:
+        find = partial(search, settings, index, Texts.of_questions(settings.questions))
+    else:
+        raise InputError("no candidates to sample from; expected --index with --questions, --run, or --random.")
+    yield from (partial(find, chunk) for chunk in _chunks(names))
+
+
+def search(settings: TripleSettings, index: Retriever, texts: Texts, names: Sequence[str]) -> Chunk:
+    """What a first stage finds for questions. Raises InputError for a question without a text."""
+    known, ids_of = texts.find(names), []
+    for name in names:
+        if name not in known:
+            raise InputError(f"{texts.source}: has no question {format_value(name)}, which is judged; add it.")
+    for start in range(0, len(names), SEARCHED_AT_ONCE):
+        batch = names[start : start + SEARCHED_AT_ONCE]
+        hits = index.search_batch([known[name] for name in batch], settings.depth)
+        ids_of += [(name, [document.id for document in documents]) for name, documents in zip(batch, hits, strict=True)]
+    return ids_of
+
+
+def draw(settings: TripleSettings, corpus: Texts) -> Callable[[Sequence[str]], Chunk]:
+    """What draws documents for questions; a question's are the same wherever it stands."""
+
+    def drawn(name: str) -> list[str]:
+        generator = np.random.default_rng([settings.seed, zlib.crc32(name.encode()), 1])
+        chosen = generator.choice(len(corpus), min(settings.depth, len(corpus)), replace=False)
+        return corpus.names(chosen.tolist())
+
+    return lambda names: [(name, drawn(name)) for name in names]
+
+
+def with_texts(chunk: Chunk, corpus: Texts | None) -> tuple[Chunk, int]:
+    """A chunk without the candidates of which a corpus has no text, and how many those are.
+
+    Without a corpus all are kept: what an index finds has words.
+    """
+    if corpus is None:
+        return chunk, 0
+    known, present_ids = known_to(None, corpus), []
+    for query, ids in chunk:
+        present = known(ids)
+        present_ids.append((query, [name for name in ids if name in present]))
+    return present_ids, sum(len(ids) for _, ids in chunk) - sum(len(ids) for _, ids in present_ids)
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    items = iter(items)
+    while chunk := list(islice(items, QUERIES_PER_CHUNK)):
+        yield chunk
