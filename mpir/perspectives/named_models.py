@@ -107,7 +107,8 @@ def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) ->
     tasks: list[tuple[str, Task]] = [(name, "reranking") for name in choice.names]
     tasks += [(name, "embedding") for name in choice.encoders]
     for name, task in tasks:
-        recognised = open_model(name, task, choice.revision, with_code=choice.trust_remote_code)
+        revision = choice.revision if task == "reranking" else None  # an encoder has its own: org/name@REVISION
+        recognised = open_model(name, task, revision, with_code=choice.trust_remote_code)
         column = short_name(recognised.files.name, names)
         names |= {column, column + SENTENCES}
         declare = _declare if task == "reranking" else _declare_encoder

@@ -130,3 +130,19 @@ def test_code_of_a_model_runs_only_by_the_users_word(
     reranker = Reranker(model=folder, trust_remote_code=True, only_model=True, **options)  # type: ignore[arg-type]
     assert "coded" in reranker.rerank("does aspirin", ["It does."])[0].scores
     assert marker.exists()
+
+
+def test_a_revision_goes_with_the_name_of_a_model(
+    cache: Path, tiny_checkpoint: Path, tiny_encoder: Path, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    keep(cache, tiny_checkpoint, "org/judge")
+    keep(cache, tiny_encoder, "org/tower")
+    options = {"model_options": {"output": 1}, "device": "cpu"}
+    reranker = Reranker(tiny_bundle, model="org/judge", revision=COMMIT, encoder=f"org/tower@{COMMIT}", **options)  # type: ignore[arg-type]
+    reranker.save_pretrained(tmp_path / "mine")
+    manifest = json.loads((tmp_path / "mine/bundle.json").read_text())
+    pinned = {entry["checkpoint"]: entry["revision"] for entry in manifest["perspectives"] if "revision" in entry}
+    assert pinned == {"org/judge": COMMIT, "org/tower": COMMIT}
+    assert "judge" in Reranker(tmp_path / "mine", device="cpu").rerank("does aspirin", ["It does."])[0].scores
+    with pytest.raises(ArtefactError, match="local cache"):
+        Reranker(tiny_bundle, model="org/judge@v9", **options)  # type: ignore[arg-type]
