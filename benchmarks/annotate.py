@@ -26,6 +26,7 @@ from mpir.annotate.fuzzy_match import PartialMatcher
 from mpir.annotate.match import ExactMatcher
 from mpir.cli import guarded
 from mpir.cli import main as command
+from mpir.cli.number_options import positive
 from mpir.cli.path_options import file_path
 from mpir.corpora.corpus import read_corpus
 from mpir.text import Document
@@ -33,8 +34,6 @@ from mpir.text.split import sentences
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")
-FEWEST = 20_000
-"""Sentences: fewer are repeated, so that a run takes long enough to be timed."""
 
 
 def main() -> int:
@@ -44,9 +43,10 @@ def main() -> int:
     )
     parser.add_argument("--reports", nargs="+", type=file_path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
     parser.add_argument("--lexicon", type=file_path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
+    parser.add_argument("--sentences", type=positive, default=20_000, help="at least, by repetition (%(default)s)")
     arguments = parser.parse_args()
     documents = list(read_corpus(arguments.reports))
-    documents *= -(-FEWEST // sum(len(sentences(document, splitting="report")) for document in documents))
+    documents *= -(-arguments.sentences // sum(len(sentences(document, splitting="report")) for document in documents))
     count = sum(len(sentences(document, splitting="report")) for document in documents)
     print(f"{count:,} sentences of {len(documents):,} reports")
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,8 @@
     python benchmarks/smoke.py --only scoring experiments.radiology
 
 DATA is the folder of the environment variable MPIR_DATA. A script is skipped, with the reason, where its data or the
-packages that it compares with are missing. Any error of a script fails the whole run. The figures mean nothing.
+packages that it compares with are missing. Two scripts run side by side, and each prints a line with its seconds. Any
+error of a script fails the whole run. The figures of the scripts mean nothing at these sizes.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
@@ -37,6 +40,12 @@ class Script:
     data: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The script, and its action where it has several."""
+        action = self.arguments.split(" ", 1)[0]
+        return f"{self.name} {action}" if action and not action.startswith("-") else self.name
+
     def missing(self, data: Path | None) -> str:
         """The reason to skip the script, or ""."""
         for folder in self.data:
@@ -55,7 +64,7 @@ class Script:
 
 
 SCRIPTS = (
-    Script("annotate"),
+    Script("annotate", "--sentences 500"),
     Script("bundles", "fast --pairs 8 --documents 2 --rounds 1 --threads 1"),
     Script("cache", "--pairs 1000"),
     Script(
@@ -179,13 +188,19 @@ SCRIPTS = (
 )
 """Every script once, at its smallest size; experiments.training.ablation has no run of seconds."""
 PREPARATION = (
-    "-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",
-    "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --output {work}/scored",
-    "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --no-agreement "
-    "--bundle {work}/start.json --output {work}/free",
-    "data_scripts/train_word_vectors.py mpir/sample/documents.jsonl --least 2 --epochs 1 --output {work}/vectors",
+    ("-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",),
+    (
+        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 "
+        "--output {work}/scored",
+        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --no-agreement "
+        "--bundle {work}/start.json --output {work}/free",
+        "-m mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 1 --output {work}/vectors",
+    ),
 )
-"""Inputs that several scripts share, made of the sample."""
+"""Inputs that several scripts share, made of the sample; the commands of a step run side by side."""
+AFTER = {"experiments.tripclick.dense": "experiments.tripclick.rerank"}
+"""Scripts that read the output of another one."""
+PROCESSES = 2
 
 
 def main() -> int:
@@ -196,28 +211,39 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin so (default: all)")
     arguments = parser.parse_args()
     data = Path(os.environ["MPIR_DATA"]) if os.environ.get("MPIR_DATA") else None
-    with TemporaryDirectory(prefix="mpir-smoke-") as work:
-        return run_all(tuple(arguments.only or [""]), data, work)
+    started = time.perf_counter()
+    with TemporaryDirectory(prefix="mpir-smoke-") as work, ThreadPoolExecutor(PROCESSES) as pool:
+        failed = run_all(tuple(arguments.only or [""]), data, work, pool)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.perf_counter() - started
+    print(f"{failed} failed; {seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time")
+    return int(failed > 0)
 
 
-def run_all(names: tuple[str, ...], data: Path | None, work: str) -> int:
-    """Prepare the shared inputs and run the scripts, each with a line of its result."""
+def run_all(names: tuple[str, ...], data: Path | None, work: str, pool: ThreadPoolExecutor) -> int:
+    """Prepare the shared inputs and run the scripts, each with a line of its result; how many failed."""
     values = {"data": str(data), "work": work}
     write_rows(Path(work) / "rows.jsonl")
     has_start = write_start_bundle(Path(work) / "start.json")
     failed = 0
-    for preparation in PREPARATION:
-        if has_start or "start.json" not in preparation:
-            command = [sys.executable, *preparation.format(**values).split()]
-            failed += report(f"prepare: {' '.join(preparation.split()[:3])}", command)
-    for script in SCRIPTS:
-        if not script.name.startswith(names):
-            continue
+    for step in PREPARATION:
+        commands = [command.format(**values) for command in step if has_start or "start.json" not in command]
+        titles = [f"prepare: {Path(command.split()[-1]).name}" for command in commands]
+        failed += sum(pool.map(report, titles, ([sys.executable, *command.split()] for command in commands)))
+    running: dict[str, Future[bool]] = {}
+    for script in (script for script in SCRIPTS if script.name.startswith(names)):
         if reason := script.missing(data):
-            print(f"skipped  {script.name} {script.arguments[:20]}: {reason}", flush=True)
+            print(f"skipped           {script.title}: {reason}", flush=True)
         else:
-            failed += report(script.name, script.command(values))
-    return int(failed > 0)
+            running[script.title] = pool.submit(run_after, running.get(AFTER.get(script.name, "")), script, values)
+    return failed + sum(future.result() for future in running.values())
+
+
+def run_after(earlier: Future[bool] | None, script: Script, values: Mapping[str, str]) -> bool:
+    """Run a script once another one has ended; whether it failed."""
+    if earlier is not None:
+        earlier.result()
+    return report(script.title, script.command(values))
 
 
 def report(name: str, command: list[str]) -> bool:
@@ -226,9 +252,10 @@ def report(name: str, command: list[str]) -> bool:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     finished = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     failed = finished.returncode != 0
-    print(f"{'FAILED ' if failed else 'ran    '} {time.perf_counter() - started:6.1f} s  {name}", flush=True)
+    lines = [f"{'FAILED' if failed else 'ran'}".ljust(8) + f"{time.perf_counter() - started:6.1f} s  {name}"]
     if failed:
-        print(f"$ {' '.join(command)}\n{finished.stdout[-1000:]}{finished.stderr[-3000:]}", flush=True)
+        lines.append(f"$ {' '.join(command)}\n{finished.stdout[-1000:]}{finished.stderr[-3000:]}")
+    print("\n".join(lines), flush=True)
     return failed
 
 

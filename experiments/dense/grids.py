@@ -1,4 +1,4 @@
-"""What a bi-encoder's training turns on, after a thesis: pooling and loss, length, negatives, types of questions.
+"""Training settings of a bi-encoder, compared as in a thesis: pooling and loss, length, negatives, types of questions.
 
     python -m experiments.dense.grids --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
 

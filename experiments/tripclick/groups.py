@@ -1,4 +1,4 @@
-"""TripClick's test: queries in three groups by how often they were asked, their judgements, and a table of systems."""
+"""TripClick's test queries in three groups by frequency, their judgements, and a table of systems."""
 
 from __future__ import annotations
 

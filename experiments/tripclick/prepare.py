@@ -1,4 +1,4 @@
-"""What experiments/tripclick/rerank.py begins with: an index, data to train on, and models to start from."""
+"""Prepare experiments/tripclick/rerank.py: an index, training data, and models to train."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TripClick in small, in its own formats, out of the sample that comes with mpir; and an encoder that knows nothing.
+"""A small collection in TripClick's formats, made of the sample that comes with mpir, and a random encoder.
 
 Documents, questions and who clicked what were written for mpir: the figures show that the way works, nothing else.
 """

@@ -1,4 +1,4 @@
-"""What experiments/tripclick/rerank.py trains: triples, and a model for each mixture, unless they are there already."""
+"""Sample triples for experiments/tripclick/rerank.py and train a model for each mixture, unless a run has done so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What experiments/tuning/compare.py fits: a way to find weights, or to do without any, on some of the questions."""
+"""The fits of experiments/tuning/compare.py: each method of finding weights, and the baselines without any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What experiments/tuning/compare.py reports of its fits, measured on test: tables, figures and pictures."""
+"""The report of experiments/tuning/compare.py: its fits measured on test, in tables, figures and pictures."""
 
 from __future__ import annotations
 
