@@ -94,7 +94,7 @@ def contenders_of(arguments: argparse.Namespace, folder: str) -> dict[str, tuple
     contenders: dict[str, tuple[Any, ...]] = {}
     for bundle in arguments.bundles:
         contenders[bundle] = (mpir_call, bundle, {}, arguments.precision)
-        contenders[f"{bundle}, cascade 0.3"] = (mpir_call, bundle, {"cascade": 0.3}, arguments.precision)
+        contenders[f"{bundle}, cascade auto"] = (mpir_call, bundle, {"cascade": "auto"}, arguments.precision)
     peers = {PEER: (cross_encoder_call, cross_encoder), ENCODE: (encode_call, encoder)}
     return contenders | {name: peer for name, peer in peers.items() if peer[1]}
 

@@ -39,6 +39,7 @@ from mpir.perspectives import open_bundle
 from mpir.plots.tuning import COLOURS, STYLE
 from mpir.rank.blend import blend, document_order
 from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
+from mpir.rank.columns import Columns
 from mpir.rank.weights import Weights
 from mpir.retrieve.memory import MemoryIndex
 from mpir.text.split import sentences as split_sentences
@@ -169,9 +170,9 @@ class Curve:
         self.pool = Pool(scored)
         self.whole = self.measured(np.arange(len(scored.begin)))
 
-    def measured(self, rows: I64) -> Figures:
-        """Each measure's values (Q,) if only these sentences had been scored."""
-        columns = self.scored.columns
+    def measured(self, rows: I64, columns: Columns | None = None) -> Figures:
+        """Each measure's values (Q,) if only these sentences had been scored, by these columns of all sentences."""
+        columns = columns or self.scored.columns
         subset = replace(columns, document_of=columns.document_of[rows], sentences=columns.sentences[rows])
         blended = blend(subset, self.weights)
         values = np.full(len(columns.document_of), -np.inf)

@@ -57,8 +57,9 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         type=_share,
         const=DEFAULT_SHARE,
         metavar="SHARE",
-        help="score only this share of a question's sentences, those that a first pass finds promising "
-        "(without SHARE: %(const)s; default: score all)",
+        help="score only this share of a question's sentences, those that a first pass finds promising; auto is 100 "
+        "sentences and a fifth of the others, and vectors of the 30 best documents (without SHARE: %(const)s; default: "
+        "score all)",
     )
     _add_lexicon_options(parser)
     add_llm_options(parser)
@@ -136,7 +137,11 @@ def _add_lexicon_options(parser: argparse.ArgumentParser) -> None:
     add_annotation_options(group)
 
 
-def _share(text: str) -> float:
+def _share(text: str) -> float | str:
+    from mpir.rank.cascade import AUTO
+
+    if text == AUTO:
+        return text
     try:
         return float(text)
     except ValueError:

@@ -207,7 +207,7 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Seq
         from mpir.explain.page import page_data, page_with
 
         with atomic_write(arguments.html) as stream:
-            stream.write(page_with(page_data(ranking, documents, str(arguments.model or arguments.bundle or ""))))
+            stream.write(page_with(page_data(ranking, documents)))
     for name, render in (("ris", ranking.to_ris), ("nbib", ranking.to_nbib)):
         if getattr(arguments, name):
             with atomic_write(getattr(arguments, name)) as stream:

@@ -61,7 +61,9 @@ class Perspective(ABC):
     two perspectives with the same fingerprint must give the same scores. `level` says what it reads: every sentence, or
     every document as a whole. `role` is ``ordering`` for one that orders sentences and is no evidence for their
     documents. `signed` is True for one whose 0 means "no statement" and whose sign speaks for or against: the blend
-    never rescales its column. `default_weight` is the weight of its column where weights do not name it.
+    never rescales its column. `reads_best_only` is True for one of documents that is slow, and so may be asked for
+    the best of them only (rank/document_pass.py). `default_weight` is the weight of its column where weights do not
+    name it.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Perspective(ABC):
     default_weight: float | None = None
     pairs_per_save: int = 4096
     """Pairs that are scored before a cache keeps their scores: a few seconds' work, a minute's on a slow machine."""
+    reads_best_only: bool = False
 
     @property
     def column(self) -> Column:

@@ -39,6 +39,8 @@ PAIRS_PER_PASS = 16_384
 class BiEncoderPerspective(Perspective):
     """The similarity of question and text, on a scale that mpir fixes."""
 
+    reads_best_only = True
+
     def __init__(
         self,
         name: str,

@@ -14,7 +14,7 @@ from mpir.rank.query_truncation import as_read
 from mpir.text import Document, Sentence
 from mpir.types import F64, Bool
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,8 @@ class Candidates:
 
     `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
     `in_passages` (N,) marks the sentences that were too long for some model, which read them in passages, and
-    `documents_in_passages` (D,) the documents. `left_out` counts the sentences that the first pass left out
+    `documents_in_passages` (D,) the documents. `documents_left_out` (D,) marks those that a slow column was not
+    computed for (rank/document_pass.py). `left_out` counts the sentences that the first pass left out
     (rank/cascade.py): they are not among the N. `antecedents` maps the row of a sentence that begins with "It" or the
     like to the sentence that names its subject (text/anaphora.py), which may be among those left out. Only scoring
     needs them, so records do not hold them.
@@ -36,6 +37,7 @@ class Candidates:
     lexical: F64
     in_passages: Bool
     documents_in_passages: Bool
+    documents_left_out: Bool
     left_out: int = 0
     antecedents: Mapping[int, str] = field(default_factory=dict)
 
@@ -60,6 +62,7 @@ class Candidates:
             lexical=lexical,
             in_passages=np.zeros(len(sentences), bool),
             documents_in_passages=np.zeros(len(documents), bool),
+            documents_left_out=np.zeros(len(documents), bool),
             left_out=left_out,
             antecedents=antecedents or {},
         )
@@ -84,6 +87,7 @@ class Candidates:
             "lexical": self.lexical.tolist(),
             "in_passages": np.flatnonzero(self.in_passages).tolist(),
             "documents_in_passages": np.flatnonzero(self.documents_in_passages).tolist(),
+            "documents_left_out": np.flatnonzero(self.documents_left_out).tolist(),
             "left_out": self.left_out,
         }
 
@@ -131,6 +135,7 @@ class Candidates:
             lexical=np.array(record["lexical"], np.float64),
             in_passages=_flags(record["in_passages"], len(sentences)),
             documents_in_passages=_flags(record["documents_in_passages"], len(documents)),
+            documents_left_out=_flags(record["documents_left_out"], len(documents)),
             left_out=record["left_out"],
         )
 

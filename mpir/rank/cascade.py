@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,21 +12,37 @@ from mpir.rank.sentence_lists import sentence_lists
 from mpir.types import F64, I64
 from mpir.validation import real_number
 
+AUTO: Literal["auto"] = "auto"
 DEFAULT_SHARE = 0.6
 FEWEST = 100
 """Share and number are chosen in docs/evidence/cascade.md; a share of few sentences would lose more."""
+FURTHER = 0.2
+"""Share of the sentences beyond those 100 that the adaptive cascade lets through."""
+Share: TypeAlias = float | Literal["auto"] | None
 
 
-def check_share(share: float | None) -> float | None:
-    """The share as it is, or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
-    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE})"
-    return None if share is None else real_number("cascade", share, expected, lambda value: 0 < value <= 1)
+def check_share(share: Share) -> Share:
+    """The share as it is, "auto", or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
+    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE}), or {AUTO}"
+    if share is None or share == AUTO:
+        return share
+    return real_number("cascade", share, expected, lambda value: 0 < value <= 1)
 
 
-def first_pass(lexical: F64, bm25: F64, document_of: I64, share: float | None) -> I64:
+def sentence_budget(share: float | Literal["auto"], count: int) -> int:
+    """How many of a question's sentences go on: a share of them, but at least 100.
+
+    By "auto" it is 100 and a fifth of the others: the more candidates, the more of their sentences are hopeless.
+    """
+    if share == AUTO:
+        return FEWEST + part_of(FURTHER, max(0, count - FEWEST))
+    return max(FEWEST, part_of(share, count))
+
+
+def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
     """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
 
-    Of N sentences ⌈share·N⌉ go on, but at least 100: first the most promising one of every document, so that each
+    Of N sentences as many as `sentence_budget` says go on: first the most promising one of every document, so that each
     document still gets a sentence score (these go on even where there are more of them), then the most promising of
     the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally
     promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
@@ -39,7 +56,7 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: float | None) -
     """
     if share is None:
         return np.arange(len(document_of))
-    count, values = max(FEWEST, part_of(share, len(document_of))), promise(lexical, bm25, document_of)
+    count, values = sentence_budget(share, len(document_of)), promise(lexical, bm25, document_of)
     rows = most_promising(values, document_of, count)
     if _single(document_of[rows], bm25) and not _single(document_of, bm25):
         return most_promising(values, document_of, count, each=2)

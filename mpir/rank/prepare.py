@@ -9,7 +9,7 @@ import numpy as np
 
 from mpir.models.cancellation import raise_if_cancelled
 from mpir.rank.candidates import Candidates
-from mpir.rank.cascade import first_pass
+from mpir.rank.cascade import Share, first_pass
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.query_truncation import as_read, report_unread
 from mpir.retrieve.memory import MemoryIndex
@@ -25,7 +25,7 @@ BM25 = "bm25"
 """The document column of the first stage, which every query has."""
 
 
-def prepare(query: str, documents: Sequence[Document], *, cascade: float | None, splitting: Splitting) -> Candidates:
+def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitting: Splitting) -> Candidates:
     """Return a query's candidates with the sentences that the perspectives will score, and no scores of theirs yet."""
     report_unread(query)
     query_as_read = as_read(query)

@@ -81,6 +81,7 @@ class _Presenter:
             best=tuple(map(rows.index, best)),
             sentences=tuple(self.sentence(row, number, document_id) for row in rows),
             in_passages=bool(self.candidates.documents_in_passages[number]),
+            left_out=bool(self.candidates.documents_left_out[number]),
             text=document.abstract,
             metadata=document.metadata,
         )

@@ -13,7 +13,7 @@ from mpir.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.perspectives.column import Column
 from mpir.perspectives.named_models import ModelChoice, ModelLevel
 from mpir.rank.candidates import Candidates
-from mpir.rank.cascade import check_share
+from mpir.rank.cascade import AUTO, Share, check_share
 from mpir.rank.columns import Layout
 from mpir.rank.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.rank.models import ModelOptions, chat_models, derived_columns, load_models
@@ -73,7 +73,7 @@ class Reranker:
         tokens_per_batch: int | None = None,
         trust_code: bool = False,
         cache: ScoreCache | str | Path | None = None,
-        cascade: float | None = None,
+        cascade: Share = None,
         pairs_at_once: int = PAIRS_AT_ONCE,
         splitting: Splitting = "abstract",
     ) -> None:
@@ -104,7 +104,9 @@ class Reranker:
         code that it names as ``module:attribute``.
 
         `cache` is a folder (or an open cache) where scores are kept between runs. `cascade` is the share of a query's
-        sentences that a cheap first pass lets through to the perspectives (rank/cascade.py); None scores all.
+        sentences that a cheap first pass lets through to the perspectives (rank/cascade.py): "auto" is 100 and a fifth
+        of the others, or all where there is no bundle, and also has vectors made of the 30 best documents alone
+        (rank/document_pass.py); None scores everything.
         `pairs_at_once` bounds memory: that many (query, sentence) pairs are scored together, and those of one query
         more. `splitting` says how documents are split: as an ``abstract`` or as a ``report``.
 
@@ -116,9 +118,14 @@ class Reranker:
         """
         check_choice("splitting", splitting, get_args(Splitting))
         self.cascade, self.splitting = check_share(cascade), splitting
+        if self.cascade == AUTO and bundle is None and perspectives:
+            self.cascade = None
         self.pairs_at_once = optional_whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = ModelOptions(
-            device=device, precision=precision, tokens_per_batch=tokens_per_batch, trust_code=trust_code
+            device=device,
+            precision=precision,
+            tokens_per_batch=tokens_per_batch,
+            trust_code=trust_code,
         )
         names = as_model_names(model, models)
         judges = chat_models(llm, llm_model, instruction, has_models=bool(names))
@@ -323,7 +330,8 @@ class Reranker:
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Score candidates that `rank.prepare.prepare` made."""
-        return Scorer(self.perspectives, self.derived, self.cache).score(candidates, progress=progress)
+        first_pass = self.weights if self.cascade == AUTO else None
+        return Scorer(self.perspectives, self.derived, self.cache, first_pass).score(candidates, progress=progress)
 
     def _rank(
         self,

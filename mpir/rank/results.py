@@ -60,7 +60,8 @@ class RankedDocument:
     among all candidates (from 1; equal scores share one). `shares` says what each document column and each of the best
     sentences ("sentence 1", …) add to `score`; `best` has the positions of these in `sentences`: 0, 1, … unless an
     ordering column, such as agreement, changes the order. `in_passages` marks a document that was longer than some
-    document model reads, and whose score there is that of its best passage.
+    document model reads, and whose score there is that of its best passage. `left_out` marks a document that stood so
+    far behind that no slow model read it: in that column it has the lowest score of the documents that were read.
 
     `text` is its body and `metadata` holds the input's other keys, which are attributes, too: ``document.source`` is
     ``document.metadata["source"]``.
@@ -76,6 +77,7 @@ class RankedDocument:
     best: tuple[int, ...]
     sentences: tuple[RankedSentence, ...]
     in_passages: bool = False
+    left_out: bool = False
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     probability: float | None = None

@@ -14,6 +14,8 @@ from mpir.perspectives.base import Derived
 from mpir.perspectives.normalization import COSINE
 from mpir.perspectives.scoring import PairScores
 from mpir.rank.candidates import Candidates
+from mpir.rank.document_pass import documents_to_read, with_lowest
+from mpir.rank.weights import Weights
 from mpir.text.types import Pair
 from mpir.types import F64, I64, Bool
 from mpir.validation import COSINE_LIMIT
@@ -28,6 +30,8 @@ class Scorer:
     perspectives: Sequence[Perspective]
     derived: Sequence[Derived]
     cache: ScoreCache | None
+    first_pass: Weights | None = None
+    """Weights by which slow document columns are computed for the best documents only (rank/document_pass.py)."""
 
     def score(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Return prepared candidates of many queries with all of their columns; the models see all pairs together.
@@ -93,17 +97,35 @@ class Scorer:
             for number, query_candidates in enumerate(scored)
             if perspective.name not in query_candidates.columns.layout.documents
         ]
-        pairs = [(scored[number].query_as_read, doc.text) for number in numbers for doc in scored[number].documents]
+        first_pass = self.first_pass if perspective.reads_best_only else None
+        chosen = [documents_to_read(scored[number].columns, first_pass) for number in numbers]
+        pairs = [
+            (scored[number].query_as_read, scored[number].documents[row].text)
+            for number, rows in zip(numbers, chosen, strict=True)
+            for row in rows
+        ]
         scores: PairScores = score_pairs([perspective], pairs, cache=self.cache, progress=progress)
         report_passages(scores.in_passages, "documents")
-        for number, rows in zip(numbers, _slices([len(scored[number].documents) for number in numbers]), strict=True):
-            query_candidates = scored[number]
-            scored[number] = replace(
-                query_candidates,
-                columns=query_candidates.columns.with_columns({perspective.column: scores.values[rows, 0]}),
-                documents_in_passages=query_candidates.documents_in_passages | scores.in_passages[rows],
+        for number, rows, span in zip(numbers, chosen, _slices([len(rows) for rows in chosen]), strict=True):
+            scored[number] = _with_column(
+                scored[number], perspective, rows, scores.values[span, 0], scores.in_passages[span]
             )
         return scored
+
+
+def _with_column(
+    candidates: Candidates, perspective: Perspective, rows: I64, values: F64, in_passages: Bool
+) -> Candidates:
+    """Return the candidates with a column whose values are known for some of the documents."""
+    count = len(candidates.documents)
+    is_read, is_long = np.zeros(count, bool), candidates.documents_in_passages.copy()
+    is_read[rows], is_long[rows] = True, is_long[rows] | in_passages
+    return replace(
+        candidates,
+        columns=candidates.columns.with_columns({perspective.column: with_lowest(values, rows, count)}),
+        documents_in_passages=is_long,
+        documents_left_out=candidates.documents_left_out | ~is_read,
+    )
 
 
 def antecedent_gain(separate: F64, antecedent: F64, together: F64, *, signed: Sequence[bool]) -> F64:

@@ -1,6 +1,7 @@
 """The cascade's curve: taking sentences away from a scored set, measured against the same gold."""
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -99,3 +100,24 @@ def test_the_smallest_share_down_to_the_first_loss(
     script: ModuleType, points: list[tuple[float, float]], share: float | None
 ) -> None:
     assert script.chosen(points) == share
+
+
+def test_only_the_best_documents_keep_their_vectors(scored: Dataset) -> None:
+    from experiments.cascade.adaptive import with_vectors_of
+
+    columns = replace(
+        scored.columns,
+        layout=Layout.of(("bm25", "dense"), ("relevance",)),
+        documents=np.column_stack([scored.columns.documents, [0.1, 0.2, 0.3, 0.4]]),
+    )
+    weights = replace(WEIGHTS, beta={"bm25": 0.0, "dense": 1.0})
+    # By relevance alone a leads the first query and d the second; the others get the leader's value.
+    with_one = with_vectors_of(columns, weights, np.arange(8), "dense", 1)
+    assert with_one.document("dense").tolist() == [0.1, 0.1, 0.4, 0.4]
+    assert with_vectors_of(columns, weights, np.arange(8), "dense", 2).documents.tolist() == columns.documents.tolist()
+
+
+def test_few_sentences_all_go_on(scored: Dataset) -> None:
+    from experiments.cascade.adaptive import chosen_sentences
+
+    assert chosen_sentences(scored, 0.0).tolist() == list(range(8))

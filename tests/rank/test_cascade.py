@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
-from mpir.rank.cascade import FEWEST, check_share, first_pass, most_promising, part_of, promise
+from mpir.rank.cascade import FEWEST, Share, check_share, first_pass, most_promising, part_of, promise, sentence_budget
 
 DOCUMENT_OF = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
 LEXICAL = np.array([4.0, 0.0, 2.0, 0.0, 0.0, 3.0, 4.0, 1.0, 0.0, 0.0])
@@ -35,8 +35,10 @@ def test_the_most_promising_by_hand(wanted: int, kept: Any) -> None:
     assert most_promising(values, DOCUMENT_OF, wanted).tolist() == list(kept)
 
 
-@pytest.mark.parametrize(("share", "count"), [(None, 1000), (1, 1000), (0.3, 300), (0.3001, 301), (0.01, FEWEST)])
-def test_a_share_goes_on_but_at_least_a_hundred(share: float | None, count: int) -> None:
+@pytest.mark.parametrize(
+    ("share", "count"), [(None, 1000), (1, 1000), (0.3, 300), (0.3001, 301), (0.01, FEWEST), ("auto", 280)]
+)
+def test_a_share_goes_on_but_at_least_a_hundred(share: Share, count: int) -> None:
     random = np.random.default_rng(0)
     document_of = np.repeat(np.arange(50), 20)
     retained = first_pass(random.random(1000), random.random(50), document_of, share)
@@ -51,6 +53,11 @@ def test_documents_cut_to_a_sentence_each_are_no_list_of_sentences() -> None:
     assert np.bincount(document_of[retained]).tolist() == [2] * 150
     singles = np.arange(150)
     assert first_pass(random.random(150), random.random(150), singles, 0.01).tolist() == singles.tolist()
+
+
+def test_the_adaptive_cascade_lets_all_of_a_hundred_through_and_a_fifth_of_the_others() -> None:
+    counts = [sentence_budget("auto", count) for count in (1, 100, 101, 105, 600, 10_100)]
+    assert counts == [100, 100, 101, 101, 200, 2100]
 
 
 def test_a_share_that_comes_out_even_is_not_rounded_up() -> None:

@@ -50,6 +50,8 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
         lines.append(f"The last {ranking.unread} characters of the question were not read: it is too long.")
     if ranking.left_out:
         lines.append(f"Sentences left out by the first pass, in all documents: {ranking.left_out}.")
+    if unread := sum(ranked.left_out for ranked in ranking.documents):
+        lines.append(f"Documents that stand far behind, and have no vector of their own: {unread}.")
     return "\n".join(lines)
 
 
