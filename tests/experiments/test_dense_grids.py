@@ -125,7 +125,7 @@ def bioasq(tmp_path: Path) -> Path:
     test = [question("x", "Gene in a cell of patients?", 2)]
     splits = {"train": [f"t{i}" for i in range(6)], "dev": [f"d{i}" for i in range(10)], "test": ["x"]}
     (tmp_path / "bioasq/splits.json").write_text(json.dumps(splits))
-    for name, questions in (("training", train), ("5B1_gold", dev), ("6B1_gold", test)):
+    for name, questions in (("training", train), ("5B1_golden", dev), ("6B1_golden", test)):
         (tmp_path / f"bioasq/{name}.json").write_text(json.dumps({"questions": questions}))
     return tmp_path
 
