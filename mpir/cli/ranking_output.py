@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,13 @@ def _formatted(name: str, ranking: Ranking, *, documents: Sequence[Document], de
     return render[name]()
 
 
+def _ranked_by(arguments: argparse.Namespace) -> str:
+    """The name of the models or the bundle that ranked, as the options have it."""
+    bundle = [] if getattr(arguments, "only_model", False) else [getattr(arguments, "bundle", "")]
+    names = [*bundle, *getattr(arguments, "models", [])]
+    return " + ".join(Path(name).name for name in names if name)
+
+
 def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Sequence[Document]) -> None:
     from mpir.io.write import atomic_write
 
@@ -207,7 +215,7 @@ def _write_files(arguments: argparse.Namespace, ranking: Ranking, documents: Seq
         from mpir.explain.page import page_data, page_with
 
         with atomic_write(arguments.html) as stream:
-            stream.write(page_with(page_data(ranking, documents)))
+            stream.write(page_with(page_data(ranking, documents, _ranked_by(arguments))))
     for name, render in (("ris", ranking.to_ris), ("nbib", ranking.to_nbib)):
         if getattr(arguments, name):
             with atomic_write(getattr(arguments, name)) as stream:

@@ -98,6 +98,7 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
     command = ["rerank", "aspirin", "--docs", str(corpus), "--bundle", str(tiny_bundle), "--html", str(page)]
     assert main(command) == 0
     assert "Aspirin does thin the blood." in page.read_text()
+    assert f'"bundle": "{tiny_bundle.name}"' in page.read_text()
     assert main([*command, "--top-k", "1"]) == 2
     assert "leave --top-k out" in capsys.readouterr().err
 
