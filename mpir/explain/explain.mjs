@@ -185,7 +185,9 @@ export function qrels(data, grades, query = "1") {
 
 // --- what is shown ------------------------------------------------------------------------------------------------
 
-const state = { data: null, tuned: null, weights: null, blended: [], order: [], shown: [], grades: {}, sessions: [] };
+const PAGE = 20;
+const state = { data: null, tuned: null, weights: null, blended: [], order: [], shown: [], grades: {}, sessions: [],
+  limit: PAGE, filter: "", open: new Set(), opener: null };
 const byId = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -212,20 +214,47 @@ export function asked(data) {
   return `${read} … (${data.unread} more characters were not read)`;
 }
 
-/** What a document is called: its title, or how its text begins, to the end of a word. */
-export function nameOf(found) {
-  const text = (found.sections.title || found.sections.abstract || "").trim(), points = Array.from(text);
-  if (points.length <= 90) return text || `Document ${found.id}`;
+/** What a document is called: its whole title or, without one, how its text begins, to the end of a word. */
+export function nameOf({ id, sections }) {
+  if (sections.title?.trim()) return sections.title.trim();
+  const text = (sections.abstract || "").trim(), points = Array.from(text);
+  if (points.length <= 90) return text || `Document ${id}`;
   return `${points.slice(0, 81).join("").match(/^.{40,}(?=\s)/su)?.[0].trimEnd() ?? points.slice(0, 80).join("")} …`;
+}
+
+/** The number of the sentence to show: the body's best, as RankedDocument.best_sentence has it, or -1. */
+export function bestSentence(sentences, blended) {
+  const order = sentences.map((_, i) => i).sort((a, b) => blended[b].score - blended[a].score || a - b);
+  const body = order.find((i) => sentences[i].section !== "title"), title = order.find((i) => sentences[i].section === "title");
+  if (body === undefined || title === undefined) return body ?? title ?? -1;
+  const [low, high] = [sentences[body].probability, sentences[title].probability];
+  return low !== null && high !== null && low < ANSWERS && high >= ANSWERS ? title : body;
+}
+
+const ANSWERS = 0.02;
+
+/** Whether a document passes a filter: all of its words, years (2015-2020) and grades (grade:2, grade:none). */
+export function passes({ sections, record = {} }, grade, filter) {
+  const text = [...Object.values(sections), record.journal, ...[record.authors ?? []].flat(), record.year].join(" ").toLowerCase();
+  const year = Number(/\d{4}/.exec(record.year ?? "")?.[0]);
+  return filter.toLowerCase().split(/\s+/).filter(Boolean).every((term) => {
+    const years = /^(\d{4})[-–](\d{4})$/.exec(term), grades = /^grade:([0-3]|none)$/.exec(term);
+    if (grades) return String(grade ?? "none") === grades[1];
+    return years ? year >= Number(years[1]) && year <= Number(years[2]) : text.includes(term);
+  });
 }
 
 function show(data) {
   const weights = structuredClone(data.weights);
   byId("list").replaceChildren();
-  Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [] });
+  Object.assign(state, { data, tuned: data.weights, weights, grades: {}, shown: [], limit: PAGE, filter: "", open: new Set() });
+  byId("filter").value = "";
   state.sessions = [...state.sessions.filter((session) => session.data.query !== data.query), { data, grades: state.grades }];
   showSearches(data.searches ?? []);
   byId("question").textContent = asked(data);
+  document.title = `${asked(data)} – mpir`;
+  byId("about").textContent = [`${data.documents.length} documents`, data.bundle && `bundle ${data.bundle}`, data.date,
+    "A rank does not show that a document is right."].filter(Boolean).join(" · ");
   byId("scale").textContent = SCALES[weights.normalise];
   byId("result").hidden = !data.documents.length;
   if (!data.documents.length) { byId("status").textContent = "No documents."; return; }
@@ -252,62 +281,124 @@ function refresh() {
 
 function drawList() {
   const focused = document.activeElement?.dataset?.key;
-  const open = [...byId("list").querySelectorAll("details[open]")].map((details) => details.dataset.key);
   const names = Object.keys(state.blended[0].shares);
   state.blended.forEach((one) => Object.keys(one.shares).forEach((n) => { if (!names.includes(n)) names.push(n); }));
   byId("legend").replaceChildren(...names.map((name, k) => make("li", {}, make("span", { className: `c${k % 8}` }), name)));
   const widest = greatest(state.blended.map((one) => sum(Object.values(one.shares).map(Math.abs)))) || 1;
-  byId("list").replaceChildren(...state.order.map((i, place) => listItem(i, place + 1, names, widest)));
-  for (const key of open) byId("list").querySelector(`[data-key="${key}"]`).open = true;
+  const ranked = state.order.map((i, at) => [i, at + 1])
+    .filter(([i]) => passes(state.data.documents[i], state.grades[i], state.filter));
+  const cards = ranked.slice(0, state.limit);
+  byId("list").replaceChildren(...cards.map(([i, rank]) => listItem(i, rank, names, widest)));
+  byId("more").hidden = cards.length === ranked.length;
+  const total = state.order.length;
+  byId("count").textContent = `${cards.length} of ${ranked.length} shown${ranked.length < total ? `; the filter leaves ${ranked.length} of ${total}` : ""}`;
   if (focused !== undefined) byId("list").querySelector(`[data-key="${focused}"]`)?.focus();
 }
 
 function listItem(i, rank, names, widest) {
-  const found = state.data.documents[i], blended = state.blended[i];
+  const item = state.data.documents[i], blended = state.blended[i];
   const title = make("button", {
-    type: "button", className: "title", textContent: nameOf(found),
+    type: "button", className: "title", textContent: nameOf(item),
     attributes: { "aria-pressed": String(state.shown.includes(i)), "data-index": i, "data-key": `title ${i}` },
     onclick: () => showOne(i),
   });
-  const row = make("div", { className: "row" },
-    make("span", { textContent: `${rank}.` }), arrow(rank, found.before), title, make("span", { textContent: shown(blended.score) }));
+  const row = make("div", { className: "row" }, make("span", { textContent: `${rank}.` }), arrow(rank, item), title);
   const bar = make("div", { className: "bar", attributes: { "aria-hidden": "true" } });
   names.forEach((name, k) => {
     const share = blended.shares[name] ?? 0;
-    const part = make("span", { className: `c${k % 8}${share < 0 ? " negative" : ""}`, title: `${name} ${shown(share)}` });
-    part.style.width = `${(100 * Math.abs(share)) / widest}%`;
-    bar.append(part);
+    const piece = make("span", { className: `c${k % 8}${share < 0 ? " negative" : ""}`, title: `${name} ${shown(share)}` });
+    piece.style.width = `${(100 * Math.abs(share)) / widest}%`;
+    bar.append(piece);
   });
-  const id = make("p", { className: "place" }, `id ${found.id}`, ...recordOf(found));
-  return make("li", {}, row, id, bar, tools(i), sharesOf(i));
+  const open = state.open.has(i);
+  const more = make("button", {
+    type: "button", textContent: "Grade, shares", onclick: () => toggleMore(i),
+    attributes: { "aria-expanded": String(open), "data-key": `more ${i}`, "aria-label": `Grade, shares of ${item.id}` },
+  });
+  const grade = state.grades[i] === undefined ? [] : [` · grade ${state.grades[i]}`];
+  const line = make("div", { className: "tools" },
+    make("p", { className: "place" }, `id ${item.id}`, ...recordOf(item), ...grade), make("span", { className: "more" }, more));
+  return make("li", {}, row, quoteOf(i), line, bar, ...(open ? [tools(i), sharesOf(i)] : []));
 }
+
+/** Show 20 more cards, and go to the first of them. */
+function showMore() {
+  const before = byId("list").children.length;
+  state.limit += PAGE;
+  drawList();
+  byId("list").children[before].querySelector(".title").focus();
+}
+
+function toggleMore(i) {
+  if (!state.open.delete(i)) state.open.add(i);
+  drawList();
+}
+
+/** A document's best sentence, with its probability or, under changed weights, which have none, its blended score. */
+function quoteOf(i) {
+  const { sections, sentences } = state.data.documents[i], { sentences: blended } = state.blended[i];
+  const number = bestSentence(sentences, blended);
+  if (number < 0) return make("p", { className: "quote", textContent: "No sentence." });
+  const { section, begin, end, probability } = sentences[number];
+  const text = Array.from(sections[section]).slice(begin, end).join("");
+  const value = isChanged() || probability === null ? `score ${shown(blended[number].score)}` : `${percent(probability)} probable`;
+  return make("p", { className: "quote" }, make("strong", { textContent: value }), ` ${text}`);
+}
+
+const percent = (value) => (value < 0.01 ? "under 1 %" : value > 0.99 ? "over 99 %" : `${Math.round(100 * value)} %`);
+const isChanged = () => knobs().some((knob) => knob.get(state.weights) !== knob.get(state.tuned));
 
 /** A link to a document's record, and its journal and year, where they are known. */
 function recordOf({ id, record = {} }) {
   const journal = [record.journal, record.year].filter(Boolean).join(", ");
   if (!record.url) return journal ? [` · ${journal}`] : [];
+  const name = record.url.includes("//pubmed.") ? "PubMed" : record.url.includes("//doi.org/") ? "DOI" : "Record";
   const link = make("a", {
-    href: record.url, target: "_blank", rel: "noopener noreferrer", textContent: "Record",
-    attributes: { "aria-label": `Record of ${id}` },
+    href: record.url, target: "_blank", rel: "noopener noreferrer", textContent: name,
+    attributes: { "aria-label": `${name} of ${id}` },
   });
   return [" · ", link, ...(journal ? [` · ${journal}`] : [])];
 }
 
-/** Show one document; where its sentences stand below the list, go there. */
+const NARROW = "(max-width: 60rem)";
+
+/** Show one document; on a narrow screen, as a sheet over the list. */
 function showOne(i) {
   state.shown = [i];
   refresh();
-  const panes = byId("panes").parentElement;
-  if (getComputedStyle(panes).position === "static") panes.scrollIntoView();
+  if (matchMedia(NARROW).matches) openSheet(i);
 }
 
-function arrow(rank, before) {
-  const moved = before - rank, place = `rank ${before} in the first stage`;
-  const [sign, name, words] = moved > 0 ? [`▲${moved}`, "up", `up ${moved}`]
-    : moved < 0 ? [`▼${-moved}`, "down", `down ${-moved}`] : ["=", "level", "same rank"];
-  return make("span", { className: name, title: place },
+function openSheet(i) {
+  state.opener = i;
+  document.body.classList.add("sheet");
+  for (const id of ["ranking", "drawer"]) byId(id).inert = true;
+  byId("back").focus();
+}
+
+function closeSheet() {
+  if (!document.body.classList.contains("sheet")) return;
+  document.body.classList.remove("sheet");
+  for (const id of ["ranking", "drawer"]) byId(id).inert = false;
+  byId("list").querySelector(`[data-key="title ${state.opener}"]`)?.focus();
+}
+
+function setDrawer(open) {
+  byId("drawer").hidden = !open;
+  byId("result").classList.toggle("tuning", open);
+  byId("tuning").setAttribute("aria-expanded", String(open));
+  (open ? byId("close") : byId("tuning")).focus();
+}
+
+/** How far a document moved, from which rank of the first stage; its ranks by every search are in the tooltip. */
+function arrow(rank, { before, ranks = {} }) {
+  const moved = before - rank, columns = Object.entries(ranks).map(([name, value]) => `${name} ${value}`).join(", ");
+  const origin = `rank ${before} in the first stage${columns ? ` (ranks: ${columns})` : ""}`;
+  const [sign, name, words] = moved > 0 ? [`▲ from ${before}`, "up", `up ${moved}`]
+    : moved < 0 ? [`▼ from ${before}`, "down", `down ${-moved}`] : ["=", "level", "same rank"];
+  return make("span", { className: name, title: origin },
     make("span", { textContent: sign, attributes: { "aria-hidden": "true" } }),
-    make("span", { className: "hidden", textContent: `${words}, ${place}` }));
+    make("span", { className: "hidden", textContent: `${words}, ${origin}` }));
 }
 
 function tools(i) {
@@ -326,6 +417,7 @@ function tools(i) {
 function setGrade(i, value) {
   if (value === "") delete state.grades[i];
   else state.grades[i] = Number(value);
+  drawList();
 }
 
 /** Show a document beside the one that is shown, two at most; or let go of it. */
@@ -339,7 +431,7 @@ function sharesOf(i) {
   const columns = Object.keys(found.scores).map((name) => [name, shown(found.scores[name]), shown(blended.shares[name])]);
   const lines = blended.best.map((number, rank) => [`sentence ${rank + 1}`, shown(blended.sentences[number].score),
     shown(blended.shares[`sentence ${rank + 1}`])]);
-  return make("details", { attributes: { "data-key": `shares ${i}` } }, make("summary", { textContent: "Shares" }),
+  return make("div", { className: "shares" },
     table(["document", "value", "share"], [...columns, ...lines]), sentenceTable(i));
 }
 
@@ -377,13 +469,14 @@ function pane(i, shade) {
       const rank = best.indexOf(number), score = sentences[number].score;
       const span = make("span", { className: rank < 0 ? "sentence" : "sentence best", title: shown(score) }, piece);
       if (rank >= 0) span.append(make("sup", {}, make("span", { className: "hidden", textContent: " best sentence " }), String(rank + 1)));
-      span.style.setProperty("--shade", String(shade(score)));
+      if (rank >= 0) span.style.setProperty("--shade", String(shade(score)));
       line.append(span);
     }
     return line;
   });
   const heading = make("h3", { textContent: `${state.order.indexOf(i) + 1}. id ${found.id}` });
-  return make("article", { attributes: { "aria-label": `Document ${found.id}` } }, heading, ...parts);
+  const place = make("p", { className: "place" }, `id ${found.id}`, ...recordOf(found));
+  return make("article", { attributes: { "aria-label": `Document ${found.id}` } }, heading, place, ...parts);
 }
 
 /** Every weight: its name, how to read it and how to set it. */
@@ -398,17 +491,36 @@ function knobs() {
   ];
 }
 
+const PLAIN = {
+  "β bm25": ["Same words", "How much it counts that a document has the question's words."],
+  "β dense": ["Same meaning", "How much it counts that a document is about the question's subject, in whatever words."],
+  "β sentences": ["Answering sentence", "How much it counts that single sentences of a document answer."],
+};
+
+function explanationOf(label) {
+  const [letter, ...name] = label.split(" "), column = name.join(" ");
+  if (label === "α context") return "What a sentence gains from the document that it stands in.";
+  if (letter === "w") return `What the document's best sentence number ${name[1]} counts.`;
+  return letter === "α" ? `What ${column} counts in a sentence's score.` : `What ${column} counts in a document's score.`;
+}
+
 function buildSliders() {
-  byId("sliders").replaceChildren(...knobs().map((knob, k) => {
-    const value = knob.get(state.tuned), most = Math.max(1, 2 * Math.abs(value));
-    const input = make("input", {
-      type: "range", id: `knob${k}`, min: String(Math.min(0, -most * (value < 0))), max: String(most), step: "any",
-      oninput: (event) => move(knob, Number(event.target.value)),
-    });
-    input.value = String(value);
-    return make("div", { className: "slider" },
-      make("label", { htmlFor: `knob${k}`, textContent: knob.label }), make("output", { htmlFor: `knob${k}` }), input);
-  }));
+  const rows = knobs().map((knob, k) => slider(knob, k));
+  byId("plain").replaceChildren(...rows.filter((_, k) => knobs()[k].label in PLAIN));
+  byId("sliders").replaceChildren(...rows.filter((_, k) => !(knobs()[k].label in PLAIN)));
+}
+
+function slider(knob, k) {
+  const value = knob.get(state.tuned), most = Math.max(1, 2 * Math.abs(value));
+  const [label, explanation] = PLAIN[knob.label] ?? [knob.label, explanationOf(knob.label)];
+  const input = make("input", {
+    type: "range", id: `knob${k}`, min: String(Math.min(0, -most * (value < 0))), max: String(most), step: "any",
+    oninput: (event) => move(knob, Number(event.target.value)), attributes: { "aria-describedby": `about${k}` },
+  });
+  input.value = String(value);
+  return make("div", { className: "slider" },
+    make("label", { htmlFor: `knob${k}`, textContent: label }), make("output", { htmlFor: `knob${k}` }),
+    make("p", { className: "hint", id: `about${k}`, textContent: explanation }), input);
 }
 
 function move(knob, value) {
@@ -420,14 +532,14 @@ function move(knob, value) {
 }
 
 function drawWeights() {
-  const all = knobs(), rows = byId("sliders").children;
+  const all = knobs();
   let count = 0;
   all.forEach((knob, k) => {
     const value = knob.get(state.weights), moved = value !== knob.get(state.tuned);
     count += moved;
-    rows[k].classList.toggle("moved", moved);
-    rows[k].querySelector("output").textContent = value.toFixed(4);
-    const input = rows[k].querySelector("input");
+    const input = byId(`knob${k}`), row = input.parentElement;
+    row.classList.toggle("moved", moved);
+    row.querySelector("output").textContent = value.toFixed(4);
     if (Number(input.value) !== value) input.value = String(value);
   });
   byId("changed").textContent = count ? `${count} of ${all.length} weights changed from tuned.` : "The weights are as tuned.";
@@ -436,8 +548,7 @@ function drawWeights() {
 
 /** What `--weights FILE` takes. Changed weights no longer have the record of how they were tuned. */
 function weightsJson() {
-  const changed = knobs().some((knob) => knob.get(state.weights) !== knob.get(state.tuned));
-  const madeBy = changed ? { source: "set by hand on the explain page" } : state.tuned.made_by;
+  const madeBy = isChanged() ? { source: "set by hand on the explain page" } : state.tuned.made_by;
   return `${JSON.stringify({ ...state.weights, made_by: madeBy }, null, 2)}\n`;
 }
 
@@ -482,9 +593,28 @@ function onKey(event) {
   if (event.key === "ArrowDown") titles[Math.min(at + 1, titles.length - 1)].focus();
   else if (event.key === "ArrowUp") titles[Math.max(at - 1, 0)].focus();
   else if (event.key.toLowerCase() === "c") toggle(i);
-  else if (/^[0-3]$/.test(event.key)) { setGrade(i, event.key); drawList(); }
+  else if (/^[0-3]$/.test(event.key)) setGrade(i, event.key);
   else return;
   event.preventDefault();
+}
+
+function onAnyKey(event) {
+  if (event.key === "Escape") closeSheet();
+  if (event.key !== "?" || event.target?.matches?.("input, textarea, select")) return;
+  event.preventDefault();
+  byId("keys").showModal();
+}
+
+const EXAMPLE = {
+  query: "Which gene is mutated in cystic fibrosis?",
+  documents: "Many a gene is mutated in pancreatic cancer. KRAS is the most frequent.\n\nCystic fibrosis is caused by "
+    + "mutations of CFTR, a chloride channel of epithelial cells. Carriers are healthy.\n\nPatients with cystic "
+    + "fibrosis need physiotherapy of the chest. Exercise helps.",
+};
+
+function fillExample() {
+  for (const [id, text] of Object.entries(EXAMPLE)) byId(id).value = text;
+  byId("query").focus();
 }
 
 async function ask(event) {
@@ -510,6 +640,15 @@ async function ask(event) {
 function begin() {
   byId("ask").addEventListener("submit", ask);
   byId("list").addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onAnyKey);
+  byId("filter").addEventListener("input", (event) => { Object.assign(state, { filter: event.target.value, limit: PAGE }); drawList(); });
+  byId("more").addEventListener("click", showMore);
+  byId("tuning").addEventListener("click", () => setDrawer(byId("drawer").hidden));
+  byId("close").addEventListener("click", () => setDrawer(false));
+  byId("back").addEventListener("click", closeSheet);
+  byId("help").addEventListener("click", () => byId("keys").showModal());
+  byId("keys-close").addEventListener("click", () => byId("keys").close());
+  byId("example").addEventListener("click", fillExample);
   byId("reset").addEventListener("click", reset);
   byId("copy").addEventListener("click", copy);
   for (const name of Object.keys(EXPORTS)) byId(name).addEventListener("click", () => save(name));

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
+from datetime import date
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -45,17 +46,20 @@ def _option(mode: str) -> str:
     return f'<option value="{html.escape(mode)}">{name}</option>' if name else f"<option>{html.escape(mode)}</option>"
 
 
-def page_data(ranking: Ranking, documents: Sequence[Document]) -> dict[str, Any]:
+def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "") -> dict[str, Any]:
     """Everything that the page blends and shows, as JSON-able values: columns, weights and the original texts.
 
     Args:
         ranking: of all candidates: a column's scale may depend on every one of them.
         documents: as they were ranked, in the order of the input, which breaks ties.
+        bundle: the name of the bundle or model that ranked them, for the heading.
     """
     ranked = sorted(ranking.documents, key=lambda document: document.index)
     before = _first_ranks(ranked, documents)
     return {
         "query": ranking.query,
+        "bundle": bundle.rstrip("/").rsplit("/", 1)[-1],
+        "date": date.today().isoformat(),
         "unread": ranking.unread,
         "weights": (ranking.weights.of_sentence_list() if ranking.sentence_list else ranking.weights).to_dict(),
         "ordering": sorted(ranking.ordering),
@@ -86,6 +90,7 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
     )
     sentences = [
         {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
+        | {"probability": s.probability}
         for s in reading
     ]
     return {
@@ -93,6 +98,8 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
         "sections": document.sections,
         "score": ranked.score,
         "before": before,
+        "ranks": dict(ranked.ranks),
+        "probability": ranked.probability,
         "record": _record(document),
         "scores": dict(ranked.scores),
         "sentences": sentences,

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from mpir.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.serve.context import RequestContext, Work
@@ -28,10 +28,16 @@ def add_pages(
     files = {f"/explain/{name}": _text(partial(asset, name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
     for path, file in {"/explain": page, **files}.items():
         app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
+    app.add_api_route("/", _to_page, methods=["GET"], response_model=None, include_in_schema=False)
     reference = _text(lambda: reference_page(app.openapi()), "text/html")
     app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
     ranking = handler(_ranking(service))
     app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
+
+
+async def _to_page() -> Response:
+    """Lead to the page by a relative address, which holds behind a proxy that adds a path, too."""
+    return RedirectResponse("explain", status_code=307, headers=HEADERS)
 
 
 def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Response]]:
@@ -58,6 +64,6 @@ def _ranking(service: Service) -> Work:
             documents, searches = tuple(result), searches_of(result)
             tokens = tokens_of(query, documents)
         context.sizes = {"documents": len(documents), "tokens": tokens}
-        return page_data(await service.rank(query, documents, tokens), documents) | searches
+        return page_data(await service.rank(query, documents, tokens), documents, service.settings.name) | searches
 
     return work

@@ -217,8 +217,8 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
         ("", "Document 7"),
     ],
 )
-def test_a_long_title_ends_with_a_word(title: str, shown: str) -> None:
-    result = json.dumps({"id": "7", "sections": {"title": title, "abstract": ""}})
+def test_a_document_without_a_title_is_called_by_how_its_text_begins(title: str, shown: str) -> None:
+    result = json.dumps({"id": "7", "sections": {"title": "", "abstract": title}})
     assert in_node("nameOf", f"process.stdout.write(nameOf({result}));") == shown
 
 

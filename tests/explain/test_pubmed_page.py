@@ -96,6 +96,9 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     page.get_by_text("Queries that were sent").click()
     assert "drugs slow idiopathic pulmonary fibrosis" in page.locator("#searches").inner_text()
 
+    page.get_by_text("Save grades and documents").click()
+    for button in page.locator("#list button[aria-expanded]").all()[:2]:
+        button.click()
     page.locator("#list select").first.select_option("3")
     page.locator("#list select").nth(1).select_option("0")
     assert f"1 0 {document_id} 3" in saved(page, "Save grades as qrels").splitlines()
