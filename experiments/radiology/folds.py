@@ -51,7 +51,7 @@ class Plan:
 
     All systems are tested against the first two `samplings`, the plain ones. Sentences have at most `longest` words,
     `sentences` of them are ranked, and training sees `entries` of a fold, others for each seed (None: all). It starts
-    from `checkpoint`, by default from the start encoder.
+    from `checkpoint`, by default from the base encoder.
     """
 
     samplings: Sequence[Sampling]

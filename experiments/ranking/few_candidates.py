@@ -1,4 +1,4 @@
-"""Does the blend help where only a few candidates are given? The first N of a search, beside what is free.
+"""Does the blend help where only a few candidates are given? The first N of a search, against untrained baselines.
 
     mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 30 --output runs/few/dev
     mpir score … --bundle experiments/bundles/start.json --no-agreement --output runs/few/free-dev
@@ -43,7 +43,7 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
-    parser.add_argument("--free", type=file_path, required=True, help="the same, scored by the start encoder")
+    parser.add_argument("--free", type=file_path, required=True, help="the same, scored by the base encoder")
     parser.add_argument("--counts", nargs="+", type=positive, default=[3, 5, 10, 20, 30], metavar="N")
     parser.add_argument("--measures", nargs="+", choices=sorted(MEASURES), default=["document-map", "sentence-map"])
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="questions not to measure")

@@ -3,7 +3,7 @@
     python -m experiments.ranking.precision --data DATA
     python -m experiments.ranking.precision --data DATA --bundles default my-int8-bundle --precisions fp32
 
-Scores the pairs of the sentence yardstick (sentence_ranking.py) with every bundle in every precision, and compares each
+Scores the pairs of the evaluation by sentences (sentences.py) with every bundle in every precision, and compares each
 with the first, for each perspective and the blend: mean average precision, Kendall's τ-b of the sentences of a question
 (mean and lowest over questions) and of all sentences together, and the largest difference of a score. Lower precision
 is good enough if it stays within 0.002 MAP and at a mean τ of 0.99 or more.
@@ -23,6 +23,7 @@ from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, gold_questions, known_documents, relevant
 from mpir.cli import guarded
+from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError, format_names
 from mpir.io.write import write_json
@@ -44,6 +45,7 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument(
         "--bundles", type=text_path, nargs="+", default=["default"], help="bundles to compare (default: default)"
     )
@@ -60,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     variants = list(dict.fromkeys(product(arguments.bundles, arguments.precisions)))
     if len(variants) < 2:
         raise InputError(f"there is nothing to compare with {' '.join(variants[0])}; give another precision or bundle.")
-    questions = gold_questions(arguments.data, arguments.split)
+    questions = gold_questions(arguments.data, arguments.split)[: arguments.limit]
     documents = known_documents(arguments.data, questions)
     views = []
     for bundle, precision in variants:

@@ -1,4 +1,4 @@
-"""The sentence yardstick: rank the sentences of a question's gold documents; gold ones should come first.
+"""Evaluate the ranking of sentences: those of a question's gold documents, of which gold ones should come first.
 
     python -m experiments.ranking.sentences --data DATA --split dev
 
@@ -27,6 +27,7 @@ from tabulate import tabulate
 
 from mpir.cli import guarded
 from mpir.cli.model_options import add_model_options, load_reranker
+from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path
 from mpir.corpora import read_jsonl, read_questions
 from mpir.errors import InputError
@@ -53,6 +54,7 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument("--words", action="store_true", help="relevant are whole words of 20 characters or more")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     add_model_options(parser)
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     check_figures(arguments)
     reranker = load_reranker(arguments)
-    scored = scored_gold(reranker, arguments.data, arguments.split, words=arguments.words)
+    scored = scored_gold(reranker, arguments.data, arguments.split, words=arguments.words, limit=arguments.limit)
     figures = {
         system.name: np.array([average_precision(system.scores(ranking)[1], label) for ranking, label in scored])
         for system in systems(reranker.weights)
@@ -82,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def scored_gold(
-    reranker: Reranker, data: Path, split: str, *, words: bool = False
+    reranker: Reranker, data: Path, split: str, *, words: bool = False, limit: int | None = None
 ) -> list[tuple[Candidates, npt.NDArray[np.bool_]]]:
     """A split's questions with the sentences of their gold documents, scored, and which (N,) of these are relevant.
 
@@ -92,7 +94,7 @@ def scored_gold(
         InputError: the reranker has a cascade.
     """
     check_whole(reranker)
-    questions = gold_questions(data, split)
+    questions = gold_questions(data, split)[:limit]
     documents = known_documents(data, questions)
     scored = reranker.score([q.body for q in questions], documents, progress=sys.stderr.isatty())
     labels = [relevant(question, ranking, words=words) for question, ranking in zip(questions, scored, strict=True)]
@@ -103,7 +105,7 @@ def check_whole(reranker: Reranker) -> None:
     """Raise InputError for a cascade: average precision would be divided by the gold sentences that it leaves."""
     if reranker.cascade is not None:
         raise InputError(
-            f"--cascade {reranker.cascade:g}: the sentence yardstick counts every gold sentence, and a cascade "
+            f"--cascade {reranker.cascade:g}: the evaluation counts every gold sentence, and a cascade "
             "leaves some out; measure it without one (experiments/cascade/words.py says what is lost)."
         )
 

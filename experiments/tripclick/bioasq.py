@@ -1,4 +1,4 @@
-"""BioASQ's questions and PubMed's abstracts in TripClick's formats: a substitute for TripClick, which is not public.
+"""BioASQ's questions and PubMed's abstracts in TripClick's formats: a substitute for those without TripClick.
 
 A question's gold documents are what was clicked, all of grade 1, and nothing else is judged, so J@10 is the share of
 gold documents. Head, torso and tail are thirds of all questions by the number of abstracts that have the question's

@@ -5,7 +5,7 @@
     mpir score … --bundle experiments/bundles/start.json --no-agreement --output free-dev    (and free-test)
     python -m experiments.tuning.compare --dev dev --test test --free free-dev free-test --output runs/tuning
 
-What is free, BM25 and the start encoder as it is, stands in the same tables (--free: the same questions and candidates,
+The untrained baselines, BM25 and the base encoder, stand in the same tables (--free: the same questions and candidates,
 scored by experiments/bundles/start.json).
 
 Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test, which is
@@ -48,7 +48,7 @@ def main() -> int:
     )
     parser.add_argument("--dev", type=file_path, required=True, help="scored questions to tune on")
     parser.add_argument("--test", type=file_path, help="scored questions to report")
-    parser.add_argument("--free", type=file_path, nargs="+", required=True, help="both, scored by the start encoder")
+    parser.add_argument("--free", type=file_path, nargs="+", required=True, help="both, scored by the base encoder")
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="ID", help="test questions not to measure")
     parser.add_argument("--output", type=file_path, required=True, help="folder for results")
     parser.add_argument("--measures", nargs="+", default=["document-map", "sentence-map"], help="systems to tune")

@@ -73,7 +73,7 @@ class Job:
 
 
 def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
-    """What every part depends on. Of what is free, that is the sets that hold dev's questions: test's may follow."""
+    """The inputs that every fit depends on; of the baselines, the sets with dev's questions, as test's may follow."""
     question_ids = {question.id for question in dev.questions}
     free = [
         scored_set
@@ -157,13 +157,13 @@ def load_free(folders: tuple[Path, ...], method: str) -> Free:
     for folder in folders:
         scored = Dataset.load(folder)
         if scored.columns.layout.documents != ("bm25", "dense") or scored.columns.layout.sentences != ("cosine",):
-            raise InputError(f"--free {folder}: not scored by the start encoder; use experiments/bundles/start.json.")
+            raise InputError(f"--free {folder}: not scored by the base encoder; use experiments/bundles/start.json.")
         by_question = {**by_question, **free_of(scored, method)}
     return by_question
 
 
 def free_of(scored: Dataset, method: str) -> Free:
-    """The same of one set, which the start encoder scored."""
+    """The same of one set, which the base encoder scored."""
     columns, by_question = scored.columns, {}
     for number, question in enumerate(scored.questions):
         documents = columns.question_of == number

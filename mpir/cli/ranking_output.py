@@ -155,7 +155,7 @@ def write_ranking(
         return ranking
     if arguments.format not in (None, "table", "jsonl", "trec"):
         shown = {"id": identifier, **(details or {})}
-        sys.stdout.write(_formatted(arguments.format, ranking, documents=documents, details=shown))
+        sys.stdout.write(_formatted(arguments, ranking, documents=documents, details=shown))
         return ranking
     _print(arguments, identifier, ranking, width=width, details=details or {})
     if arguments.explain and ranking.documents:
@@ -189,16 +189,18 @@ def _print(
         print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
 
 
-def _formatted(name: str, ranking: Ranking, *, documents: Sequence[Document], details: Mapping[str, Any]) -> str:
+def _formatted(
+    arguments: argparse.Namespace, ranking: Ranking, *, documents: Sequence[Document], details: Mapping[str, Any]
+) -> str:
     """The ranking as a text of a format."""
-    if name == "html":
+    if arguments.format == "html":
         from mpir.explain.page import page_data, page_with
 
-        return page_with(page_data(ranking, documents))
-    if name == "json":
+        return page_with(page_data(ranking, documents, _ranked_by(arguments)))
+    if arguments.format == "json":
         return json.dumps({**details, **ranking.to_dict()}, ensure_ascii=False, indent=1) + "\n"
     render = {"ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}
-    return render[name]()
+    return render[arguments.format]()
 
 
 def _ranked_by(arguments: argparse.Namespace) -> str:

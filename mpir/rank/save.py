@@ -62,9 +62,13 @@ def save_bundle(
         OutputError: the folder cannot be written, or something else stands there.
     """
     contents = Contents()
+    encoders = [model for model in loaded.declared if model.entry["kind"] == "bi-encoder"]
+    for model in encoders:  # first, since an index takes the first bi-encoder of a bundle
+        _add_named(contents, model)
     _add_bundle(contents, loaded)
     for model in loaded.declared:
-        _add_named(contents, model)
+        if model not in encoders:
+            _add_named(contents, model)
     contents.entries.extend(map(_declaration, loaded.callers))
     manifest: dict[str, Any] = {"name": checked_path(folder).resolve().name, "perspectives": contents.entries}
     manifest |= {"weights": WEIGHTS, "card": BUNDLE_CARD}

@@ -1,4 +1,4 @@
-"""The first candidates of scored questions, ordered by what is free and by the blend."""
+"""The first candidates of scored questions, ordered by untrained baselines and by the blend."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is free beside tuned weights: the same questions and candidates, scored by the start encoder."""
+"""Untrained baselines compared with tuned weights: the same questions and candidates, scored by the base encoder."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -77,7 +77,7 @@ def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Datase
             "tuning: --measures is 'nonsense'; choose from document-map, document-f1, snippet",
         ),
         ({"--folds": "3"}, "tuning: 2 questions cannot be held out in 3 folds; score at least 3 questions"),
-        ({"--free": "other"}, "tuning: --free other: not scored by the start encoder; use experiments/bundles/start"),
+        ({"--free": "other"}, "tuning: --free other: not scored by the base encoder; use experiments/bundles/start"),
     ],
 )
 def test_nothing_is_left_by_what_is_refused(

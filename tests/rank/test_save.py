@@ -12,6 +12,7 @@ import pytest
 
 from mpir import Perspective, Reranker
 from mpir.cli import main
+from mpir.cli.first_stage import open_encoder
 from mpir.errors import ArtefactError, InputError, OutputError
 from tests.models.hub_server import COMMIT, running
 
@@ -47,6 +48,7 @@ def test_a_saved_reranker_ranks_as_before(
     saved = Reranker(tmp_path / "mine", **ON_CPU)  # type: ignore[arg-type]
     assert scores(saved) == expected
     assert saved.weights == reranker.weights
+    assert open_encoder(str(tmp_path / "mine")).encoder.checkpoint == str(tmp_path / "mine/tiny")  # type: ignore[attr-defined]
     assert {path.name for path in (tmp_path / "mine").iterdir()} >= {"model", "judge", "tiny", "CARD.md"}
     assert not (tmp_path / "mine/judge/checkpoint-9").exists()
     assert main(["bundle", "show", str(tmp_path / "mine")]) == 0
@@ -99,6 +101,7 @@ USE = """
 import sys
 from mpir import Reranker
 from mpir.cli import main
+from mpir.cli.first_stage import open_encoder
 from mpir.errors import MpirError
 
 folder, cache = sys.argv[1:]

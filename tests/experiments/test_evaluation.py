@@ -1,4 +1,4 @@
-"""The yardsticks on tiny data: free baselines by hand, other questions' sentences, and one table of everything."""
+"""The evaluations on tiny data: baselines by hand, sentences of other questions, and the table of all figures."""
 
 import json
 import runpy
@@ -142,32 +142,34 @@ def test_titles_of_candidates_by_hand(script: Any) -> None:
     """Of three abstracts with salt one has no title; whose candidates are relevant, all or none, is no question."""
     heads = ["Salt", " ", "Sweat ", "Tears"]
     pool = [Document(str(i), head, "salt " * (i < 3) + "water") for i, head in enumerate(heads)]
-    asked = [
+    questions = [
         Question(f"q{i}", "what of salt", documents=gold) for i, gold in enumerate([("2", "9"), ("1",), ("0", "2")])
     ]
-    test = script("ranking/evaluation")["titles"](asked, pool, 3)
+    test = script("ranking/evaluation")["titles"](questions, pool, 3)
     assert test.queries == {"q0": "what of salt"}
-    assert {test.documents[place].text for place in test.candidates["q0"]} == {"Salt", "Sweat"}
+    assert {test.documents[number].text for number in test.candidates["q0"]} == {"Salt", "Sweat"}
     assert test.qrels == {"q0": {"2": 1}}
 
 
 def test_a_paper_is_pieced_together_by_hand(script: Any) -> None:
     gold = "a gold answer of more than eight words stands here"
     pool = [Document(str(i), "", f"salt {gold if i == 1 else ''} {'sweat ' * (60 - i)}") for i in range(3)]
-    asked = Question(
+    question = Question(
         "q",
         "what of salt",
         documents=("1",),
         snippets=(Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=gold),),
     )
-    other = Question("none", "what of it", documents=("2",), snippets=())
-    test = script("common/passages")["pieced_papers"]([asked, other], pool, 1)
+    unanswered = Question("none", "what of it", documents=("2",), snippets=())
+    test = script("common/passages")["pieced_papers"]([question, unanswered], pool, 1)
     assert test.queries == {"q": "what of salt"} and test.candidates == {"q": list(range(len(test.documents)))}
-    words = [one.text.split() for one in test.documents]
-    assert [len(part) for part in words] == [100, 90]
-    assert sorted(word for part in words for word in part) == sorted(" ".join(one.text for one in pool).split())
-    right = [sum(word in gold.split() for word in part) >= 8 for part in words]
-    assert list(test.qrels["q"].values()) == [int(one) for one in right] and any(right)
+    words = [document.text.split() for document in test.documents]
+    assert [len(passage) for passage in words] == [100, 90]
+    assert sorted(word for passage in words for word in passage) == sorted(
+        " ".join(document.text for document in pool).split()
+    )
+    relevant = [sum(word in gold.split() for word in passage) >= 8 for passage in words]
+    assert list(test.qrels["q"].values()) == list(map(int, relevant)) and any(relevant)
 
 
 def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> None:
@@ -207,7 +209,7 @@ def test_passages_are_a_collection_of_d(
     (tmp_path / "medquad/medquad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d"]
     options += ["--sets", "medquad", "--device", "cpu", "--precision", "fp32", "--no-cache"]
-    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     table = capsys.readouterr().out
     assert "d MedQuAD: 1 questions" in table
@@ -224,7 +226,7 @@ def test_over_the_same_candidates_the_free_sum_is_itself_where_all_documents_are
     (tmp_path / "med/MED.REL").write_text("1 1 1\n1 4 1\n2 2 1\n")
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d", "--sets", "med"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--json", tmp_path / "figures.json"]
-    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     values = read_json(tmp_path / "figures.json")["values"]["d MED"]
     assert values["BM25 + start, z-scores, same candidates"] == values["BM25 + start, z-scores"]
@@ -248,17 +250,17 @@ def test_everything_in_one_table(
 ) -> None:
     options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f", "g"]
     options += ["--device", "cpu", "--precision", "fp32", "--no-cache", "--limit", 3, "--json", data / "figures.json"]
-    monkeypatch.setattr(sys, "argv", ["yardsticks.py", *map(str, options)])
+    monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
-    found = read_json(data / "figures.json")
-    assert (found["cascade"], str(tiny_checkpoint) in json.dumps(found)) == (None, False)
-    assert found["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
-    means = found["means"]
+    figures = read_json(data / "figures.json")
+    assert (figures["cascade"], str(tiny_checkpoint) in json.dumps(figures)) == (None, False)
+    assert figures["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
+    means = figures["means"]
     assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets", "f BM25", "f vectors", "g titles"]
     systems = {"BM25", "start encoder", "BM25 + start, z-scores", "BM25 + start, RRF", "relevance alone", "blend"}
-    for part in means.values():
-        assert systems <= set(part)
-        assert all(0 <= value <= 1 for value in part.values())
+    for values in means.values():
+        assert systems <= set(values)
+        assert all(0 <= value <= 1 for value in values.values())
     assert "the best of them" in capsys.readouterr().out
     compared = ["compare_bundles.py", data / "figures.json", data / "figures.json", "--systems", "blend"]
     monkeypatch.setattr(sys, "argv", list(map(str, compared)))
@@ -268,32 +270,32 @@ def test_everything_in_one_table(
         for line in capsys.readouterr().out.splitlines()
         if line[:3] in ("| a", "| b", "| c", "| f", "| g")
     ]
-    assert [tuple(row[i].strip() for i in (1, 4, 6)) for row in rows] == [(part, "+0.0000", "1.0000") for part in means]
+    assert [tuple(row[i].strip() for i in (1, 4, 6)) for row in rows] == [(name, "+0.0000", "1.0000") for name in means]
 
 
 def test_the_difference_of_two_bundles_by_hand(script: Any) -> None:
-    one = {"a": {"blend": [0.0] * 20, "x": [1.0]}, "b": {"blend": [0.5, 0.25]}, "d": {"blend": [1.0]}}
-    other = {"a": {"blend": [0.5] * 20}, "b": {"blend": [0.25, 0.5]}}
-    a, b = script("ranking/compare_bundles")["differences"](one, other, "blend")
+    first = {"a": {"blend": [0.0] * 20, "x": [1.0]}, "b": {"blend": [0.5, 0.25]}, "d": {"blend": [1.0]}}
+    second = {"a": {"blend": [0.5] * 20}, "b": {"blend": [0.25, 0.5]}}
+    a, b = script("ranking/compare_bundles")["differences"](first, second, "blend")
     assert a[:4] == ["a", "0.0000", "0.5000", "+0.5000"] and a[4] == "+0.5000 to +0.5000" and float(a[5]) < 0.001
     assert b[:4] == ["b", "0.3750", "0.3750", "+0.0000"] and b[5] == "1.0000"
-    with pytest.raises(InputError, match="x: no yardstick has it in both files"):
-        script("ranking/compare_bundles")["differences"](one, other, "x")
+    with pytest.raises(InputError, match="x: no evaluation has it in both files"):
+        script("ranking/compare_bundles")["differences"](first, second, "x")
 
 
 def test_bundles_that_were_measured_otherwise_are_not_compared(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "values": {}}
-    one = settings | {"cascade": None, "start": "0123"}
-    others = {"limit": one | {"limit": 9}, "cascade": one | {"cascade": 0.5}, "start": one | {"start": "4"}}
-    for name, written in {"one": one, **others, "old": settings}.items():
+    base = settings | {"cascade": None, "start": "0123"}
+    changed = {"limit": base | {"limit": 9}, "cascade": base | {"cascade": 0.5}, "start": base | {"start": "4"}}
+    for name, written in {"one": base, **changed, "old": settings}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(written))
     for second, said in (
         ("limit", "limit is 9, and 60 in"),
         ("cascade", "cascade is 0.5, and None in"),
         ("start", "start is 4, and 0123 in"),
-        ("old", "old.json: has no cascade; write it anew with yardsticks.py --json"),
+        ("old", "old.json: has no cascade; write it anew with evaluation.py --json"),
     ):
         files = [str(tmp_path / f"{name}.json") for name in ("one", second)]
         monkeypatch.setattr(sys, "argv", ["compare_bundles.py", *files])
@@ -321,12 +323,12 @@ def test_gold_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options = ["--data", data, "--bundle", tiny_bundle, "--device", "cpu", "--no-cache", "--cascade", 0.5]
-    for name, more in (
+    for name, options_of in (
         ("ranking/sentences", []),
         ("ranking/evaluation", ["--only", "c", "a", "--start", tiny_checkpoint]),
     ):
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *more])])
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *options_of])])
         assert script(name)["main"]() == 2
         out, said = capsys.readouterr()
-        assert "--cascade 0.5: the sentence yardstick counts every gold sentence" in said
+        assert "--cascade 0.5: the evaluation counts every gold sentence" in said
         assert not out  # nothing was measured before
