@@ -617,19 +617,60 @@ function fillExample() {
   byId("query").focus();
 }
 
+const dropped = [];
+
+/** A file's content in base64, which JSON can hold. */
+function content(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+
+/** Have the server read files, and keep their documents for the next ranking in place of those of earlier files. */
+async function readFiles(files) {
+  const notes = [];
+  dropped.length = 0;
+  for (const file of files) {
+    byId("dropped").textContent = `Reading ${file.name} …`;
+    try {
+      const { documents } = await post("explain/documents", { name: file.name, data: await content(file) });
+      const ids = new Set(dropped.map(({ id }) => id));
+      dropped.push(...documents.map((item) => (ids.has(item.id) ? { ...item, id: `${file.name}: ${item.id}` } : item)));
+      notes.push(`${file.name}: ${documents.length} documents.`);
+    } catch (error) {
+      notes.push(error.message);
+    }
+  }
+  byId("dropped").textContent = notes.join(" ");
+}
+
+function onDrop(event) {
+  event.preventDefault();
+  if (event.dataTransfer.files.length) readFiles(event.dataTransfer.files);
+}
+
+/** The answer to a request that has a JSON body. Throws the server's message where it refuses. */
+async function post(path, body) {
+  const key = byId("key").value ? { Authorization: `Bearer ${byId("key").value}` } : {};
+  const headers = { "Content-Type": "application/json", ...key };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.message);
+  return answer;
+}
+
 async function ask(event) {
   event.preventDefault();
   const form = new FormData(byId("ask")), text = form.get("documents").trim();
-  const given = text ? { documents: text.split(/\n\s*\n/).map((part) => part.trim()) } : { mode: form.get("mode") ?? undefined };
-  const key = form.get("key") ? { Authorization: `Bearer ${form.get("key")}` } : {};
+  const pasted = text ? text.split(/\n\s*\n/).map((part) => part.trim()) : [];
+  const documents = [...dropped, ...pasted];
+  const given = documents.length ? { documents } : { mode: form.get("mode") ?? undefined };
   byId("status").textContent = given.mode === "pubmed" ? "Searching PubMed and Europe PMC, then ranking …" : "Ranking …";
   try {
-    const response = await fetch("explain/ranking", {
-      method: "POST", headers: { "Content-Type": "application/json", ...key },
-      body: JSON.stringify({ query: form.get("query"), ...given }),
-    });
-    const found = await response.json();
-    if (!response.ok) throw new Error(found.message);
+    const found = await post("explain/ranking", { query: form.get("query"), ...given });
     byId("status").textContent = [`${found.documents.length} documents ranked.`, ...(found.warnings ?? [])].join(" ");
     show(found);
   } catch (error) {
@@ -639,6 +680,9 @@ async function ask(event) {
 
 function begin() {
   byId("ask").addEventListener("submit", ask);
+  byId("ask").addEventListener("dragover", (event) => event.preventDefault());
+  byId("ask").addEventListener("drop", onDrop);
+  byId("files").addEventListener("change", (event) => readFiles(event.target.files));
   byId("list").addEventListener("keydown", onKey);
   document.addEventListener("keydown", onAnyKey);
   byId("filter").addEventListener("input", (event) => { Object.assign(state, { filter: event.target.value, limit: PAGE }); drawList(); });

@@ -1,7 +1,8 @@
-"""/docs, and /explain: the page, its two files, and the rankings that it asks for."""
+"""/docs, and /explain: the page, its two files, the rankings that it asks for, and the files dropped on it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -16,6 +17,7 @@ from mpir.serve.reference import reference_page
 from mpir.serve.requests import RerankBody, read_rerank, read_search, tokens_of
 from mpir.serve.search import searches_of
 from mpir.serve.service import Service
+from mpir.serve.uploads import read_upload
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
@@ -33,6 +35,8 @@ def add_pages(
     app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
     ranking = handler(_ranking(service))
     app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
+    upload = handler(_upload(service))
+    app.add_api_route("/explain/documents", upload, methods=["POST"], response_model=None, include_in_schema=False)
 
 
 async def _to_page() -> Response:
@@ -47,6 +51,17 @@ def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Respons
         return Response(text(), media_type=f"{media}; charset=utf-8", headers=HEADERS)
 
     return file
+
+
+def _upload(service: Service) -> Work:
+    """The documents of a file, which a thread of its own reads."""
+
+    async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        result = await asyncio.to_thread(read_upload, body, service.settings.limits)
+        context.sizes = {"documents": len(result["documents"])}
+        return result
+
+    return work
 
 
 def _ranking(service: Service) -> Work:

@@ -303,6 +303,24 @@ def test_the_served_page_ranks_what_is_pasted(chromium: Any, server: Server) -> 
     page.close()
 
 
+def test_a_dropped_file_is_ranked(chromium: Any, server: Server, tmp_path: Path) -> None:
+    (tmp_path / "library.ris").write_text(
+        "TY  - JOUR\nTI  - Aspirin does thin the blood.\nJO  - Heart\nPY  - 2004\nER  - \n\n"
+        "TY  - JOUR\nTI  - A heart attack is a risk.\nER  - \n"
+    )
+    (tmp_path / "page.ris").write_text("<!doctype html><html><title>Sign in</title></html>")
+    page = chromium.new_page()
+    page.goto(f"{server.url}/explain")
+    page.get_by_label("Question").fill("does aspirin thin blood")
+    page.get_by_label("Or files").set_input_files([tmp_path / "library.ris", tmp_path / "page.ris"])
+    page.get_by_text("library.ris: 2 documents. page.ris: is a web page").wait_for()
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.wait_for_selector("#list li")
+    assert page.locator("#status").inner_text() == "2 documents ranked."
+    assert "Heart" in page.locator("#list").inner_text()
+    page.close()
+
+
 class Kept:
     """A first stage that finds the same documents for every query, in an order of its own."""
 

@@ -43,7 +43,9 @@ bodies = (
     | anything.map(lambda body: json.dumps(body).encode())
     | st.binary(max_size=60)
 )
-paths = st.sampled_from(["/rerank", "/v1/rerank", "/v2/rerank", "/v1/reranking", "/search", "/explain/ranking"])
+paths = st.sampled_from(
+    ["/rerank", "/v1/rerank", "/v2/rerank", "/v1/reranking", "/search", "/explain/ranking", "/explain/documents"]
+)
 
 
 def test_no_body_is_a_500(server: Server) -> None:

@@ -14,7 +14,16 @@ JSON = {"Content-Type": "application/json"}
 BODY = b'{"query": "does aspirin thin blood", "documents": ["Aspirin does thin the blood."]}'
 STATE_PATHS = ("/health", "/ready", "/metrics", "/info", "/models", "/v1/models")
 GET_PATHS = (*STATE_PATHS, "/docs", "/openapi.json", "/explain", "/explain/explain.mjs", "/nothing")
-POST_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking", "/search", "/explain/ranking")
+POST_PATHS = (
+    "/rerank",
+    "/v1/rerank",
+    "/v2/rerank",
+    "/reranking",
+    "/v1/reranking",
+    "/search",
+    "/explain/ranking",
+    "/explain/documents",
+)
 KEY = {"MPIR_API_KEY": "secret"}
 NO_KEY = "set $MPIR_API_KEY to a key that clients send, or give --insecure to answer everybody."
 
