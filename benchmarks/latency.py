@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, default_threads, describe, helper, machine, start_all, table
+from measure import Worker, default_threads, describe, fast_enough, helper, machine, start_all, table
 from peers import cut_outputs, load_quietly
 from workload import read_asked, read_documents
 
@@ -38,7 +38,6 @@ from mpir.text import Document
 
 PEER, ENCODE = "sentence-transformers, CrossEncoder", "sentence-transformers, encode alone"
 CORPUS = 3_000
-TENTH = 10
 Call = Callable[[str, Sequence[str], bool], float]
 
 
@@ -76,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         contenders = contenders_of(arguments, folder)
         probe = [document.text for document in documents[: min(arguments.documents)]]
         workers, _, notes = start_all(stack, contenders, arguments.threads, queries[0], probe[:2], True)
-        workers, slow = fast_enough(workers, queries[0], probe)
+        workers, slow = fast_enough(workers, queries[0], probe, True)
         sizes = {count: rounds(arguments, workers, queries, documents, count) for count in arguments.documents}
     figures = {"machine": facts, "command": sys.argv, "left_out": [*notes, *slow]}
     figures["documents"] = {str(count): summary(turns) for count, turns in sizes.items()}
@@ -108,17 +107,6 @@ def document_encoder(bundle: str) -> Path | None:
         opened.folder / item["checkpoint"] for item in opened.manifest["perspectives"] if item["kind"] == "bi-encoder"
     ]
     return next(iter(folders), None)
-
-
-def fast_enough(workers: dict[str, Worker], query: str, texts: Sequence[str]) -> tuple[dict[str, Worker], list[str]]:
-    """The contenders without those slower than a tenth of the fastest, and a note for each of these."""
-    seconds = {name: worker.call(query, texts, True).seconds for name, worker in workers.items()}
-    slow = {name for name in seconds if seconds[name] > TENTH * min(seconds.values())}
-    notes = [
-        f"{name} is left out: {seconds[name]:.1f} s in the probe, the fastest {min(seconds.values()):.1f} s"
-        for name in slow
-    ]
-    return {name: worker for name, worker in workers.items() if name not in slow}, notes
 
 
 def rounds(

@@ -6,6 +6,7 @@ process starts fresh, with the threads that every other one gets, and sleeps whi
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import platform
@@ -30,6 +31,8 @@ from mpir.errors import MpirError
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("mpir", "torch", "transformers", "sentence-transformers", "rerankers", "bm25s", "pyserini", "numpy")
 Prepare = Callable[..., Callable[..., Any]]
+SLOWEST = 10
+"""A contender that takes so many times as long as the fastest in a probe is left out."""
 _STARTING = Lock()
 """A process takes its threads from the environment, which belongs to one at a time."""
 
@@ -144,12 +147,32 @@ def _restore(before: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def alternate(workers: Mapping[str, Worker], rounds: int, *arguments: Any) -> dict[str, list[Timed]]:
-    """Let the workers take turns on the same call, each round starting with the next one, after a round to warm up."""
+def fast_enough(workers: Mapping[str, Worker], *arguments: Any) -> tuple[dict[str, Worker], list[str]]:
+    """The workers that take at most ten times as long for a call as the fastest, and a note for each of the others."""
+    seconds = {name: worker.call(*arguments).seconds for name, worker in workers.items()}
+    fastest = min(seconds.values())
+    notes = [
+        f"{name} is left out: {seconds[name]:.1f} s in the probe, the fastest {fastest:.1f} s"
+        for name in seconds
+        if seconds[name] > SLOWEST * fastest
+    ]
+    return {name: worker for name, worker in workers.items() if seconds[name] <= SLOWEST * fastest}, notes
+
+
+def alternate(
+    workers: Mapping[str, Worker], rounds: int, *arguments: Any, seconds: float = math.inf
+) -> dict[str, list[Timed]]:
+    """Let the workers take turns on the same call, each round starting with the next one, after a round to warm up.
+
+    After the first round, one that would probably end later than `seconds` from the start is not begun.
+    """
     names, results = list(workers), {name: [] for name in workers}
     bar = tqdm(total=len(names) * (rounds + 1), desc="turns", unit="call", disable=None)
     with bar:
+        start = time.perf_counter()
         for number in range(-1, rounds):
+            if number > 0 and (time.perf_counter() - start) * (number + 2) / (number + 1) > seconds:
+                break
             for name in names[number % len(names) :] + names[: number % len(names)]:
                 timed = workers[name].call(*arguments)
                 if number >= 0:

@@ -125,7 +125,7 @@ def sentence_transformers_scores(folder: str) -> Callable[[Sequence[Pair]], NDAr
     import torch
     from sentence_transformers import CrossEncoder
 
-    model = CrossEncoder(folder, device="cpu", activation_fn=torch.nn.Identity())
+    model = CrossEncoder(folder, device="cpu", activation_fn=torch.nn.Identity(), trust_remote_code=False)
     return lambda pairs: np.asarray(model.predict(list(pairs), show_progress_bar=False))
 
 

@@ -6,8 +6,10 @@ Without --data the pairs are made of the sample that ships with mpir. The peers 
 bundle as one fp32 checkpoint for each perspective: sentence-transformers' CrossEncoder.predict (for a bi-encoder,
 SentenceTransformer.encode) with its defaults and with the best of its settings (tried first, with one checkpoint), and
 the rerankers package's cross-encoder. Every contender has a process of its own with the same threads; they take turns.
-All pairs differ, and no score cache is used. That all do the same work is checked: fp32 scores must agree within 1e-4
-on the probability scale, those of half precision must correlate.
+All pairs differ, and no score cache is used. Settings and peers ten times as slow as the best in a probe are left out,
+and --seconds bounds rounds and pairs, so that the benchmark ends in about ten minutes on any machine. That all do the
+same work is checked: fp32 scores must agree within 1e-4 on the probability scale, those of half precision must
+correlate.
 
 `ratios` in the JSON are of pairs per second, the medians of the rounds: `three_vs_default` (mpir's three perspectives :
 sentence-transformers' defaults three times), `three_vs_best` (: the fastest peer three times), `one_vs_default` (mpir
@@ -26,7 +28,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
+from measure import (
+    Worker,
+    alternate,
+    default_threads,
+    describe,
+    fast_enough,
+    helper,
+    machine,
+    show,
+    spread,
+    start_all,
+    table,
+)
 from peers import (
     Pair,
     cut_outputs,
@@ -50,6 +64,9 @@ DEFAULT, BEST, RERANKERS = "sentence-transformers, default", "sentence-transform
 DEFAULT_ONE = "sentence-transformers, default, 1 perspective"
 PEERS = (DEFAULT, BEST, RERANKERS)
 TRIAL, TRIAL_CHARACTERS = 64, 600
+PROBE = 16
+PASSES = 12
+"""Passes of a single model, at the speed of sentence-transformers' defaults, that a round of all contenders takes."""
 HALF = ("bfloat16", "float16")
 TOLERANCE, CORRELATION = 1e-4, 0.99
 DOCUMENTS = 10_000
@@ -60,7 +77,7 @@ def settings_for(device: str, threads: int) -> dict[str, Settings]:
     """What a user can set without other packages.
 
     Batches are sorted by sentence-transformers itself and attention is PyTorch's SDPA already by default. Its ONNX and
-    OpenVINO backends need optimum, which does not go with transformers 5.
+    OpenVINO backends need an environment of their own, and are not measured here.
     """
     if device != "cpu":
         half = {f"{dtype}, {n}": {"dtype": dtype, "batch_size": n} for dtype in HALF for n in (32, 128, 512)}
@@ -88,13 +105,15 @@ def run(arguments: argparse.Namespace) -> int:
     result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     documents = read_documents(arguments.data, DOCUMENTS, partial=False)
     pairs = make_pairs(read_asked(arguments.data), documents, arguments.pairs)
-    result |= {"pairs": len(pairs), "rounds": arguments.rounds, "characters": spread(len(q) + len(s) for q, s in pairs)}
+    result["rounds"] = arguments.rounds
     with TemporaryDirectory(prefix="mpir-scoring-") as folder, Worker(helper, threads=arguments.threads) as worker:
         checkpoints = worker.call(cut_outputs, arguments.bundle, folder).value
         result["gpu"] = gpu = worker.call(gpu_name, arguments.device).value
         device = ("cuda" if gpu else "cpu") if arguments.device == "auto" else arguments.device
         tried, options = tune_peer(arguments, checkpoints, device, pairs[: max(TRIAL, len(pairs) // 4)])
-        result |= tried | compare(arguments, checkpoints, device, options, pairs)
+        pairs = pairs[: affordable(tried, arguments.seconds)]
+        result |= tried | {"pairs": len(pairs), "characters": spread(len(q) + len(s) for q, s in pairs)}
+        result |= compare(arguments, checkpoints, device, options, pairs)
         needed = worker.call(operations, arguments.bundle, pairs).value / len(pairs)
         reached = worker.call(matmul_rate, arguments.bundle, arguments.device).value
     engine = needed * result["contenders"][MPIR]["pairs_per_second"]["median"]
@@ -113,13 +132,21 @@ def tune_peer(
     settings = {name: settings[name] for name in list(settings)[: arguments.settings]}
     contenders = {name: (sentence_transformers_score, checkpoints[:1], device, s) for name, s in settings.items()}
     with ExitStack() as stack:
-        workers, _, notes = start_all(stack, contenders, arguments.threads, pairs)
+        workers, _, notes = start_all(stack, contenders, arguments.threads, pairs[:PROBE])
+        workers, slow = fast_enough(workers, pairs[:PROBE])
+        notes += slow
         if not workers:
             raise MpirError("; ".join(notes) + "; install the peers with `pip install mpir[bench]`.")
-        timed = alternate(workers, min(2, arguments.rounds), pairs)
+        timed = alternate(workers, min(2, arguments.rounds), pairs, seconds=arguments.seconds / 3)
     rates = {name: spread(len(pairs) / turn.seconds for turn in turns) for name, turns in timed.items()}
     best = max(rates, key=lambda name: rates[name]["median"])
     return {"settings_tried": rates, "best_setting": best, "settings_left_out": notes}, settings[best]
+
+
+def affordable(tried: Mapping[str, Any], seconds: float) -> int:
+    """How many pairs the contest takes so that four rounds of it, the first to warm up, probably end in `seconds`."""
+    rate = next(iter(tried["settings_tried"].values()))["median"]
+    return max(TRIAL, int(seconds * rate / 4 / PASSES))
 
 
 def compare(
@@ -142,7 +169,7 @@ def compare(
         if not {MPIR, MPIR_FP32, MPIR_ONE, DEFAULT, DEFAULT_ONE, BEST} <= workers.keys():
             raise MpirError("; ".join(notes))
         agreement = check_agreement(trials)
-        timed = alternate(workers, arguments.rounds, pairs)
+        timed = alternate(workers, arguments.rounds, pairs, seconds=arguments.seconds)
         memory = {name: worker.peak_mib() for name, worker in workers.items()}
     rates = {name: [len(pairs) / turn.seconds for turn in turns] for name, turns in timed.items()}
     figures = {
@@ -224,6 +251,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
     parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--settings", type=positive, help="try only the first so many of the peer's settings")
+    parser.add_argument(
+        "--seconds", type=positive, default=360, help="for the rounds, as far as it can be (%(default)s)"
+    )
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 

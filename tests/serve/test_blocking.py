@@ -112,6 +112,9 @@ def test_a_scoring_thread_that_dies_is_told_and_replaced(caplog: pytest.LogCaptu
     assert [answer.status_code, health.status_code, ready.status_code] == [500, 503, 503]
     assert answer.json()["message"].startswith("the server could not answer")
     assert health.json()["reason"] == "the scoring thread died (PanicError) and was replaced; see the log."
+    deadline = time.monotonic() + SOON
+    while "PanicError: no such byte" not in caplog.text and time.monotonic() < deadline:  # the dying thread writes it
+        time.sleep(0.01)
     assert "PanicError: no such byte" in caplog.text
     assert statuses("A cell.") == [500, 503, 503]
     perspective.always = False

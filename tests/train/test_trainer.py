@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer, DistilBertConfig, DistilBertForSequenceClassification
+from transformers import AutoTokenizer, ElectraConfig, ElectraForSequenceClassification
 
 from mpir import Document, Reranker
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError
@@ -568,7 +568,7 @@ def test_what_is_left_out(mixture: Path) -> None:
     with pytest.raises(InputError, match=r"there is no 'None' to leave out; choose from kinds\.jsonl, relevance, "):
         read_mixture(mixture, without=["None"])
     write(folder / "kinds.jsonl", [*variants, single])
-    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, gold, kinds"):
+    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
         read_mixture(mixture, without=["magic"])
     with pytest.raises(InputError, match="no perspective is left to train"):
         read_mixture(mixture, without=["relevance", "sts"])
@@ -868,8 +868,9 @@ def test_other_architectures_than_bert_are_trained_padded(
     mixture: Path, settings: TrainingSettings, tmp_path: Path
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
-    config = DistilBertConfig(vocab_size=len(tokenizer), dim=16, n_layers=1, n_heads=2, hidden_dim=16, num_labels=2)
-    DistilBertForSequenceClassification(config).save_pretrained(tmp_path / "other")
+    sizes = {"embedding_size": 16, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    config = ElectraConfig(vocab_size=len(tokenizer), num_attention_heads=2, num_labels=2, **sizes)
+    ElectraForSequenceClassification(config).save_pretrained(tmp_path / "other")
     tokenizer.save_pretrained(tmp_path / "other")
     tuner = FineTuner(replace(settings, checkpoint=str(tmp_path / "other")), read_mixture(mixture), tmp_path / "run")
     assert tuner.unpadded is None
