@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.cascade.words import SHOWN, Curve, cell
 from mpir.cli import guarded
 from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 from mpir.perspectives import open_bundle
 from mpir.rank.blend import blend, document_order
@@ -43,16 +43,17 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scored", type=file_path, required=True, help="folder that `mpir score` wrote")
-    parser.add_argument("--bundle", default="default", help="whose weights blend (%(default)s)")
+    parser.add_argument("--bundle", type=text_path, default="default", help="whose weights blend (%(default)s)")
     parser.add_argument("--column", default="dense", help="document column that the best documents have (%(default)s)")
     parser.add_argument("--version", type=positive, default=9, help="of the official measures (%(default)s)")
-    parser.add_argument("--json", type=text_path, metavar="FILE", help="write the figures")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     arguments = parser.parse_args()
     return guarded("adaptive", lambda: run(arguments))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole table."""
+    check_figures(arguments)
     scored = Dataset.load(arguments.scored)
     weights = Weights.load(open_bundle(arguments.bundle).folder / "weights.json").align_to(scored.columns.layout)
     curve = Curve(scored, weights, arguments.version)

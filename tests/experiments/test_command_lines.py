@@ -105,6 +105,7 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     *((f"benchmarks/{name}.py", []) for name in ("objective", "scoring", "serve", "startup", "training", "triples")),
     ("benchmarks/bundles.py", ["nowhere"]),
     ("benchmarks/latency.py", []),
+    ("experiments/cascade/adaptive.py", ["--scored", "nowhere"]),
     ("experiments/pubmed/recall.py", ["--data", "data"]),
     ("benchmarks/encoding.py", ["--checkpoint", "nowhere"]),
     ("benchmarks/sia.py", ["--vectors", "nowhere"]),
