@@ -58,6 +58,7 @@ from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import MpirError
 from mpir.io.write import write_json
+from mpir.models.lazy import cpu_precision
 
 MPIR, MPIR_FP32, MPIR_ONE = "mpir", "mpir, fp32", "mpir, 1 perspective"
 DEFAULT, BEST, RERANKERS = "sentence-transformers, default", "sentence-transformers, best", "rerankers, default"
@@ -84,9 +85,11 @@ def settings_for(device: str, threads: int) -> dict[str, Settings]:
         compiled = {"dtype": "float16", "batch_size": 512, "compile": True}
         return {"default (fp32, 32)": {}, "fp32, 256": {"batch_size": 256}, **half, "float16, 512, compiled": compiled}
     bfloat16 = {"dtype": "bfloat16", "batch_size": 64}
+    single = {"default (fp32, 32)": {}, **{f"fp32, {n}": {"batch_size": n} for n in (64, 128)}}
+    if cpu_precision("auto") == "fp32":  # bfloat16 is emulated here, and many times as slow
+        return single
     return {
-        "default (fp32, 32)": {},
-        **{f"fp32, {n}": {"batch_size": n} for n in (64, 128)},
+        **single,
         **{f"bfloat16, {n}": bfloat16 | {"batch_size": n} for n in (32, 64, 128)},
         "bfloat16, 64, compiled": bfloat16 | {"compile": True},
         **({f"bfloat16, 64, {threads} processes": bfloat16 | {"processes": threads}} if threads > 1 else {}),
