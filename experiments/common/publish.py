@@ -15,6 +15,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from mpir.cli import guarded
 from mpir.cli.path_options import file_path
@@ -45,10 +46,13 @@ def publish(arguments: argparse.Namespace) -> int:
     result = read_json(arguments.result)
     if not isinstance(result, dict):
         raise InputError(f"{arguments.result}: not a JSON object of figures; give what a command wrote with --json.")
-    origin = {"command": arguments.command, "commit": arguments.commit or current_commit()}
+    origin: dict[str, Any] = {"command": arguments.command, "commit": arguments.commit or current_commit()}
     modified = datetime.fromtimestamp(Path(arguments.result).stat().st_mtime, UTC)
     origin |= {"date": modified.date().isoformat(), "machine": result.pop("machine", None) or machine()}
-    result.pop("values", None)
+    for name in ("values", "command"):  # the command that was typed holds paths of its machine
+        result.pop(name, None)
+    if isinstance(origin["machine"], dict):
+        origin["machine"] = {**origin["machine"], "system": platform.system()}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     write_json(arguments.output, origin | result)
     return 0
