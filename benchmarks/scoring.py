@@ -108,7 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
     result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     documents = read_documents(arguments.data, DOCUMENTS, partial=False)
     pairs = make_pairs(read_asked(arguments.data), documents, arguments.pairs)
-    result["rounds"] = arguments.rounds
     with TemporaryDirectory(prefix="mpir-scoring-") as folder, Worker(helper, threads=arguments.threads) as worker:
         checkpoints = worker.call(cut_outputs, arguments.bundle, folder).value
         result["gpu"] = gpu = worker.call(gpu_name, arguments.device).value
@@ -179,7 +178,8 @@ def compare(
         name: {"pairs_per_second": spread(rates[name]), "peak_mib": memory[name], "start_seconds": worker.started}
         for name, worker in workers.items()
     }
-    return ratios(rates) | {"contenders": figures, "agreement": agreement, "contenders_left_out": notes}
+    measured = {"rounds": len(rates[MPIR]), "contenders": figures}
+    return ratios(rates) | measured | {"agreement": agreement, "contenders_left_out": notes}
 
 
 def ratios(rates: Mapping[str, Sequence[float]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from mpir.corpora.bibliography import TYPES, YEAR
+from mpir.corpora.bibliography import TYPES, YEAR, bibliography, split_names
 from mpir.errors import InputError, format_names, format_value
 from mpir.text import Document
 
@@ -54,9 +54,9 @@ class RecordFilter:
 
     def _reason(self, document: Document) -> str:
         """Why a document is left out; an empty string where it passes."""
-        year: Any = document.metadata.get(YEAR)
-        types = _types(document)
-        if self.by_year and not isinstance(year, int):
+        known = _bibliography(document)
+        year, types = known.get(YEAR), {name.casefold() for name in known.get(TYPES, ())}
+        if self.by_year and year is None:
             return "without a year"
         if (self.first_year is not None and year < self.first_year) or (
             self.last_year is not None and year > self.last_year
@@ -67,7 +67,7 @@ class RecordFilter:
         return "of other types" if self.types and not types & {name.casefold() for name in self.types} else ""
 
     def _check_types(self, documents: Iterable[Document]) -> None:
-        known = {name.casefold(): name for document in documents for name in document.metadata.get(TYPES, ())}
+        known = {name.casefold(): name for document in documents for name in _bibliography(document).get(TYPES, ())}
         for name in self.types:
             if name.casefold() not in known:
                 nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
@@ -80,5 +80,8 @@ def format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def _types(document: Document) -> set[str]:
-    return {str(name).casefold() for name in document.metadata.get(TYPES, ())}
+def _bibliography(document: Document) -> dict[str, Any]:
+    """The year and the types, also where a caller or a line of JSON has them as texts: "2015-03", "Review; Letter"."""
+    types = document.metadata.get(TYPES) or ()
+    names = split_names(types) if isinstance(types, str) else map(str, types)
+    return bibliography(dates=[str(document.metadata.get(YEAR, ""))], types=names)

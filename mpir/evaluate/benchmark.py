@@ -19,7 +19,7 @@ from mpir.evaluate.collections import Collection
 from mpir.evaluate.ir import evaluate_queries
 from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
 from mpir.perspectives.normalization import zscores
-from mpir.rank.blend import blend
+from mpir.rank.blend import blend_queries
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
 from mpir.types import F64
@@ -166,7 +166,7 @@ def _column(reranker: Reranker) -> str:
 def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:
     """The scores of each query's documents by each order."""
     first = [candidates.columns.document("bm25") for candidates in scored]
-    blended = [blend(candidates.columns, reranker.weights).documents for candidates in scored]
+    blended = [blend_queries(candidates.columns, reranker.weights).documents for candidates in scored]
     if column is None:
         return {"first stage": first, "bundle": blended}
     model = [candidates.columns.document(column) for candidates in scored]

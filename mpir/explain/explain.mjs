@@ -613,11 +613,20 @@ const EXAMPLE = {
 };
 
 function fillExample() {
+  forgetFiles();
   for (const [id, text] of Object.entries(EXAMPLE)) byId(id).value = text;
   byId("query").focus();
 }
 
 const dropped = [];
+let reading = Promise.resolve();
+
+function forgetFiles() {
+  dropped.length = 0;
+  byId("files").value = "";
+  byId("dropped").textContent = "";
+  byId("forget").hidden = true;
+}
 
 /** A file's content in base64, which JSON can hold. */
 function content(file) {
@@ -645,11 +654,12 @@ async function readFiles(files) {
     }
   }
   byId("dropped").textContent = notes.join(" ");
+  byId("forget").hidden = !dropped.length;
 }
 
 function onDrop(event) {
   event.preventDefault();
-  if (event.dataTransfer.files.length) readFiles(event.dataTransfer.files);
+  if (event.dataTransfer.files.length) reading = readFiles(event.dataTransfer.files);
 }
 
 /** The answer to a request that has a JSON body. Throws the server's message where it refuses. */
@@ -664,6 +674,7 @@ async function post(path, body) {
 
 async function ask(event) {
   event.preventDefault();
+  await reading;
   const form = new FormData(byId("ask")), text = form.get("documents").trim();
   const pasted = text ? text.split(/\n\s*\n/).map((part) => part.trim()) : [];
   const documents = [...dropped, ...pasted];
@@ -682,7 +693,8 @@ function begin() {
   byId("ask").addEventListener("submit", ask);
   byId("ask").addEventListener("dragover", (event) => event.preventDefault());
   byId("ask").addEventListener("drop", onDrop);
-  byId("files").addEventListener("change", (event) => readFiles(event.target.files));
+  byId("files").addEventListener("change", (event) => { reading = readFiles(event.target.files); });
+  byId("forget").addEventListener("click", forgetFiles);
   byId("list").addEventListener("keydown", onKey);
   document.addEventListener("keydown", onAnyKey);
   byId("filter").addEventListener("input", (event) => { Object.assign(state, { filter: event.target.value, limit: PAGE }); drawList(); });

@@ -105,8 +105,8 @@ class Reranker:
 
         `cache` is a folder (or an open cache) where scores are kept between runs. `cascade` is the share of a query's
         sentences that a cheap first pass lets through to the perspectives (rank/cascade.py): "auto" is 100 and a fifth
-        of the others, or all where there is no bundle, and also has vectors made of the 30 best documents alone
-        (rank/document_pass.py); None scores everything.
+        of the others, and also has vectors made of the 30 best documents alone (rank/document_pass.py); None scores
+        everything.
         `pairs_at_once` bounds memory: that many (query, sentence) pairs are scored together, and those of one query
         more. `splitting` says how documents are split: as an ``abstract`` or as a ``report``.
 
@@ -118,8 +118,6 @@ class Reranker:
         """
         check_choice("splitting", splitting, get_args(Splitting))
         self.cascade, self.splitting = check_share(cascade), splitting
-        if self.cascade == AUTO and bundle is None and perspectives:
-            self.cascade = None
         self.pairs_at_once = optional_whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
         options = ModelOptions(
             device=device,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,8 @@ from mpir.serve.fields import Body, Text, validated
 from mpir.serve.settings import ApiError, Limits
 from mpir.text import Document
 
-_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
+_ODD = re.compile(r"[^\w.-]+")
+_LONGEST_NAME = 60
 
 
 class UploadBody(Body):
@@ -32,7 +33,7 @@ def read_upload(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         ApiError: 400 for a file that cannot be read, 413 for one with too many documents.
     """
     body = validated(UploadBody, values)
-    documents = _documents(body.name, _content(body.data), limits.documents + 1)
+    documents = _documents(body.name, _content(body.data), limit=limits.documents + 1, characters=limits.body)
     if len(documents) > limits.documents:
         raise ApiError(
             413, f"{shortened(body.name)}: has more than {limits.documents} documents; use `mpir rerank --docs`."
@@ -47,18 +48,31 @@ def _content(data: str) -> bytes:
         raise ApiError(400, f"data is {shortened(data)!r}; expected a file's content in base64.") from None
 
 
-def _documents(name: str, content: bytes, limit: int) -> list[Document]:
+def _documents(name: str, content: bytes, *, limit: int, characters: int) -> list[Document]:
     from mpir.corpora.corpus import read_corpus
     from mpir.corpora.deduplicate import without_copies
 
-    match = _SUFFIX.search(name)
     with TemporaryDirectory(prefix="mpir-upload-") as folder:
-        path = Path(folder) / f"upload{match[0] if match else ''}"
+        path = Path(folder) / _file_name(name)
         path.write_bytes(content)
         try:
-            return list(without_copies(list(islice(read_corpus([path]), limit))))
+            return list(without_copies(list(_within(islice(read_corpus([path]), limit), characters))))
         except InputError as error:
-            raise ApiError(400, str(error).replace(str(path), shortened(name))) from None
+            raise ApiError(400, str(error).replace(str(path), path.name)) from None
+
+
+def _file_name(name: str) -> str:
+    """A name without a folder, by which messages and records without an id are named."""
+    return _ODD.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file"
+
+
+def _within(documents: Iterable[Document], characters: int) -> Iterator[Document]:
+    """Yield documents. Raises ApiError (413) where their texts are longer together, as a small archive's may be."""
+    for document in documents:
+        characters -= len(document.title) + len(document.abstract)
+        if characters < 0:
+            raise ApiError(413, "the documents have more text than a request may have; use `mpir rerank --docs`.")
+        yield document
 
 
 def _as_sent(document: Document) -> dict[str, Any]:

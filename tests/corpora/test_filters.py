@@ -32,6 +32,11 @@ def test_documents_of_the_years_and_types_pass(record_filter: RecordFilter, ids:
     assert format_counts(left_out) == counts
 
 
+def test_years_and_types_may_be_texts() -> None:
+    document = Document("a", "A", metadata={"year": "2015-03", "types": "Review; Letter"})
+    assert RecordFilter(first_year=2015, last_year=2015, types=("letter",)).apply([document]) == ([document], {})
+
+
 @pytest.mark.parametrize(
     ("record_filter", "message"),
     [

@@ -318,6 +318,9 @@ def test_a_dropped_file_is_ranked(chromium: Any, server: Server, tmp_path: Path)
     page.wait_for_selector("#list li")
     assert page.locator("#status").inner_text() == "2 documents ranked."
     assert "Heart" in page.locator("#list").inner_text()
+    page.get_by_role("button", name="Forget the files").click()
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("start it with --index DIR").wait_for()
     page.close()
 
 

@@ -80,8 +80,7 @@ def test_the_order_of_documents_does_not_matter(order: int) -> None:
 def test_a_ranking_says_which_documents_were_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS)
     assert not any(document.left_out for document in reranker.rerank("a question", MANY))
-    reranker.cascade = AUTO  # as a bundle has it
-    ranking = reranker.rerank("a question", MANY)
+    ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, cascade=AUTO).rerank("a question", MANY)
     assert [document.left_out for document in ranking] == [False] * READ + [True] * (60 - READ)
     assert "Documents that stand far behind, and have no vector of their own: 30." in ranking.explain()
 

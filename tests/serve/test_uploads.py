@@ -1,6 +1,7 @@
 """Files that are dropped on the page: read by content, refused in one sentence, within the server's limits."""
 
 import base64
+import gzip
 from typing import Any
 
 import pytest
@@ -24,6 +25,11 @@ def test_records_come_with_what_the_page_shows_and_each_once() -> None:
     assert (record["year"], record["journal"]) == (2004, "Heart")
 
 
+def test_records_without_an_id_are_named_by_the_file() -> None:
+    (record,) = upload(b"TY  - JOUR\nTI  - Aspirin\nER  - \n", "my library.ris")
+    assert record["id"] == "my_library.ris:1"
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\0b", "x" * 5000, "", "list.csv/"])
 def test_a_name_is_no_path(name: str) -> None:
     assert len(upload(NBIB.encode(), name)) == 1
@@ -36,10 +42,13 @@ def test_a_name_is_no_path(name: str) -> None:
         ({"name": "a.ris", "data": base64.b64encode(b"PK\3\4").decode()}, {}, 400, "a.ris: "),
         ({"name": "a.ris"}, {}, 400, "data"),
         (
-            {
-                "name": "a.jsonl",
-                "data": base64.b64encode(TWO).decode(),
-            },
+            {"name": "a.jsonl.gz", "data": base64.b64encode(gzip.compress(TWO, mtime=0)).decode()},
+            {"body": 1},
+            413,
+            "more text than a request may have",
+        ),
+        (
+            {"name": "a.jsonl", "data": base64.b64encode(TWO).decode()},
             {"documents": 1},
             413,
             "a.jsonl: has more than 1 documents",
