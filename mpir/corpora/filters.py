@@ -55,16 +55,19 @@ class RecordFilter:
     def _reason(self, document: Document) -> str:
         """Why a document is left out; an empty string where it passes."""
         known = _bibliography(document)
-        year, types = known.get(YEAR), {name.casefold() for name in known.get(TYPES, ())}
-        if self.by_year and year is None:
+        types = {name.casefold() for name in known.get(TYPES, ())}
+        if self.by_year and YEAR not in known:
             return "without a year"
-        if (self.first_year is not None and year < self.first_year) or (
-            self.last_year is not None and year > self.last_year
-        ):
+        if self.by_year and not self._has_year(known[YEAR]):
             return "of other years"
         if self.types and not types:
             return "without a type"
         return "of other types" if self.types and not types & {name.casefold() for name in self.types} else ""
+
+    def _has_year(self, year: int) -> bool:
+        return (self.first_year is None or year >= self.first_year) and (
+            self.last_year is None or year <= self.last_year
+        )
 
     def _check_types(self, documents: Iterable[Document]) -> None:
         known = {name.casefold(): name for document in documents for name in _bibliography(document).get(TYPES, ())}
