@@ -85,5 +85,5 @@ def train(examples: Sequence[Example], sampling: Sampling, folder: Path, setting
     )
     tuner = FineTuner(settings, [task], folder)
     best = tuner.run()
-    print(f"{len(tuner.batches)} steps, {tuner.skipped} pairs without a negative", flush=True)
+    print(f"{len(tuner.batches)} steps, {tuner.sampler.skipped} pairs without a negative", flush=True)
     return best

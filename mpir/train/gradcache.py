@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from mpir.train.random_state import RandomState
+
 Pass = Callable[[], Tensor]
 
 
@@ -29,24 +31,13 @@ def backward_in_parts(
     states, outputs = [], []
     with torch.no_grad():
         for forward in passes:
-            states.append(_random_state(device))
+            states.append(RandomState.current(device))
             outputs.append(forward())
     vectors = torch.cat(outputs).requires_grad_()
     value = loss(vectors)
     (gradients,) = torch.autograd.grad(scaled(value), vectors)
     shares = torch.split(gradients, [len(output) for output in outputs])
     for forward, state, gradient in zip(passes, states, shares, strict=True):
-        _restore(state, device)
+        state.restore(device)
         forward().backward(gradient)  # type: ignore[no-untyped-call]
     return value.detach()
-
-
-def _random_state(device: torch.device) -> tuple[Tensor, Tensor | None]:
-    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-
-
-def _restore(state: tuple[Tensor, Tensor | None], device: torch.device) -> None:
-    cpu_state, device_state = state
-    torch.set_rng_state(cpu_state)
-    if device_state is not None:
-        torch.cuda.set_rng_state(device_state, device)

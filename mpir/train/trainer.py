@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-import os
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from mpir.errors import ArtefactError, MpirError, OutputError
-from mpir.io.checksum import add_checksum, verify_bytes, write_bytes_with_checksum
-from mpir.io.files import write_file_list
-from mpir.io.folder_format import CHECKPOINT
-from mpir.io.hash import fingerprint
+from mpir.errors import MpirError
 from mpir.io.lock import exclusive
-from mpir.io.read import read_lines
-from mpir.io.write import atomic_folder, naming_output
-from mpir.models.identity import identity_of
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import MEAN
+from mpir.models.pooling import Pooling
 from mpir.models.tokenise import TokenSequence
-from mpir.train.batch_layout import batch_places, known_positives, own_places, same
+from mpir.train.batch_layout import known_positives
+from mpir.train.batch_loss import batch_loss
+from mpir.train.checkpointer import Checkpointer
 from mpir.train.examples import Example
 from mpir.train.gradcache import backward_in_parts
-from mpir.train.lr_schedule import make_rate
 from mpir.train.mixture import Task
 from mpir.train.model import TrainedModel, distinct, vector_pooling
-from mpir.train.sampling import allowed, choose, triplets
+from mpir.train.negative_sampler import NegativeSampler
+from mpir.train.optimisation import Optimisation
+from mpir.train.random_state import RandomState
+from mpir.train.run_identity import RunIdentity, identify, start_of
+from mpir.train.run_log import RunLog
+from mpir.train.run_state import Counters, RunState
 from mpir.train.schedule import Batch, schedule
 from mpir.train.settings import TrainingSettings
 from mpir.train.two_tower import ByVector, Compared
+from mpir.types import Float
 
 __all__ = ["FineTuner", "TrainingSettings"]
 
-HEADS = "classifier."
-"""How the names begin of what turns an encoder's state into outputs."""
 log = logging.getLogger(__name__)
 
 
 class FineTuner(TrainedModel):
-    """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder."""
+    """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder.
+
+    `counters` say how far it has come, `sampler` finds negatives where a task wants them sampled, and `checkpointer`
+    keeps the state and the best checkpoint.
+    """
 
     def __init__(
         self, settings: TrainingSettings, tasks: list[Task], folder: str | Path, *, device: str = "auto"
@@ -61,30 +58,26 @@ class FineTuner(TrainedModel):
         """
         super().__init__(settings, tasks, device)
         self.folder = Path(folder)
-        self._start = fingerprint(identity_of(settings.checkpoint, None, settings.max_length, settings.precision))
+        self._start = start_of(settings)
         self.known = {
             index: known_positives(row for groups, _ in task.train for group in groups for row in group)
             for index, task in enumerate(tasks)
             if task.sampling or any(loss.in_batch for loss in task.losses)
         }
-        self.skipped = 0
-        self._pool: list[Example] = []
-        self._pool_step = 0
-        self._negatives: dict[int, str | None] = {}
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
-        steps = math.ceil(len(self.batches) / settings.gradient_accumulation_steps)
-        self.optimiser = torch.optim.AdamW(
-            self._parameter_groups(), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
+        self.counters = Counters()
+        self.sampler = NegativeSampler(self.tasks, self.known, settings.seed, self._closeness_in_eval_mode)
+        self.optimisation = Optimisation(
+            self.model,
+            settings,
+            device=self.device,
+            batches=len(self.batches),
+            falls=lambda: self.counters.falls,
         )
-        self.falls = 0
-        self.rate = make_rate(self.optimiser, settings, steps, lambda: self.falls)
-        # fp16 gradients may underflow, so the loss is scaled up for them; elsewhere the scaler does nothing.
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=settings.precision == "fp16")
+        self.checkpointer, self.log = Checkpointer(self.folder), RunLog(self.folder)
         # A state holds no half-summed gradients, so it is saved after a step of the optimiser only.
-        self.save_every = (
-            math.ceil(settings.save_every / settings.gradient_accumulation_steps) * settings.gradient_accumulation_steps
-        )
-        self.best, self.step, self.stale = -math.inf, 0, 0
+        accumulated = settings.gradient_accumulation_steps
+        self.save_every = math.ceil(settings.save_every / accumulated) * accumulated
 
     def run(self, *, progress: bool = False) -> Path:
         """Train to the end and return the folder of the checkpoint that was best on dev.
@@ -98,31 +91,32 @@ class FineTuner(TrainedModel):
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
         with exclusive(self.folder / ".training.lock", "training there"):
-            self._check_own()
+            self.log.check_replaceable()
             self._resume()
-            self._mend_log()
+            self.log.drop_incomplete_line()
             self._train(progress=progress)
         if self.cut:
             log.warning("%d questions are longer than a model of late interaction reads, and were cut", len(self.cut))
-        return self.folder / "best"
+        return self.checkpointer.best
 
     def _train(self, *, progress: bool) -> None:
-        bar = tqdm(total=len(self.batches), initial=self.step, desc="training", unit="batch", disable=not progress)
-        while self.step < len(self.batches) and self.stale < self.settings.patience:
-            value = self._train_step(self.batches[self.step])
-            self.step += 1
+        counters, total = self.counters, len(self.batches)
+        bar = tqdm(total=total, initial=counters.step, desc="training", unit="batch", disable=not progress)
+        while counters.step < total and counters.stale < self.settings.patience:
+            value = self._train_step(self.batches[counters.step])
+            counters.step += 1
             bar.update()
-            bar.set_postfix(loss=f"{value:.3f}", best=f"{self.best:.4f}")
-            last = self.step == len(self.batches)
-            if last or self.step % self.settings.evaluate_every == 0:
+            bar.set_postfix(loss=f"{value:.3f}", best=f"{counters.best:.4f}")
+            last = counters.step == total
+            if last or counters.step % self.settings.evaluate_every == 0:
                 self._keep_best()
-            if last or self.step % self.save_every == 0:
-                self._save_state()
+            if last or counters.step % self.save_every == 0:
+                self.checkpointer.save(self._state())
 
     @property
     def rows_seen(self) -> list[int]:
         """How many rows of each task the steps so far were made from."""
-        rows = self.batches.rows_seen(self.step)
+        rows = self.batches.rows_seen(self.counters.step)
         return [rows[task] for task in range(len(self.tasks))]
 
     def evaluate(self) -> dict[str, float]:
@@ -134,36 +128,41 @@ class FineTuner(TrainedModel):
             return task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
         return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
 
+    def _keep_best(self) -> None:
+        """Look at dev, and keep the checkpoint where it is the best so far."""
+        figures = self.evaluate()
+        mean = float(np.mean(list(figures.values())))
+        self.log.write(step=self.counters.step, dev=figures, mean=mean)
+        log.info("step %d: %s", self.counters.step, figures)
+        if self.counters.record(mean, self.settings.quarter_after):
+            self.checkpointer.save_best(self.model, self.tokenizer)
+
     def _train_step(self, batch: Batch) -> float:
+        """Train on the batch of the step that has come, and return its loss."""
         self.model.train()
-        started = time.perf_counter()
+        step, started = self.counters.step, time.perf_counter()
         loss = self._backward(batch)
-        if not torch.isfinite(loss):
-            best = self.folder / "best"
-            checkpoint_text = (
-                f"the last good checkpoint is in {best}" if best.is_dir() else "no checkpoint was kept yet"
-            )
-            raise MpirError(
-                f"batch {self.step}: the loss is {loss.item()}; {checkpoint_text}; "
-                "lower the learning rate or use fp32, and train into another folder."
-            )
-        if (self.step + 1) % self.settings.gradient_accumulation_steps == 0 or self.step + 1 == len(self.batches):
-            if any(parameter.grad is not None for parameter in self.model.parameters()):  # else all pairs were skipped
-                self.scaler.unscale_(self.optimiser)
-                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-                self.scaler.step(self.optimiser)
-                self.scaler.update()
-            self.rate.step()
-            self.optimiser.zero_grad()
+        self._check_finite(loss)
+        self.optimisation.step(step)
         seconds = round(time.perf_counter() - started, 3)
         name, rows = self.tasks[batch.task].name, len(batch.rows)
-        skipped = {"skipped": self.skipped} if batch.pool else {}
-        self._log(step=self.step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **skipped)
+        skipped = {"skipped": self.sampler.skipped} if batch.pool else {}
+        self.log.write(step=step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **skipped)
         return loss.item()
+
+    def _check_finite(self, loss: torch.Tensor) -> None:
+        if torch.isfinite(loss):
+            return
+        best = self.checkpointer.best
+        checkpoint_text = f"the last good checkpoint is in {best}" if best.is_dir() else "no checkpoint was kept yet"
+        raise MpirError(
+            f"batch {self.counters.step}: the loss is {loss.item()}; {checkpoint_text}; "
+            "lower the learning rate or use fp32, and train into another folder."
+        )
 
     def _backward(self, batch: Batch) -> torch.Tensor:
         """Add the gradients of a batch's loss to the model's; the loss."""
-        task, rows = self.tasks[batch.task], self._rows(batch)
+        task, rows = self.tasks[batch.task], self.sampler.rows(batch, self.counters.step)
         if not rows:
             return torch.zeros((), device=self.device)
         if task.is_bi_encoder and self.settings.mini_batch_size:
@@ -192,222 +191,45 @@ class FineTuner(TrainedModel):
         return backward_in_parts([partial(read, chunk) for chunk in chunks], loss, self._scaled, self.device)
 
     def _scaled(self, loss: torch.Tensor) -> torch.Tensor:
-        """What gradients are of: a batch's share of its step, the last of which may have fewer, scaled up for fp16."""
-        together = self.settings.gradient_accumulation_steps
-        first = self.step - self.step % together
-        scaled: torch.Tensor = self.scaler.scale(loss / min(together, len(self.batches) - first))
-        return scaled
+        return self.optimisation.scaled(loss, self.counters.step)
 
     def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:
         """The sum of a task's losses on rows, from texts that were read apart, or else from the outputs."""
-        task, own_layout = self.tasks[index], own_places(rows)
-        values = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
-        labels = values.new_tensor([row.label for row in rows])
-        teacher = values.new_tensor([0.0 if row.teacher is None else row.teacher for row in rows])
-        losses = []
-        for loss in task.losses:
-            layout = batch_places(rows, self._answers(index, rows)) if loss.in_batch else own_layout
-            scores = compared.products(layout) if loss.in_batch and compared is not None else layout.fill(values)
-            mask = torch.from_numpy(layout.mask).to(values.device)
-            losses.append(loss(scores, layout.fill(teacher if loss.distilled else labels), mask))
-        return torch.stack(losses).sum()
-
-    def _answers(self, task: int, rows: list[Example]) -> Mapping[str, set[str]]:
-        """What is known to answer each question: by the rows in memory and, of triples, by those of the batch."""
-        listed = self.known[task]
-        if not self.tasks[task].triples:
-            return listed
-        batch_positives = known_positives(rows)
-        return {
-            query: listed.get(query, set()) | batch_positives.get(query, set())
-            for query in {same(row.question) for row in rows}
-        }
-
-    def _rows(self, batch: Batch) -> list[Example]:
-        """A batch's rows or, of one whose negatives are sampled, the triplets; pairs without a negative are skipped."""
-        if batch.pool is None:
-            return batch.rows
-        if batch.pool is not self._pool:
-            self._hold(self.step, batch.pool, self._sample(batch.task, batch.pool))
-        negatives = [self._negatives[id(pair)] for pair in batch.rows]
-        self.skipped += negatives.count(None)
-        return triplets(batch.rows, negatives)
-
-    def _hold(self, step: int, pool: list[Example], negatives: list[str | None]) -> None:
-        """Keep what was sampled for a pool, from its first batch on, which is that of a step."""
-        self._pool_step, self._pool = step, pool
-        self._negatives = {id(pair): text for pair, text in zip(pool, negatives, strict=True)}
+        scores = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
+        return batch_loss(self.tasks[index], rows, scores, compared, self.known.get(index, {}))
 
     @torch.no_grad()
-    def _sample(self, task: int, pool: list[Example]) -> list[str | None]:
-        """A negative for each pair of a pool, by one pass of the model as it is, in eval mode."""
-        texts, sampling = list(dict.fromkeys(pair.sentence for pair in pool)), self.tasks[task].sampling
-        may = allowed(pool, texts, self.known[task])
-        if sampling is None or sampling.negatives == "random":
-            closeness = np.random.default_rng([self.settings.seed, self.step]).random(may.shape)
-        else:
-            self.model.eval()
-            closeness = self._closeness([pair.question for pair in pool], texts, self.tasks[task].pooling)
-            self.model.train()
-        return [None if number is None else texts[number] for number in choose(closeness, may)]
-
-    def _keep_best(self) -> None:
-        figures = self.evaluate()
-        mean = float(np.mean(list(figures.values())))
-        self._log(step=self.step, dev=figures, mean=mean)
-        log.info("step %d: %s", self.step, figures)
-        self.stale = 0 if mean > self.best else self.stale + 1
-        if self.stale and self.settings.quarter_after and self.stale % self.settings.quarter_after == 0:
-            self.falls += 1
-        if mean > self.best:
-            self.best = mean
-            with atomic_folder(self.folder / "best", CHECKPOINT) as temporary:
-                self.model.save_pretrained(temporary)
-                self.tokenizer.save_pretrained(temporary)
-                write_file_list(temporary)
-
-    def _log(self, **values: Any) -> None:
-        path = self.folder / "log.jsonl"
-        with naming_output(path):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(path, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(add_checksum(values)) + "\n")
-
-    def _check_own(self) -> None:
-        """Raise OutputError for a folder with files that the run would write over and no run has written."""
-        if (self.folder / "state.pt").exists():
-            return  # it tells of which run it is
-        path = self.folder / "log.jsonl"
-        try:
-            first = next((line for _, line in read_lines(path)), "") if path.is_file() else ""
-            is_log = not first or "step" in json.loads(first)
-        except (MpirError, ValueError, TypeError):
-            is_log = False
-        curves = self.folder / "curves.png"
-        if not is_log or (curves.exists() and not first):
-            foreign = curves if is_log else path
-            raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another --output.")
-
-    def _mend_log(self) -> None:
-        """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""
-        path = self.folder / "log.jsonl"
-        content = path.read_bytes() if path.is_file() else b""
-        if content and not content.endswith(b"\n"):
-            log.warning("%s: its last line is incomplete and is dropped", path)
-            os.truncate(path, content.rfind(b"\n") + 1)
-
-    def _identity(self) -> str:
-        values = {name: value for name, value in asdict(self.settings).items() if value is not None}
-        values["bf16"] = (precision := values.pop("precision")) == "bf16"
-        if precision == "fp16":
-            values["fp16"] = True
-        return fingerprint({**values, "batches": len(self.batches), "tasks": [t.name for t in self.tasks]})
+    def _closeness_in_eval_mode(
+        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+    ) -> Float:
+        """Scores (N, T) of every question with every text by the model as it is; then training goes on."""
+        self.model.eval()
+        closeness = self._closeness(questions, texts, pooling)
+        self.model.train()
+        return closeness
 
     @cached_property
-    def _data(self) -> str:
-        """What the batches hold, and which losses they meet."""
-        return fingerprint([[_losses(task) for task in self.tasks], *self.batches.identity])
+    def _identity(self) -> RunIdentity:
+        return identify(self.settings, self.tasks, self.batches, self._start)
 
-    @cached_property
-    def _dev(self) -> str:
-        """The rows that the best checkpoint is chosen on: figures on others cannot be compared."""
-        return fingerprint([[asdict(row) for row in task.dev] for task in self.tasks])
-
-    def _save_state(self) -> None:
-        state = {
-            "settings": asdict(self.settings),
-            "identity": self._identity(),
-            "start": self._start,
-            "data": self._data,
-            "dev": self._dev,
-            "counters": (self.step, self.best, self.stale),
-            "falls": self.falls,
-            "skipped": self.skipped,
-            "pool": (self._pool_step, list(self._negatives.values())),
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "rate": self.rate.state_dict(),
-            "scaler": self.scaler.state_dict(),
-            "random": torch.get_rng_state(),
-            "device random": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
-        }
-        with write_bytes_with_checksum(self.folder / "state.pt") as stream:
-            torch.save(state, stream)
+    def _state(self) -> RunState:
+        return RunState(
+            run=self._identity,
+            counters=self.counters,
+            negatives=self.sampler.state(),
+            model=self.model.state_dict(),
+            optimisation=self.optimisation.state(),
+            random=RandomState.current(self.device),
+        )
 
     def _resume(self) -> None:
-        path = self.folder / "state.pt"
-        if not path.exists():
-            return
-        try:
-            verify_bytes(path, "remove it to start the run anew")
-            state = torch.load(path, weights_only=True, map_location="cpu")
-            self._check_state(state, path)
-            self._restore(state)
-        except ArtefactError:
-            raise
-        except Exception as error:  # torch raises whatever unpickling runs into
-            message = f"{path}: is damaged and cannot be resumed from; remove it to start the run anew."
-            raise ArtefactError(message) from error
-        log.info("%s: goes on after %d of %d batches", path, self.step, len(self.batches))
+        if self.checkpointer.resume(self._identity, self._restore):
+            path, step, total = self.checkpointer.path, self.counters.step, len(self.batches)
+            log.info("%s: goes on after %d of %d batches", path, step, total)
 
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        self.step, self.best, self.stale = state["counters"]
-        self.falls, self.skipped = state.get("falls", 0), state.get("skipped", 0)
-        step, negatives = state.get("pool", (0, []))
-        if negatives and (pool := self.batches[step].pool):
-            self._hold(step, pool, negatives)
-        self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.rate.load_state_dict(state["rate"])
-        if state.get("scaler"):
-            self.scaler.load_state_dict(state["scaler"])
-        torch.set_rng_state(state["random"])
-        if self.device.type == "cuda" and state.get("device random") is not None:
-            torch.cuda.set_rng_state(state["device random"], self.device)
-
-    def _check_state(self, state: Mapping[str, Any], path: Path) -> None:
-        for key, value, expected_type in (
-            ("identity", self._identity(), f"with other settings{self._different_setting(state)}"),
-            ("start", self._start, "from another checkpoint of that name"),
-            ("data", self._data, "with other data or losses"),
-            ("dev", self._dev, "with other dev rows"),
-        ):
-            if state.get(key, value) != value:  # early versions kept fewer of them
-                raise ArtefactError(f"{path}: belongs to a run {expected_type}; choose another folder or remove it.")
-        if not (self.folder / "best/config.json").is_file() and state["counters"][1] > -math.inf:
-            raise ArtefactError(
-                f"{self.folder / 'best'}: the best checkpoint so far is gone; remove {path} to start the run anew."
-            )
-
-    def _different_setting(self, state: Mapping[str, Any]) -> str:
-        """The first setting that a saved state differs in, in words; early versions did not keep them."""
-        now = asdict(self.settings)
-        before = state.get("settings", now)
-        name = next((name for name, value in now.items() if before.get(name) != value), None)
-        return "" if name is None else f" ({name} was {before.get(name)}, and is {now[name]})"
-
-    def _parameter_groups(self) -> list[dict[str, Any]]:
-        quick: dict[str, float] = dict(getattr(self.model, "faster", {}))
-        if self.settings.head_rate != 1:
-            quick[HEADS] = self.settings.head_rate
-        usual = [p for name, p in self.model.named_parameters() if not name.startswith(tuple(quick))]
-        return [
-            {"params": [p for p in usual if p.ndim > 1], "weight_decay": self.settings.weight_decay},
-            {"params": [p for p in usual if p.ndim <= 1], "weight_decay": 0.0},
-            *(
-                {
-                    "params": [p for name, p in self.model.named_parameters() if name.startswith(begin)],
-                    "weight_decay": 0.0,
-                    "lr": factor * self.settings.learning_rate,
-                }
-                for begin, factor in quick.items()
-            ),
-        ]
-
-
-def _losses(task: Task) -> list[str]:
-    """A task's losses and, where it is not the usual one, its pooling."""
-    how = task.pooling
-    sampled = [] if task.sampling is None else [str(task.sampling)]
-    vectors = [str(how)] if isinstance(how, LateInteraction) else [how.method, how.similarity]
-    return [*map(str, task.losses), *([] if how == MEAN else vectors), *sampled]
+    def _restore(self, state: RunState) -> None:
+        self.counters = state.counters
+        self.sampler.restore(state.negatives, self.batches)
+        self.model.load_state_dict(state.model)
+        self.optimisation.restore(state.optimisation)
+        state.random.restore(self.device)

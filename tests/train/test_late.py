@@ -129,7 +129,7 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
     start = make_tk(tmp_path / "words.txt", tmp_path / "start", feed_forward=12)
     path = mixture(tmp_path, {"losses": ["ranknet(temperature=1)"], "late": "words"})
     trained = tuner(path, start, warmup=0.0)
-    rates = {name: group["lr"] for group in trained.optimiser.param_groups for name, p in
+    rates = {name: group["lr"] for group in trained.optimisation.optimiser.param_groups for name, p in
              trained.model.named_parameters() if any(p is item for item in group["params"])}  # fmt: skip
     assert set(rates) == set(dict(trained.model.named_parameters()))
     assert {name for name, rate in rates.items() if rate == pytest.approx(0.1)} == {

@@ -98,7 +98,7 @@ def test_training_stops_early_by_it(folder: Path, tiny_checkpoint: Path) -> None
     settings = TrainingSettings(checkpoint=str(tiny_checkpoint), mini_batch_size=3, **options)
     tuner = FineTuner(settings, read_mixture(folder / "mixture.json"), folder / "run", device="cpu")
     assert tuner.run() == folder / "run/best"
-    assert (tuner.step, len(tuner.batches)) == (6, 20)
+    assert (tuner.counters.step, len(tuner.batches)) == (6, 20)
     looks = [json.loads(line) for line in (folder / "run/log.jsonl").read_text().splitlines() if '"dev"' in line]
     expected = tuner.evaluate()["dense"]
     assert [look["dev"]["dense"] for look in looks] == pytest.approx([expected] * 3)

@@ -117,7 +117,7 @@ def test_a_bi_encoder_learns_from_pairs_alone(
     before = separation()
     tuner.run()
     assert separation() > before + 0.2
-    assert tuner.skipped == 0
+    assert tuner.sampler.skipped == 0
 
 
 def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_pairs_without_a_negative_are_skipped_and_counted(mixture: Path, tiny_ch
     settings = TrainingSettings(checkpoint=str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=4)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
     tuner.run()
-    assert tuner.skipped == 6
+    assert tuner.sampler.skipped == 6
     log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert max(line.get("skipped", 0) for line in log) == 6
 
@@ -139,9 +139,9 @@ def test_a_batch_that_is_skipped_whole_ends_no_run_in_fp16(
     (mixture.parent / "train.jsonl").write_text(json.dumps(same[0]) + "\n")
     settings = TrainingSettings(checkpoint=str(tiny_checkpoint), batch_size=2, precision="fp32", max_steps=2)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run", device="cpu")
-    tuner.scaler = torch.amp.GradScaler("cpu", enabled=True)
+    tuner.optimisation.scaler = torch.amp.GradScaler("cpu", enabled=True)
     tuner.run()
-    assert tuner.skipped == 2
+    assert tuner.sampler.skipped == 2
 
 
 @pytest.mark.parametrize("negatives", ["hard", "random"])

@@ -123,7 +123,7 @@ def test_the_batches_of_a_step_count_alike_in_it(
     def gradient(accumulated: int) -> torch.Tensor:
         changed = replace(settings, max_steps=count, gradient_accumulation_steps=accumulated)
         tuner = FineTuner(changed, read_mixture(mixture), tmp_path / "run", device="cpu")
-        tuner.step = step
+        tuner.counters.step = step
         tuner._backward(tuner.batches[step])
         return torch.cat([p.grad.flatten() for p in tuner.model.parameters() if p.grad is not None])
 
@@ -142,7 +142,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     original = first._train_step
 
     def stop_at_five(batch: Any) -> float:
-        if first.step == 5:
+        if first.counters.step == 5:
             raise KeyboardInterrupt
         return original(batch)
 
@@ -154,7 +154,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     second.run()
     assert f"parts/state.pt: goes on after 4 of {len(complete.batches)} batches" in caplog.text
     assert torch.equal(parameters(second), parameters(complete))
-    assert second.best == complete.best
+    assert second.counters.best == complete.counters.best
     weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
     assert weights[0] == weights[1]
 
@@ -199,13 +199,13 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
         original = created._train_step
 
         def step(batch: Any) -> float:
-            if created.step == stop:
+            if created.counters.step == stop:
                 raise KeyboardInterrupt
-            rates.append(created.optimiser.param_groups[0]["lr"] / settings.learning_rate)
+            rates.append(created.optimisation.optimiser.param_groups[0]["lr"] / settings.learning_rate)
             return original(batch)
 
         monkeypatch.setattr(created, "_train_step", step)
-        monkeypatch.setattr(created, "evaluate", lambda: {"relevance": figures[created.step - 1]})
+        monkeypatch.setattr(created, "evaluate", lambda: {"relevance": figures[created.counters.step - 1]})
         return created
 
     with pytest.raises(KeyboardInterrupt):
@@ -284,7 +284,7 @@ def test_every_changed_byte_of_a_state_is_refused(mixture: Path, settings: Train
 
     def read() -> Any:
         tuner._resume()
-        return tuner.step, tuner.best, float(parameters(tuner).sum())
+        return tuner.counters.step, tuner.counters.best, float(parameters(tuner).sum())
 
     assert check_flips([tmp_path / "run/state.pt"], read) > 95
 
@@ -307,7 +307,7 @@ def test_training_stops_early_and_keeps_the_best(mixture: Path, settings: Traini
     settings = replace(settings, patience=2, evaluate_every=1, learning_rate=0.0)  # it cannot get better
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     best = tuner.run()
-    assert tuner.step == 3  # the first look is the best, two more bring nothing
+    assert tuner.counters.step == 3  # the first look is the best, two more bring nothing
     assert (best / "model.safetensors").is_file()
 
 
@@ -420,7 +420,7 @@ def test_a_bi_encoder_learns_to_rank(settings: TrainingSettings, tmp_path: Path,
     settings = replace(settings, learning_rate=3e-3, batch_size=9, gradient_accumulation_steps=1)
     tuner = FineTuner(settings, read_mixture(tmp_path / "mixture.json"), tmp_path / "run", device="cpu")
     tuner.run()
-    assert tuner.best == 1.0
+    assert tuner.counters.best == 1.0
 
 
 def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
@@ -531,8 +531,8 @@ def test_the_card_counts_the_rows_that_were_trained_on(
 def test_the_card_counts_no_rows_after_an_early_end(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     tuner = FineTuner(replace(settings, patience=1, learning_rate=0.0), read_mixture(mixture), tmp_path / "run")
     tuner.run()
-    assert tuner.step < len(tuner.batches)
-    assert sum(tuner.rows_seen) == 8 * tuner.step
+    assert tuner.counters.step < len(tuner.batches)
+    assert sum(tuner.rows_seen) == 8 * tuner.counters.step
 
 
 def test_a_number_of_batches_cuts_the_mixture_off_or_repeats_it(mixture: Path) -> None:

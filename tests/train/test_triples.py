@@ -12,6 +12,7 @@ import torch
 
 from mpir.corpora.triples import read_triples
 from mpir.errors import ArtefactError, InputError
+from mpir.train.batch_loss import answers
 from mpir.train.examples import Example
 from mpir.train.mixture import read_mixture
 from mpir.train.schedule import schedule
@@ -180,7 +181,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     step = first._train_step
 
     def interrupted(batch: Any) -> float:
-        if first.step == 7:
+        if first.counters.step == 7:
             raise KeyboardInterrupt
         return step(batch)
 
@@ -189,7 +190,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
         first.run()
     second = FineTuner(settings, read_mixture(mixture), tmp_path / "parts", device="cpu")
     second.run()
-    assert second.step == complete.step == 3 + 2 * 6
+    assert second.counters.step == complete.counters.step == 3 + 2 * 6
     for parameter, alternative in zip(complete.model.parameters(), second.model.parameters(), strict=True):
         assert torch.equal(parameter, alternative)
     numbered(tmp_path / "t.tsv", 22)
@@ -223,7 +224,7 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
     tasks = read_mixture(declare(mixture, losses=["in-batch"]))
     tuner = FineTuner(settings, tasks, tmp_path / "run", device="cpu")
     rows = tasks[0].triples[0][0].batch(0, 2, 1)
-    assert tuner._answers(0, rows) == {"q": {"yes", "aspirin"}}
+    assert answers(tasks[0], rows, tuner.known[0]) == {"q": {"yes", "aspirin"}}
     with torch.inference_mode():
         tuner.model.eval()
         left, right = tuner._vectors_of(

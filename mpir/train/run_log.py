@@ -1,0 +1,57 @@
+"""A training run's log: a line of JSON for each batch and each look at dev."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from mpir.errors import MpirError, OutputError
+from mpir.io.checksum import add_checksum
+from mpir.io.read import read_lines
+from mpir.io.write import naming_output
+from mpir.train.checkpointer import STATE
+
+log = logging.getLogger(__name__)
+
+
+class RunLog:
+    """The file ``log.jsonl`` of a run's folder, and the picture of it, which are never written over another's."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is read or written yet."""
+        self.folder, self.path = folder, folder / "log.jsonl"
+
+    def write(self, **values: Any) -> None:
+        """Add a line. Raises OutputError where the folder cannot be written."""
+        with naming_output(self.path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(add_checksum(values)) + "\n")
+
+    def check_replaceable(self) -> None:
+        """Raise OutputError for a folder with files that the run would write over and no run has written."""
+        if (self.folder / STATE).exists():
+            return  # it tells of which run it is
+        first = self._first_line()
+        curves = self.folder / "curves.png"
+        if first is None or (curves.exists() and not first):
+            foreign = self.path if first is None else curves
+            raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another --output.")
+
+    def _first_line(self) -> str | None:
+        """The first line, empty where there is none yet; None where it is no run's."""
+        try:
+            first = next((line for _, line in read_lines(self.path)), "") if self.path.is_file() else ""
+            return first if not first or "step" in json.loads(first) else None
+        except (MpirError, ValueError, TypeError):
+            return None
+
+    def drop_incomplete_line(self) -> None:
+        """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""
+        content = self.path.read_bytes() if self.path.is_file() else b""
+        if content and not content.endswith(b"\n"):
+            log.warning("%s: its last line is incomplete and is dropped", self.path)
+            os.truncate(self.path, content.rfind(b"\n") + 1)

@@ -1,0 +1,108 @@
+"""The state of a training run: typed values here, a dictionary of torch's in a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.train.negative_sampler import SampledNegatives
+from mpir.train.random_state import RandomState
+from mpir.train.run_identity import RunIdentity
+
+Values = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Counters:
+    """How far a run has come.
+
+    Attributes:
+        step: batches that were trained on.
+        best: the highest mean of the dev figures.
+        stale: looks at dev since then.
+        falls: how often the learning rate fell because dev had stalled.
+    """
+
+    step: int = 0
+    best: float = -math.inf
+    stale: int = 0
+    falls: int = 0
+
+    def record(self, figure: float, quarter_after: int | None) -> bool:
+        """Count a look at dev; return whether its figure is the best so far."""
+        is_best = figure > self.best
+        self.best = figure if is_best else self.best
+        self.stale = 0 if is_best else self.stale + 1
+        if self.stale and quarter_after and self.stale % quarter_after == 0:
+            self.falls += 1
+        return is_best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimisationState:
+    """The states of the optimiser, the learning rate and, empty but in fp16, the scaling of the loss."""
+
+    optimiser: Values
+    rate: Values
+    scaler: Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """All that a run needs to go on, and the run that it belongs to."""
+
+    run: RunIdentity
+    counters: Counters
+    negatives: SampledNegatives
+    model: Values
+    optimisation: OptimisationState
+    random: RandomState
+
+    def to_values(self) -> dict[str, Any]:
+        """The values that a file keeps."""
+        run, counters, negatives = self.run, self.counters, self.negatives
+        return {
+            "settings": run.settings,
+            "identity": run.schedule,
+            "start": run.start,
+            "data": run.data,
+            "dev": run.dev,
+            "counters": (counters.step, counters.best, counters.stale),
+            "falls": counters.falls,
+            "skipped": negatives.skipped,
+            "pool": (negatives.step, list(negatives.texts)),
+            "model": self.model,
+            "optimiser": self.optimisation.optimiser,
+            "rate": self.optimisation.rate,
+            "scaler": self.optimisation.scaler,
+            "random": self.random.cpu,
+            "device random": self.random.device,
+        }
+
+    @classmethod
+    def from_values(cls, values: Values) -> RunState:
+        """The state of a file; early versions kept less of it.
+
+        Raises:
+            KeyError, TypeError, ValueError: a value is missing or of another form.
+        """
+        step, best, stale = values["counters"]
+        pool_step, texts = values.get("pool", (0, []))
+        return cls(
+            run=RunIdentity(
+                settings=values.get("settings"),
+                schedule=values.get("identity"),
+                start=values.get("start"),
+                data=values.get("data"),
+                dev=values.get("dev"),
+            ),
+            counters=Counters(step, best, stale, values.get("falls", 0)),
+            negatives=SampledNegatives(pool_step, texts, values.get("skipped", 0)),
+            model=values["model"],
+            optimisation=OptimisationState(
+                optimiser=values["optimiser"], rate=values["rate"], scaler=values.get("scaler") or {}
+            ),
+            random=RandomState(values["random"], values.get("device random")),
+        )
