@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
 from mpir.cli.path_options import text_path
+from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
+    from mpir.io.job_shards import Shard
     from mpir.retrieve.dense.shards import Vectoriser
 
 EPILOG = """\
@@ -37,7 +39,10 @@ examples:
 files that are newer than its manifest and the smallest others, of 1 GiB together. A damaged file is exit status 2.
 
 --dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made shard by shard: after an
-interrupt the same command goes on where it stopped.
+interrupt the same command goes on where it stopped. With --shard i/n, only part i of the vectors is made, in the folder
+that --index names; `mpir merge` adds all parts to an index (docs/guides/scale.md):
+  mpir index abstracts.jsonl --index parts/3 --dense --shard 3/10
+  mpir merge parts/* --output pubmed-index
 
 Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS is handed to it, as in
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
@@ -63,6 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
     )
     parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
+    add_shard_option(parser, "make only part i of n of the vectors, without an index of words")
     parser.add_argument(
         "--stop-words",
         choices=get_args(StopWords),
@@ -93,13 +99,16 @@ def run(arguments: argparse.Namespace) -> int:
     threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
     check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
     source = corpus_fingerprint(arguments.paths)
-    for name in ("encoder", "factory", "sentence_vectors"):
+    for name in ("encoder", "factory", "sentence_vectors", "shard"):
         if getattr(arguments, name) and not arguments.dense:
             raise InputError(f"--{name.replace('_', '-')} says how vectors are made; add --dense, or leave it out.")
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     progress = not arguments.quiet and sys.stderr.isatty()
+    shard = chosen_shard(arguments) if arguments.dense else None
     encoder = _encoder(arguments) if arguments.dense else None
+    if encoder is not None and shard is not None and shard.count > 1:
+        return _make_part(arguments, encoder, shard, source, progress=progress)
     is_current = STDIN not in arguments.paths and index_matches(
         arguments.index, source, stop_words=arguments.stop_words
     )
@@ -146,6 +155,29 @@ def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress
     is_current = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
     rename_encoder(Path(arguments.index) / DENSE_FOLDER, arguments.encoder or DEFAULT)
     return is_current
+
+
+def _make_part(
+    arguments: argparse.Namespace, encoder: Vectoriser, shard: Shard, source: dict[str, Any], *, progress: bool
+) -> int:
+    """Make a part of the vectors, unless it is there; 0 is the exit status."""
+    from mpir.corpora.corpus import naming_places, read_collection
+    from mpir.retrieve.dense.faiss_backend import FLAT
+    from mpir.retrieve.dense.job_shards import VectorSettings, build_shard, document_count, shard_matches
+
+    settings = VectorSettings(
+        source={**source, "encoder": arguments.encoder or DEFAULT},
+        factory=arguments.factory or FLAT,
+        sentences=arguments.sentence_vectors,
+    )
+    is_current = shard_matches(arguments.index, shard, settings.job(encoder))
+    if not is_current:
+        with naming_places(arguments.paths):
+            documents = read_collection(arguments.paths)
+            build_shard(documents, arguments.index, encoder, settings, shard=shard, progress=progress)
+    if not arguments.quiet:
+        _report(arguments.index, document_count(Path(arguments.index)), is_current=is_current)
+    return 0
 
 
 def _report(folder: str, documents: int, *, is_current: bool) -> None:

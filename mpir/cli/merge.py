@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mpir.cli.path_options import file_path, text_path
+from mpir.errors import ArtefactError, InputError, OutputError, format_names
+
+if TYPE_CHECKING:
+    from mpir.io.job_shards import FinishedShard
 
 EPILOG = """\
 The result is byte for byte what one run without --shard writes. Missing, doubled and foreign parts are named.
 
-example:
+OUTPUT is a folder for scored questions, and for the vectors of `mpir index --dense` the folder of an index, to which
+they are added.
+
+examples:
   for i in 1 2 3; do mpir score … --shard $i/3 --output parts/$i; done
   mpir merge parts/1 parts/2 parts/3 --output scored
+
+  mpir index corpus.jsonl --index my-index
+  for i in 1 2 3; do mpir index corpus.jsonl --index vectors/$i --dense --shard $i/3; done
+  mpir merge vectors/* --output my-index
 """
 
 
@@ -20,23 +34,72 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "merge",
         help="join the parts of a job that --shard made",
-        description="Join the parts of scored questions that `mpir score --shard i/n` made.",
+        description="Join the parts that `mpir score` or `mpir index --dense` made with --shard i/n.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("parts", type=text_path, nargs="+", metavar="PART", help="folders of all parts, in any order")
-    parser.add_argument("--output", required=True, type=file_path, metavar="DIR", help="folder for the joined set")
+    parser.add_argument("--output", required=True, type=file_path, metavar="PATH", help="where the joined result goes")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Join the parts; 0 is the exit status. Raises MpirError for parts that do not belong together."""
+    from mpir.io.job_shards import in_order, is_finished, read_finished
     from mpir.io.output_checks import check_folders
+
+    check_folders([("--output", arguments.output)], [("PART", folder) for folder in arguments.parts])
+    if not any(map(is_finished, arguments.parts)):
+        return _merge_scored(arguments)
+    parts = in_order([read_finished(folder) for folder in arguments.parts])
+    merge = _MERGERS.get(parts[0].job["kind"])
+    if merge is None:
+        raise ArtefactError(f"{parts[0].folder}: this mpir knows no such part; use the version that made it.")
+    print(f"{arguments.output}: {merge(parts, arguments.output)} of {len(parts)} parts.")
+    return 0
+
+
+def _merge_scored(arguments: argparse.Namespace) -> int:
     from mpir.tasks.shards import merge
     from mpir.tune.dataset import SCORED
 
-    check_folders([("--output", arguments.output)], [("PART", folder) for folder in arguments.parts])
     SCORED.check_replaceable(arguments.output)
     dataset = merge(arguments.parts).save(arguments.output)
     print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.parts)} parts.")
     return 0
+
+
+def _merge_vectors(parts: Sequence[FinishedShard], output: Path) -> str:
+    """Add the vectors of all parts to the index that stands at `output`, or to an empty folder."""
+    from mpir.cli.first_stage import DENSE_FOLDER
+    from mpir.corpora.corpus import is_same_corpus
+    from mpir.io.write import check_folder
+    from mpir.retrieve.dense.job_shards import merge_shards
+    from mpir.retrieve.dense.manifest import corpus_of
+    from mpir.retrieve.manifest import MANIFEST, read_info
+
+    if (output / MANIFEST).is_file():
+        if not is_same_corpus(read_info(output).source, corpus_of(parts[0].details["source"])):
+            raise InputError(
+                f"{output}: is the index of another corpus than that of the parts (in {parts[0].folder}); index theirs "
+                "first, or choose another folder."
+            )
+    elif others := _other_names(output, DENSE_FOLDER):
+        raise OutputError(
+            f"{output}: is no index, as it holds {format_names(others, 3)}; give the folder of the corpus's index, or "
+            "a new one."
+        )
+    check_folder(output)
+    output.mkdir(parents=True, exist_ok=True)
+    return f"{merge_shards(parts, output / DENSE_FOLDER).documents:,} documents"
+
+
+def _other_names(folder: Path, name: str) -> list[str]:
+    """What is in a folder, besides the vectors of an index and what building them needs."""
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if path.name.partition(".")[0] != name)
+
+
+_MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {"dense": _merge_vectors}
+"""How the parts of each kind are joined; what comes back is said of the result."""

@@ -13,6 +13,7 @@ from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, 
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
+from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.errors import InputError, format_paths, format_value
 from mpir.validation import whole_number
 
@@ -85,11 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="count only gold that the index holds, and leave out questions without any",
     )
     add_first_stage_options(parser)
-    parser.add_argument(
-        "--shard",
-        metavar="i/n",
-        help="score only part i of n; `mpir merge` joins them (default: a Slurm array's task, else all)",
-    )
+    add_shard_option(parser, "score only part i of n")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
     parser.add_argument(
@@ -107,12 +104,12 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.io.journal import Journal
     from mpir.io.output_checks import check_folders
     from mpir.tasks.bioasq import score_questions
-    from mpir.tasks.shards import Shard
+    from mpir.tasks.shards import shard_facts
     from mpir.tune.dataset import SCORED, Dataset
 
     whole_number("--candidates", arguments.candidates)
     check_options(arguments)
-    shard = Shard.of_environment() if arguments.shard is None else Shard.parse(arguments.shard)
+    shard = chosen_shard(arguments)
     read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
     for name in ("questions", "qrels", "graded"):
         read += [(f"--{name}", path) for path in getattr(arguments, name)]
@@ -121,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     with _opened(arguments) as (questions, index):
         share = shard.share_of(questions)
         reranker = load_reranker(arguments)
-        made_by = {**_made_by(arguments, index, reranker), **shard.facts(questions)}
+        made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
         progress = not arguments.quiet and sys.stderr.isatty()
         with Journal(f"{arguments.output}.scores.jsonl", made_by) as journal:
             scored = score_questions(

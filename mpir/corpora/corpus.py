@@ -88,6 +88,11 @@ def is_same_corpus(known: Mapping[str, Any], current: Mapping[str, Any]) -> bool
     return fingerprint(first) == fingerprint(second)
 
 
+def corpus_content(source: Mapping[str, Any]) -> dict[str, Any]:
+    """A source without times of change, which a copy on another machine need not share."""
+    return {**source, "files": [{key: file[key] for key in file if key != "modified_ns"} for file in _entries(source)]}
+
+
 def _entries(source: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The files of a source; none where it is something else, such as a name that a caller gave."""
     files = source.get("files")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,17 @@ def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(paths)
     }
+
+
+def link_files(folder: Path, target: Path) -> None:
+    """Give a folder's files second names in another: both are whole. Where a file can have one name only, copy it."""
+    for file in filter(Path.is_file, folder.rglob("*")):
+        second = target / file.relative_to(folder)
+        second.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            second.hardlink_to(file)
+        except OSError:
+            shutil.copy2(file, second)
 
 
 def are_files(value: Any) -> bool:

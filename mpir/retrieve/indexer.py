@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +14,7 @@ from tqdm import tqdm
 
 from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import InputError, OutputError, RepeatedIdError, format_value
+from mpir.io.files import link_files
 from mpir.io.folder_format import FolderFormat
 from mpir.io.read import read_json
 from mpir.io.write import atomic_folder
@@ -74,7 +74,7 @@ def build_index(
         info = describe(temporary, count, dict(source or {}), stop_words)
         write_info(temporary, info)
         for name in vectors:
-            _take_over(target / name, temporary / name)
+            link_files(target / name, temporary / name)
     return info
 
 
@@ -91,17 +91,6 @@ def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
                 target / name,
             )
     return matching
-
-
-def _take_over(old: Path, new: Path) -> None:
-    """Give a folder's files second names in another: both are whole. Where a file can have one name only, copy it."""
-    for file in filter(Path.is_file, old.rglob("*")):
-        second = new / file.relative_to(old)
-        second.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            second.hardlink_to(file)
-        except OSError:
-            shutil.copy2(file, second)
 
 
 def _listed(folder: Path) -> Iterator[str]:

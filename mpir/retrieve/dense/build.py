@@ -87,7 +87,7 @@ def build_dense(
     }
     with building(Path(folder), settings) as build_folder:
         encode(documents, build_folder, encoder, sentences=sentences, texts=texts, progress=progress)
-        return _index(build_folder, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
+        return index_shards(build_folder, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
 
 
 def rename_encoder(folder: str | Path, name: str) -> None:
@@ -142,13 +142,18 @@ def from_vectors(
             bounds = np.array([*first, len(ids)])[begin : begin + len(chosen) + 1]
             with new_shard(build_folder, number) as shard:
                 save(shard, chosen, np.asarray(matrix[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])
-        return _index(build_folder, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
+        return index_shards(build_folder, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
 
 
-def _index(
+def index_shards(
     build_folder: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], source: Mapping[str, Any]
 ) -> DenseInfo:
-    """Make a segment of every shard, and write the manifest."""
+    """Make a segment of every shard in a folder, and write the manifest.
+
+    Raises:
+        InputError: there are no documents, or none of them has a word.
+        TooFewVectorsError: the factory wants more vectors to be trained on.
+    """
     shards = sorted(path.parent for path in build_folder.glob(f"*/{FINISHED}"))
     counts = [int(load(shard / FIRST)[-1]) for shard in shards]
     if not sum(len(load(shard / IDS)) for shard in shards):

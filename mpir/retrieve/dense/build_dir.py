@@ -28,8 +28,10 @@ DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REM
 
 
 @contextmanager
-def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) -> Iterator[Path]:
-    """The folder in which an index is built; it takes the index's place once the block ends without an error.
+def building(
+    folder: Path, settings: Mapping[str, Any], *, resume: bool = True, folder_format: FolderFormat = DENSE
+) -> Iterator[Path]:
+    """The folder in which an index, or a part of one, is built; it takes its place once the block ends well.
 
     What an interrupted build of the same settings left there is kept, but for mistakes in the input. Vectors that are
     too few for one kind of index are no such mistake: with `resume` they wait for another.
@@ -37,21 +39,21 @@ def building(folder: Path, settings: Mapping[str, Any], *, resume: bool = True) 
     Raises:
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
     """
-    DENSE.check_replaceable(folder)
+    folder_format.check_replaceable(folder)
     build_folder, made_by = part_of(folder), fingerprint(dict(settings))
     with writing(folder.with_name(f"{folder.name}.part.lock")):
         try:
             if not (resume and _made_by(build_folder) == made_by):
-                DENSE.refuse_foreign_files(build_folder)
+                folder_format.refuse_foreign_files(build_folder)
                 shutil.rmtree(build_folder, ignore_errors=True)
                 build_folder.mkdir()
                 state = {"settings": made_by, "source": dict(settings).get("source", {})}
                 write_json_with_checksum(build_folder / STATE, state)
             yield build_folder
             (build_folder / STATE).unlink()
-            replace_folder(build_folder, folder, DENSE)
+            replace_folder(build_folder, folder, folder_format)
         except InputError as error:
-            if not (resume and isinstance(error, TooFewVectorsError)) and not DENSE.foreign_files(build_folder):
+            if not (resume and isinstance(error, TooFewVectorsError)) and not folder_format.foreign_files(build_folder):
                 shutil.rmtree(build_folder, ignore_errors=True)
             raise
         except OSError as error:
@@ -102,21 +104,22 @@ def finished_shard(build_folder: Path, number: int) -> Path | None:
     if not (folder / FINISHED).exists():
         return None
     try:
-        _check_shard(folder)
+        check_shard(folder, "its documents are encoded anew")
     except MpirError as error:
         _log.warning("%s", error)
         return None
     return folder
 
 
-def _check_shard(folder: Path) -> None:
+def check_shard(folder: Path, remedy: str) -> None:
     """Compare a shard's files with the hashes that it was finished with; 0.1 kept none.
 
     Raises:
-        MpirError: a file has changed, or the hashes have.
+        ArtefactError: it is unfinished, or a file has changed, or the hashes have; the message ends with the `remedy`.
     """
+    if not (folder / FINISHED).is_file():
+        raise ArtefactError(f"{folder}: is missing or unfinished; {remedy}.")
     if (folder / FINISHED).stat().st_size:
-        remedy = "its documents are encoded anew"
         files = read_json_with_checksum(folder / FINISHED, remedy).get("files", {})
         if not are_files(files) or not files:
             raise ArtefactError(f"{folder / FINISHED}: lists no files; {remedy}.")

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from mpir.errors import InputError, RepeatedIdError, format_value
 from mpir.io.hash_set import HashSet
+from mpir.io.job_shards import Shard
 from mpir.retrieve.dense.build_dir import finished_shard, new_shard
 from mpir.retrieve.dense.segment import (
     FIRST,
@@ -50,23 +51,27 @@ def encode(
     sentences: bool,
     texts: bool,
     progress: bool,
-) -> None:
-    """Write the shards of documents that are not there yet.
+    job_shard: Shard | None = None,
+) -> int:
+    """Write the shards of documents that are not there yet, or of these only a job's part; return how many there are.
 
     Raises:
         InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
     """
-    known_ids = HashSet()
+    known_ids, number, job_shard = HashSet(), -1, job_shard or Shard()
     stream = iter(tqdm(documents, desc="Encoding", unit=" documents", disable=not progress))
     for number, batch in enumerate(_batches(stream)):
         names = [document.id for document in batch]
         check_unique(names, known_ids.among(names))
         known_ids.add(names)
+        if not job_shard.takes(number):
+            continue
         if shard := finished_shard(build_folder, number):
             _check_same(shard, names)
             continue
         with new_shard(build_folder, number) as shard:
             write_shard(shard, batch, encoder, sentences=sentences, texts=texts)
+    return number + 1
 
 
 def write_shard(

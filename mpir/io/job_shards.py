@@ -1,0 +1,168 @@
+"""Jobs in shards: which part a process does, what a part's folder says of itself, and which folders are a whole job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mpir.errors import ArtefactError, InputError, format_names, format_value
+from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
+
+SHARD_MANIFEST = "shard.json"
+"""The manifest of a part; it is written last, so a folder with one is a whole part."""
+CORPUS = "corpus"
+"""The entry of a job that says which files its documents came from."""
+SLURM = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN")
+_REMEDY = "make this part again with --shard"
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """FinishedShard `number` of `count`, counted from 1."""
+
+    number: int = 1
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``i/n``. Raises InputError for another form, or an i that is not from 1 to n."""
+        number, _, count = text.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= 10**6):
+            raise InputError(f"--shard is {format_value(text)}; expected i/n, from 1/n to n/n, such as 3/10.")
+        return cls(int(number), int(count))
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Shard:
+        """The part that a task of a Slurm array is to do; outside of one, all.
+
+        Raises:
+            InputError: Slurm's variables are no whole numbers, or the array's numbers have gaps.
+        """
+        task, count, first = (environment.get(name, "") for name in SLURM)
+        if not task or not count:
+            return cls()
+        if not all(text.isdecimal() for text in (task, count, first or "0")):
+            raise InputError(f"{SLURM[0]} is {format_value(task)} and {SLURM[1]} {format_value(count)}; give --shard.")
+        number = int(task) - int(first or 0) + 1
+        if not 1 <= number <= int(count):
+            raise InputError(
+                f"task {task} of a Slurm array of {count} has no place in it (are the array's numbers without gaps?); "
+                "give --shard i/n."
+            )
+        return cls(number, int(count))
+
+    def share_of(self, items: Sequence[Item]) -> Sequence[Item]:
+        """The part's items: consecutive ones, whose numbers differ by one at most between the parts.
+
+        Raises:
+            InputError: there are fewer items than parts.
+        """
+        if len(items) < self.count:
+            raise InputError(f"there are {len(items)} questions for {self.count} parts; make at most that many parts.")
+        begin, end = (len(items) * number // self.count for number in (self.number - 1, self.number))
+        return items[begin:end]
+
+    def takes(self, position: int) -> bool:
+        """Whether the item at a position, counted from 0, is this part's: the parts take turns.
+
+        So a stream is divided whose length nobody knows yet.
+        """
+        return position % self.count == self.number - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedShard:
+    """A finished part of a job.
+
+    Attributes:
+        folder: where it is.
+        position: which part it is.
+        job: what must be the same in all parts, in JSON-able values; "kind" says what they hold.
+        details: anything else that joining the parts needs.
+    """
+
+    folder: Path
+    position: Shard
+    job: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_finished(
+    folder: Path, shard: Shard, job: Mapping[str, Any], details: Mapping[str, Any] | None = None
+) -> None:
+    """Write the manifest of a part, after all of its other files."""
+    values = {"number": shard.number, "count": shard.count, "job": dict(job), "details": dict(details or {})}
+    write_json_with_checksum(folder / SHARD_MANIFEST, values)
+
+
+def is_finished(folder: str | Path) -> bool:
+    """Whether a folder has the manifest of a part."""
+    return (Path(folder) / SHARD_MANIFEST).is_file()
+
+
+def read_finished(folder: str | Path) -> FinishedShard:
+    """Read the manifest of a part.
+
+    Raises:
+        ArtefactError: there is none, since the part is unfinished or something else, or it is damaged.
+    """
+    if not is_finished(folder):
+        raise ArtefactError(
+            f"{folder}: holds no {SHARD_MANIFEST}, so it is an unfinished part or none; run its command with --shard "
+            "again, which goes on where it stopped, or give other folders."
+        )
+    try:
+        values = read_json_with_checksum(Path(folder) / SHARD_MANIFEST, _REMEDY)
+        position, job, details = Shard(values["number"], values["count"]), values["job"], values["details"]
+        job["kind"], details.keys()
+    except (InputError, LookupError, TypeError, AttributeError) as error:
+        raise ArtefactError(f"{Path(folder) / SHARD_MANIFEST}: is damaged; {_REMEDY}.") from error
+    return FinishedShard(folder=Path(folder), position=position, job=job, details=details)
+
+
+def in_order(shards: Sequence[FinishedShard]) -> list[FinishedShard]:
+    """All parts of one job by their numbers.
+
+    Raises:
+        InputError: a part is missing, doubled, or of another job than the first one.
+    """
+    by_number: dict[int, FinishedShard] = {}
+    for shard in shards:
+        _check_same_job(shard, shards[0])
+        if (number := shard.position.number) in by_number:
+            folders = f"{shard.folder}: is part {number}, as {by_number[number].folder} is"
+            raise InputError(f"{folders}; give each part once.")
+        by_number[number] = shard
+    count = shards[0].position.count
+    if missing := [str(Shard(number, count)) for number in range(1, count + 1) if number not in by_number]:
+        raise InputError(f"parts are missing: {format_names(missing)}; make them with --shard, and give all of them.")
+    return [by_number[number] for number in range(1, count + 1)]
+
+
+def _check_same_job(shard: FinishedShard, first: FinishedShard) -> None:
+    mine, theirs = ({"count": each.position.count, **each.job} for each in (shard, first))
+    odd = sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
+    if "kind" not in odd and CORPUS in odd:
+        raise InputError(
+            f"{shard.folder}: was made of another corpus than {first.folder} (they differ in "
+            f"{_changed_files(shard, first)}); make the parts anew from the same files."
+        )
+    if odd:
+        raise InputError(
+            f"{shard.folder}: is of another job than {first.folder} (they differ in {format_names(odd)}); give the "
+            "parts of one job, made with the same questions, index, bundle and options."
+        )
+
+
+def _changed_files(shard: FinishedShard, first: FinishedShard) -> str:
+    """The files in which two corpora differ, in words."""
+    mine, theirs = ({file["name"]: file for file in each.job[CORPUS].get("files", ())} for each in (shard, first))
+    changed = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
+    return format_names(changed, 3) if changed else "their files"

@@ -1,0 +1,122 @@
+"""A dense index made by several processes: each encodes every n-th shard, and joining them makes the index."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpir.corpora.corpus import corpus_content
+from mpir.errors import MpirError
+from mpir.io.files import link_files
+from mpir.io.folder_format import FolderFormat, under
+from mpir.io.job_shards import CORPUS, SHARD_MANIFEST, FinishedShard, Shard, is_finished, read_finished, write_finished
+from mpir.retrieve.dense import faiss_backend as engine
+from mpir.retrieve.dense.build import check_factory, index_shards
+from mpir.retrieve.dense.build_dir import LOCK, SHARD, STATE, building, check_shard
+from mpir.retrieve.dense.manifest import DenseInfo, corpus_of
+from mpir.retrieve.dense.segment import IDS, load
+from mpir.retrieve.dense.shards import Vectoriser, encode
+from mpir.text.types import Document
+from mpir.version import __version__
+
+JOB_KIND = "dense"
+"""What a part's manifest calls the vectors of an index."""
+SHARDS = "shards"
+"""The entry of a job that says of how many shards all documents are."""
+DENSE_SHARD = FolderFormat(marker=SHARD_MANIFEST, names=(SHARD_MANIFEST, STATE, LOCK, *under("[0-9]" * 6, SHARD.names)))
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorSettings:
+    """What the vectors of an index depend on besides documents and encoder. See `build_dense`."""
+
+    source: Mapping[str, Any]
+    factory: str = engine.FLAT
+    sentences: bool = False
+    seed: int = 1
+
+    def job(self, encoder: Vectoriser) -> dict[str, Any]:
+        """What all parts have in common, as it is read from their manifests."""
+        how = {"factory": self.factory, "sentences": self.sentences, "seed": self.seed, "mpir": __version__}
+        job = {
+            "kind": JOB_KIND,
+            CORPUS: corpus_content(corpus_of(self.source)),
+            "encoder": dict(encoder.identity),
+            **how,
+        }
+        return dict(json.loads(json.dumps(job)))
+
+
+def build_shard(
+    documents: Iterable[Document],
+    folder: str | Path,
+    encoder: Vectoriser,
+    settings: VectorSettings,
+    *,
+    shard: Shard,
+    progress: bool = False,
+) -> int:
+    """Make the vectors of one part of the documents; return of how many documents. An interrupted part goes on.
+
+    All documents are read, so that an id that occurs twice is found in any part; those of other parts are passed over.
+
+    Raises:
+        InputError, OutputError: as `build_dense`.
+    """
+    check_factory(encoder, settings.factory)
+    target, job = Path(folder), settings.job(encoder)
+    identity = {name: value for name, value in job.items() if name not in ("factory", "seed")}  # as in `build_dense`
+    with building(target, {**identity, "part": str(shard)}, folder_format=DENSE_SHARD) as build_folder:
+        how: dict[str, Any] = {"sentences": settings.sentences, "texts": True, "progress": progress}
+        shards = encode(documents, build_folder, encoder, job_shard=shard, **how)
+        write_finished(build_folder, shard, {**job, SHARDS: shards}, {"source": dict(settings.source)})
+    if shards < shard.number:
+        _log.warning("%s: has no documents, as all %d shards of them are in other parts", target, shards)
+    return document_count(target)
+
+
+def document_count(folder: Path) -> int:
+    """How many documents a part has the vectors of."""
+    return sum(len(load(path)) for path in folder.glob(f"*/{IDS}"))
+
+
+def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> bool:
+    """Whether a folder holds this part of this job, with every file as it was made; a damaged one is logged."""
+    if not is_finished(folder):
+        return False
+    try:
+        finished = read_finished(folder)
+        if finished.position != shard or {**finished.job, SHARDS: 0} != {**job, SHARDS: 0}:
+            return False
+        for number in filter(shard.takes, range(finished.job[SHARDS])):
+            check_shard(_shard_folder(finished, number), "the part is made anew")
+    except MpirError as error:
+        _log.warning("%s", error)
+        return False
+    return True
+
+
+def merge_shards(finished: Sequence[FinishedShard], folder: str | Path) -> DenseInfo:
+    """Make the index of the vectors of all parts, which stand in order; it is the same that `build_dense` makes.
+
+    Raises:
+        ArtefactError: a part is damaged.
+        TooFewVectorsError, OutputError: as `build_dense`.
+    """
+    job, source = finished[0].job, finished[0].details["source"]
+    with building(Path(folder), {"source": corpus_of(source)}, resume=False) as build_folder:
+        for number in range(job[SHARDS]):
+            job_shard = finished[number % len(finished)]
+            shard = _shard_folder(job_shard, number)
+            check_shard(shard, f"make part {job_shard.position} again")
+            link_files(shard, build_folder / shard.name)
+        return index_shards(build_folder, job["factory"], job["seed"], encoder=job["encoder"], source=source)
+
+
+def _shard_folder(finished: FinishedShard, number: int) -> Path:
+    return finished.folder / f"{number:06d}"
