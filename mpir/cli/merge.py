@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 The result is byte for byte what one run without --shard writes. Missing, doubled and foreign parts are named.
 
-OUTPUT is a folder for scored questions, and for the vectors of `mpir index --dense` the folder of an index, to which
-they are added.
+OUTPUT is a folder for scored questions, a file for the rankings of `mpir rerank`, and for the vectors of
+`mpir index --dense` the folder of an index, to which they are added.
 
 examples:
   for i in 1 2 3; do mpir score … --shard $i/3 --output parts/$i; done
@@ -26,6 +26,9 @@ examples:
   mpir index corpus.jsonl --index my-index
   for i in 1 2 3; do mpir index corpus.jsonl --index vectors/$i --dense --shard $i/3; done
   mpir merge vectors/* --output my-index
+
+  for i in 1 2 3; do mpir rerank --queries candidates.jsonl --trec --shard $i/3 --output ranked/$i; done
+  mpir merge ranked/* --output run.trec
 """
 
 
@@ -34,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "merge",
         help="join the parts of a job that --shard made",
-        description="Join the parts that `mpir score` or `mpir index --dense` made with --shard i/n.",
+        description="Join the parts that `mpir score`, `mpir rerank` or `mpir index --dense` made with --shard i/n.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -101,5 +104,16 @@ def _other_names(folder: Path, name: str) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.partition(".")[0] != name)
 
 
-_MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {"dense": _merge_vectors}
+def _merge_rankings(parts: Sequence[FinishedShard], output: Path) -> str:
+    from mpir.cli.rerank_file import check_rankings_file
+    from mpir.tasks.rankings import merge_rankings
+
+    check_rankings_file("--output", output)
+    return f"{merge_rankings(parts, output)} queries"
+
+
+_MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {
+    "dense": _merge_vectors,
+    "rankings": _merge_rankings,
+}
 """How the parts of each kind are joined; what comes back is said of the result."""

@@ -146,10 +146,7 @@ def write_ranking(
     Returns the ranking as it was shown, for `write_tables`.
     """
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    if arguments.join is not None:
-        ranking = ranking.joined(arguments.join)
-    if arguments.min_probability is not None:
-        ranking = ranking.above(arguments.min_probability)
+    ranking = visible_ranking(arguments, ranking)
     _write_files(arguments, ranking, documents)
     if arguments.format == "csv":
         return ranking
@@ -178,15 +175,36 @@ def _print(
     """The ranking in the form of the options: of a table, `width` is None where no terminal shows it."""
     from mpir.rank.stopping import reading_advice
 
-    if arguments.trec or arguments.format == "trec":
-        sys.stdout.write(ranking.to_trec(identifier))
+    if line_format(arguments):
+        sys.stdout.write(ranking_lines(arguments, identifier, ranking, details))
     elif arguments.sentences:
         print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
-    elif arguments.json or arguments.format == "jsonl":
-        print(json.dumps({"id": identifier, **ranking.to_dict(), **details}, ensure_ascii=False))
     else:
         advice = reading_advice(ranking)
         print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
+
+
+def line_format(arguments: argparse.Namespace) -> str:
+    """The format of standard output whose lines stand for themselves, "trec" or "jsonl"; "" for another one."""
+    if arguments.trec or arguments.format == "trec":
+        return "trec"
+    return "jsonl" if not arguments.sentences and (arguments.json or arguments.format == "jsonl") else ""
+
+
+def ranking_lines(
+    arguments: argparse.Namespace, identifier: str, ranking: Ranking, details: Mapping[str, Any] | None = None
+) -> str:
+    """The lines of a ranking in the `line_format`."""
+    if line_format(arguments) == "trec":
+        return ranking.to_trec(identifier)
+    return json.dumps({"id": identifier, **ranking.to_dict(), **(details or {})}, ensure_ascii=False) + "\n"
+
+
+def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
+    """A ranking with the joined sentences and the documents that the options ask for."""
+    if arguments.join is not None:
+        ranking = ranking.joined(arguments.join)
+    return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
 
 
 def _formatted(

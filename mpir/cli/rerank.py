@@ -17,15 +17,18 @@ from mpir.cli.ranking_output import (
     add_output_options,
     check_output_options,
     files_of,
+    line_format,
     needs_all,
     write_ranking,
     write_tables,
 )
+from mpir.cli.rerank_file import add_file_options, check_file_options, write_rankings_file
 from mpir.cli.search import name_of, query_text
 from mpir.errors import InputError, error_context, format_value
 from mpir.io.read import STDIN, at_terminal, place_of, read_json_lines
 
 if TYPE_CHECKING:
+    from mpir.rank.reranker import Reranker
     from mpir.text import Document
 
     Query = tuple[str, str, list[Document]]  # its id, its words, its documents
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
-Each query gives a table; --json gives a line of JSON for each, and --trec the lines of a TREC run.
+Each query gives a table; --json gives a line of JSON for each, and --trec the lines of a TREC run. --queries reads the
+same lines from a file, and --output writes the results to one, in parts with --shard (docs/guides/scale.md).
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
@@ -45,6 +49,7 @@ examples:
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
   mpir rerank --run bm25.trec --corpus corpus.jsonl --topics topics.xml --format trec > run.trec
+  mpir rerank --queries candidates.jsonl --trec --shard 3/10 --output parts/3
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
       --llm http://localhost:11434/v1 --llm-model qwen3:4b
 """
@@ -78,6 +83,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--corpus", type=text_path, nargs="+", metavar="PATH", help="with --run: its documents")
     parser.add_argument("--topics", type=text_path, metavar="FILE", help="with --run: its queries")
+    parser.add_argument(
+        "--queries", type=text_path, metavar="FILE", help="a file of such JSON lines, in place of standard input"
+    )
+    add_file_options(parser)
     add_filter_options(parser)
     add_output_options(parser)
     add_model_options(parser)
@@ -86,10 +95,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
-    shown = shows_progress(arguments)
+    shown, shard = shows_progress(arguments), check_file_options(arguments)
     with stage("reading", shown=shown):
         queries = _queries(arguments)
         reranker = load_reranker(arguments)
+    if shard is not None:
+        write_rankings_file(arguments, queries, reranker, shard)
+    else:
+        _print_rankings(arguments, queries, reranker, shown=shown)
+    report_usage(reranker.perspectives)
+    return 0
+
+
+def _print_rankings(
+    arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, *, shown: bool
+) -> None:
+    """Rerank each query and print its ranking as soon as it is there."""
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has a bar of its own
@@ -98,8 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
         if needs_all(arguments):
             rankings.append((identifier, shown_ranking))
     write_tables(arguments, rankings)
-    report_usage(reranker.perspectives)
-    return 0
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
@@ -112,7 +131,8 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     inputs = _inputs(arguments)
     first = next(inputs, None)
     if first is None:
-        raise InputError("standard input: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
+        source = arguments.queries or "standard input"
+        raise InputError(f"{source}: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
     for name in files_of(arguments):
         if next(inputs, None) is not None:
             raise InputError(
@@ -128,12 +148,17 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
     if len(absent) < len(named):
         if absent:
             raise InputError(f"{absent[0]} is missing; --run, --corpus and --topics go together.")
-        if arguments.query is not None:
-            raise InputError("--run has queries of its own; leave the QUERY out.")
+        if arguments.query is not None or arguments.queries:
+            raise InputError("--run has queries of its own; leave the QUERY and --queries out.")
         from mpir.evaluate.collections import read_run_queries
 
         return read_run_queries(arguments.run_file, arguments.corpus, arguments.topics, None)
-    return _single_query(arguments) if arguments.query is not None else _read(trec=arguments.trec)
+    trec = line_format(arguments) == "trec"
+    if arguments.queries:
+        if arguments.query is not None:
+            raise InputError("--queries has queries of its own; leave the QUERY out.")
+        return _read(arguments.queries, trec=trec)
+    return _single_query(arguments) if arguments.query is not None else _read(STDIN, trec=trec)
 
 
 def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
@@ -155,14 +180,14 @@ def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
     yield "1", arguments.query, filter_documents(documents, arguments)
 
 
-def _read(*, trec: bool) -> Iterator[Query]:
-    if at_terminal(sys.stdin):
+def _read(path: str, *, trec: bool) -> Iterator[Query]:
+    if path == STDIN and at_terminal(sys.stdin):
         raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
     from mpir.corpora.trec import check_ids
     from mpir.rank.inputs import as_documents
 
-    for number, record in read_json_lines(STDIN):
-        query, documents, location = record.get("query"), record.get("documents"), place_of(STDIN, number)
+    for number, record in read_json_lines(path):
+        query, documents, location = record.get("query"), record.get("documents"), place_of(path, number)
         if not isinstance(query, str) or not isinstance(documents, list):
             raise InputError(
                 f'{location}: expected "query" (a string) and "documents" (a list), found '

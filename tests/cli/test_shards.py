@@ -124,3 +124,125 @@ class TestVectors:
             monkeypatch.setenv(name, value)
         assert run("index", corpus, "--index", tmp_path / "index") == 0  # whole, in an array, too
         assert json.loads(capsys.readouterr().out)["documents"] == len(WORDS)
+
+
+class TestRankings:
+    """``mpir rerank --output``, in parts with ``--shard``."""
+
+    @pytest.fixture(autouse=True)
+    def prepared(self, corpus: Path, tmp_path: Path, tiny_bundle: Path) -> None:
+        documents = [json.loads(line) for line in corpus.read_text().splitlines()]
+        for i, document in enumerate(documents):
+            document["score"] = float(len(documents) - i)
+        queries = [
+            {"id": f"q{i}", "query": f"does {word} thin blood", "documents": documents[i : i + 3]}
+            for i, word in enumerate(WORDS[:5])
+        ]
+        self.queries = tmp_path / "queries.jsonl"
+        self.queries.write_text("".join(json.dumps(query) + "\n" for query in queries))
+        self.how = ["--bundle", tiny_bundle, "--device", "cpu", "--no-cache", "--quiet"]
+
+    def rerank(self, *options: object) -> int:
+        return run("rerank", *self.how, *options)
+
+    @pytest.mark.parametrize("form", [["--trec"], ["--json"], ["--format", "jsonl", "--top-k", "2", "--join", "0.5"]])
+    @pytest.mark.parametrize("count", [2, 3, 7])
+    def test_parts_are_together_what_one_run_prints(
+        self, form: list[str], count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self.rerank("--queries", self.queries, *form) == 0
+        printed = capsys.readouterr().out
+        assert self.rerank("--queries", self.queries, *form, "--output", tmp_path / "whole") == 0
+        assert (tmp_path / "whole").read_text(encoding="utf-8") == printed
+        parts = [tmp_path / f"parts/{number}" for number in range(1, count + 1)]
+        for number, part in enumerate(parts, 1):
+            assert self.rerank("--queries", self.queries, *form, "--shard", f"{number}/{count}", "--output", part) == 0
+        assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [part.name for part in parts]
+        capsys.readouterr()
+        assert run("merge", *reversed(parts), "--output", tmp_path / "joined") == 0
+        assert capsys.readouterr().out == f"{tmp_path / 'joined'}: 5 queries of {count} parts.\n"
+        assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+
+    def test_a_run_with_its_corpus_in_an_array(
+        self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "run.trec").write_text(
+            "".join(f"q{i} Q0 d{j} 1 {9 - j} bm25\n" for i in range(4) for j in range(3))
+        )
+        (tmp_path / "topics.tsv").write_text("".join(f"q{i}\tdoes {WORDS[i]} thin blood\n" for i in range(4)))
+        given = ["--run", tmp_path / "run.trec", "--corpus", corpus, "--topics", tmp_path / "topics.tsv", "--trec"]
+        assert self.rerank(*given, "--output", tmp_path / "whole") == 0
+        for task in range(3):
+            for name, value in {**ARRAY, "SLURM_ARRAY_TASK_ID": str(task)}.items():
+                monkeypatch.setenv(name, value)
+            assert self.rerank(*given, "--output", tmp_path / f"part{task}") == 0
+        capsys.readouterr()
+        assert self.rerank(*given) == 0  # to standard output, all, in an array, too
+        assert capsys.readouterr().out == (tmp_path / "whole").read_text(encoding="utf-8")
+        parts = [tmp_path / f"part{task}" for task in range(3)]
+        assert run("merge", *parts, "--output", tmp_path / "joined") == 0
+        assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+        corpus.write_text(corpus.read_text().replace("thin", "thins"))
+        assert self.rerank(*given, "--output", tmp_path / "part2") == 0
+        capsys.readouterr()
+        assert run("merge", *parts, "--output", tmp_path / "never") == 2
+        assert "part2: was made of another corpus than" in error(capsys)
+
+    def test_an_interrupted_run_goes_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from mpir.rank.reranker import Reranker
+
+        ranked, rerank_batch = [], Reranker.rerank_batch
+
+        def interrupted(self: Reranker, queries: list[str], *arguments: object, **options: object) -> object:
+            if len(ranked) == 2:
+                raise KeyboardInterrupt
+            ranked.extend(queries)
+            return rerank_batch(self, queries, *arguments, **options)  # type: ignore[arg-type]
+
+        command = ["--queries", self.queries, "--trec", "--output", tmp_path / "run.trec"]
+        with monkeypatch.context() as patch:
+            patch.setattr(Reranker, "rerank_batch", interrupted)
+            assert self.rerank(*command) == 130
+            assert not (tmp_path / "run.trec").exists()
+            ranked[:] = ranked[:1]  # one more may be ranked now
+            assert self.rerank(*command) == 130
+            assert len(set(ranked)) == 2  # each once
+        assert self.rerank(*command) == 0
+        capsys.readouterr()
+        assert self.rerank("--queries", self.queries, "--trec") == 0
+        assert capsys.readouterr().out == (tmp_path / "run.trec").read_text(encoding="utf-8")
+        assert not list(tmp_path.glob("*.rankings.jsonl*"))
+
+    def test_damage_and_parts_of_other_settings(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for name, options in (("1", ["1/2"]), ("2", ["2/2"]), ("other", ["2/2", "--top-k", "1"])):
+            how = ["--queries", self.queries, "--trec", "--output", tmp_path / name, "--shard", *options]
+            assert self.rerank(*how) == 0
+        capsys.readouterr()
+        assert run("merge", tmp_path / "1", tmp_path / "other", "--output", tmp_path / "x") == 2
+        assert "(they differ in top_k); give the parts of one job" in error(capsys)
+        lines = tmp_path / "2/lines.jsonl"
+        lines.write_text(lines.read_text().replace("q1", "q7", 1))
+        assert run("merge", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "x") == 2
+        assert "2: is damaged (lines.jsonl is not what it was when it was built); make part 2/2 again" in error(capsys)
+        assert not (tmp_path / "x").exists()
+
+    def test_options_that_do_not_go_together(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "thesis.tex").write_text("years of work")
+        queries, output = ["--queries", self.queries], ["--output", tmp_path / "x"]
+        for given, message in (
+            ([*queries, "--trec", "--shard", "1/2"], "--shard writes a part of the rankings to a folder; name it with"),
+            ([*queries, *output], "--output holds lines of a TREC run or of JSON alone; add --trec or --json"),
+            ([*queries, *output, "--json", "--csv", tmp_path / "c"], "--output holds lines of a TREC run or of JSON"),
+            (["a query", *output, "--json"], "--output is for the queries of a file; name it with --run or --queries."),
+            (["a query", *queries, "--json"], "--queries has queries of its own; leave the QUERY out."),
+            ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
+            ([*queries, "--json", "--output", self.queries], "queries.jsonl: is --queries, too, which would be lost"),
+            ([*queries, "--json", "--output", tmp_path], "is a folder; give --output the name of a file."),
+            ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "is nothing that --output has written, so it"),
+            ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, too, which would be lost"),
+        ):
+            assert self.rerank(*given) == 2
+            assert message in error(capsys)
+            assert not (tmp_path / "x").exists()

@@ -1,0 +1,122 @@
+"""``mpir rerank --output``: the rankings of a file of queries, written whole or not at all, and perhaps in parts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.cli.path_options import file_path
+from mpir.cli.ranking_output import FILES, line_format, ranking_lines, visible_ranking
+from mpir.cli.shard_option import add_shard_option, chosen_shard
+from mpir.errors import InputError, OutputError
+from mpir.io.read import STDIN
+
+if TYPE_CHECKING:
+    from mpir.io.job_shards import Shard
+    from mpir.rank.reranker import Reranker
+    from mpir.text import Document
+
+    Query = tuple[str, str, list[Document]]
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--output`` and ``--shard``."""
+    parser.add_argument(
+        "--output",
+        type=file_path,
+        metavar="PATH",
+        help="with --run or --queries, and --trec or --json: write the lines to this file once all are there; "
+        "interrupted, the same command goes on where it stopped. Of a --shard it is a folder",
+    )
+    add_shard_option(parser, "with --output: rerank only part i of n of the queries")
+
+
+def check_file_options(arguments: argparse.Namespace) -> Shard | None:
+    """The part to write to --output, or None where the lines go to standard output.
+
+    Raises:
+        InputError: --shard without --output, or --output without a file of queries or a format of lines.
+        OutputError: it cannot be written, or holds something else.
+    """
+    if arguments.output is None:
+        if arguments.shard is not None:
+            raise InputError("--shard writes a part of the rankings to a folder; name it with --output.")
+        return None
+    if not arguments.run_file and (arguments.queries or STDIN) == STDIN:
+        raise InputError("--output is for the queries of a file; name it with --run or --queries.")
+    if not line_format(arguments) or arguments.explain or any(getattr(arguments, name) for name in FILES):
+        raise InputError(
+            "--output holds lines of a TREC run or of JSON alone; add --trec or --json, and leave other forms out."
+        )
+    shard = chosen_shard(arguments)
+    _check_output(arguments, shard)
+    return shard
+
+
+def _check_output(arguments: argparse.Namespace, shard: Shard) -> None:
+    from mpir.io.output_checks import check_files, check_folders
+    from mpir.tasks.rankings import RANKINGS_SHARD
+
+    files = ("--run", arguments.run_file), ("--topics", arguments.topics), ("--queries", arguments.queries)
+    corpus = (("--corpus", path) for path in arguments.corpus or ())
+    read = [*files, *corpus, ("--weights", arguments.weights), ("--lexicon", arguments.lexicon)]
+    if shard.count > 1:
+        check_folders([("--output", arguments.output)], read)
+        RANKINGS_SHARD.check_replaceable(arguments.output)
+    else:
+        check_files([("--output", arguments.output)], read)
+        check_rankings_file("--output", arguments.output)
+
+
+def check_rankings_file(option: str, path: Path) -> None:
+    """Refuse to replace a file that holds no rankings. Raises OutputError."""
+    from mpir.io.output_checks import check_replaceable_file
+
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
+    check_replaceable_file(
+        option, path, lambda head: head.startswith(b'{"id": ') or b" Q0 " in head.partition(b"\n")[0]
+    )
+
+
+def write_rankings_file(
+    arguments: argparse.Namespace, queries: Iterable[Query], reranker: Reranker, shard: Shard
+) -> None:
+    """Rerank the queries, or a part of them, and write their lines to --output."""
+    from mpir.cli.progress import shows_progress
+    from mpir.tasks.rankings import write_rankings
+
+    def rank(query: Query) -> str:
+        identifier, text, documents = query
+        (ranking,) = reranker.rerank_batch(
+            [text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments)
+        )
+        lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
+        return lines.encode("utf-8", "replace").decode()  # as standard output has it
+
+    total = write_rankings(queries, rank, arguments.output, _job(arguments, reranker), shard)
+    if not arguments.quiet:
+        print(f"{arguments.output}: " + (f"part {shard} of " if shard.count > 1 else "") + f"{total} queries.")
+
+
+def _job(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
+    """What the lines depend on, in JSON-able values."""
+    from mpir.corpora.corpus import corpus_content, corpus_fingerprint
+    from mpir.io.hash import sha256
+    from mpir.io.job_shards import CORPUS
+    from mpir.version import __version__
+
+    files = {name: getattr(arguments, name) for name in ("run_file", "topics", "queries")}
+    options = {name: getattr(arguments, name) for name in ("top_k", "min_probability", "join")}
+    return {
+        "mpir": __version__,
+        "queries": {name: sha256(path) for name, path in files.items() if path},
+        **({CORPUS: corpus_content(corpus_fingerprint(arguments.corpus))} if arguments.corpus else {}),
+        "format": line_format(arguments),
+        **options,
+        "weights": reranker.weights.to_dict(),
+        "calibration": reranker.relevance.to_dict(),
+        **reranker.identity,
+    }
