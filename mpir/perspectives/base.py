@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from mpir.perspectives.cache import ScoreCache
 
 ENTRY_POINTS = "mpir.perspectives"
+ScoredBy = Literal["shared", "score_with_cache", "score_pairs", "score"]
+"""The methods by which a class may give its scores, the fastest first."""
 
 
 class SharedModel(Protocol):
@@ -54,16 +55,17 @@ class Derived(Protocol):
         """The column (N,) from N sentences, their documents, the first stage's scores (D,), and the other column."""
 
 
-class Perspective(ABC):
+class Perspective:
     """One view of how a text serves a question: a column of scores.
 
-    A subclass sets `name` and answers `score`. `identity` says what the scores depend on (checkpoint hash, settings):
-    two perspectives with the same fingerprint must give the same scores. `level` says what it reads: every sentence, or
-    every document as a whole. `role` is ``ordering`` for one that orders sentences and is no evidence for their
-    documents. `signed` is True for one whose 0 means "no statement" and whose sign speaks for or against: the blend
-    never rescales its column. `reads_best_only` is True for one of documents that is slow, and so may be asked for
-    the best of them only (rank/document_pass.py). `default_weight` is the weight of its column where weights do not
-    name it.
+    A subclass sets `name` and answers `score_pairs`, or only `score`, which takes one question at a time.
+
+    `identity` says what the scores depend on (checkpoint hash, settings): two perspectives with the same fingerprint
+    must give the same scores. `level` says what it reads: every sentence, or every document as a whole. `role` is
+    ``ordering`` for one that orders sentences and is no evidence for their documents. `signed` is True for one whose 0
+    means "no statement" and whose sign speaks for or against: the blend never rescales its column. `reads_best_only` is
+    True for one of documents that is slow, and so may be asked for the best of them only (rank/document_pass.py).
+    `default_weight` is the weight of its column where weights do not name it.
     """
 
     name: str
@@ -74,30 +76,39 @@ class Perspective(ABC):
     pairs_per_save: int = 4096
     """Pairs that are scored before a cache keeps their scores: a few seconds' work, a minute's on a slow machine."""
     reads_best_only: bool = False
+    scored_by: ClassVar[ScoredBy] = "score_pairs"
+    """The fastest of the methods that a class defines, else its base class's. It is set where the class is defined."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Note which method a class answers by: what its base class does faster must not bypass its own."""
+        super().__init_subclass__(**options)
+        if defined := [method for method in get_args(ScoredBy) if method in vars(cls)]:
+            cls.scored_by = defined[0]
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make an instance. Raises TypeError for a class that answers neither method."""
+        if cls.score is Perspective.score and cls.score_pairs is Perspective.score_pairs:
+            raise TypeError(f"{cls.__name__} defines neither score_pairs nor score; define one of them.")
+        return super().__new__(cls)
 
     @property
     def column(self) -> Column:
         """The column that the scores fill, and its role in the blend."""
         return Column(self.name, self.level, self.role, self.signed)
 
-    @abstractmethod
     def score(self, question: str, sentences: Sequence[str]) -> Float:
-        """Score each text for the question, higher is better: shape (len(sentences),), finite."""
+        """Score each text for the question, higher is better: shape (len(sentences),), finite; here through pairs."""
+        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages: here question by question.
+        """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages.
 
-        A perspective that can share work between questions, or show progress, does it here.
+        This is how scoring asks. A class that defines only `score` is asked question by question.
 
         Raises:
             InputError: `score` gave another number of scores than there were texts.
         """
-        values = np.zeros(len(pairs))
-        for question, members in by_question(pairs):
-            scores = as_numbers(self.name, self.score(question, [pairs[row][1] for row in members]))
-            check_shape(self.name, scores, len(members))
-            values[members] = scores
-        return values, np.zeros(len(pairs), bool)
+        return score_by_question(self, pairs)
 
     def score_with_cache(
         self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
@@ -114,7 +125,7 @@ class Perspective(ABC):
         """The model whose outputs `read` turns into scores, where there is one that several perspectives may share."""
         return None
 
-    def close(self) -> None:  # noqa: B027  (most have nothing to close)
+    def close(self) -> None:
         """Let go of processes that were started for it; used again, it starts them anew. Nothing by default."""
 
     def read(self, outputs: F32) -> F64:
@@ -155,6 +166,21 @@ class Perspective(ABC):
             ) from error
 
 
+def score_by_question(perspective: Perspective, pairs: Sequence[Pair]) -> tuple[F64, Bool]:
+    """The scores (N,) that `score` gives for pairs, question by question; it reads nothing in passages (N,).
+
+    Raises:
+        InputError: it gave another number of scores than there were texts, or no numbers.
+    """
+    values = np.zeros(len(pairs))
+    for question, members in by_question(pairs):
+        texts = [pairs[row][1] for row in members]
+        scores = as_numbers(perspective.name, perspective.score(question, texts))
+        check_shape(perspective.name, scores, len(members))
+        values[members] = scores
+    return values, np.zeros(len(pairs), bool)
+
+
 def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     """Each question of (question, text) pairs, and the rows of its pairs, ascending."""
     rows: dict[str, list[int]] = {}
@@ -181,18 +207,6 @@ def check_shape(name: str, values: F64, count: int) -> None:
             f"perspective {format_value(name)} gave scores of shape {values.shape} for {count} sentences; expected "
             "one score for each sentence."
         )
-
-
-def asked_by(perspective: Perspective) -> Literal["score", "score_pairs", "score_with_cache", "shared"]:
-    """How a perspective wants to be asked: by what the most derived of its classes defines.
-
-    So a subclass that answers `score` in a way of its own is never bypassed by what its base class does faster.
-    """
-    for base in type(perspective).__mro__:
-        for method in ("shared", "score_with_cache", "score_pairs", "score"):
-            if method in vars(base) and base is not Perspective:
-                return "score_pairs" if method == "shared" and perspective.shared is None else method
-    return "score"
 
 
 @dataclass(slots=True, kw_only=True)

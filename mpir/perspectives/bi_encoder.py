@@ -73,10 +73,6 @@ class BiEncoderPerspective(Perspective):
         self._vectors = TextVectors(encoder)
         self._query_vectors = self._vectors if encoder.is_symmetric else TextVectors(encoder, as_queries=True)
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each sentence for the question: (N,) on this perspective's scale."""
-        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
-
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
         return self.score_with_cache(pairs, None, progress=progress)

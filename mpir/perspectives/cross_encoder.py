@@ -51,10 +51,6 @@ class CrossEncoderPerspective(Perspective):
         self.output, self.against, self.scale, self.linear = output, against, scale, linear
         self._column = encoder.column(output, against)
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each sentence for the question: (N,) on this perspective's scale."""
-        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
-
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs on this perspective's scale, and which (N,) were read in passages."""
         outputs, in_passages = self.encoder.outputs(pairs, progress=progress)

@@ -27,10 +27,6 @@ class LanguageModelPerspective(Perspective):
         check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
         self.name, self.model, self.scale = name, model, scale
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each text for the query: (N,) on this perspective's scale."""
-        return self.score_pairs([(question, text) for text in sentences])[0]
-
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs; none is read in passages: an over-long document is cut."""
         return to_scale(self.model.scores(pairs, progress=progress), self.scale), np.zeros(len(pairs), bool)

@@ -65,10 +65,6 @@ class LatePerspective(Perspective):
         self.name, self.encoder, self.late = name, encoder, late
         self._cache: LruCache[list[Tensor]] = LruCache(_bytes)
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each text for the question: (N,)."""
-        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
-
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) have a question or a text in several passages: the best ones count."""
         values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)

@@ -173,10 +173,6 @@ class LlmPerspective(Perspective):
             f"(expected {expected}). Name a model that follows instructions, or switch its reasoning off by --llm-body."
         )
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each text for the query: (N,), from 0 to 1."""
-        return self.score_pairs([(question, text) for text in sentences])[0]
-
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of pairs, and which (N,) were read in passages: of those the best counts.
 

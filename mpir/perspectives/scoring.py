@@ -12,7 +12,8 @@ import numpy.typing as npt
 from mpir.errors import InputError, format_value, shortened
 from mpir.models.cancellation import raise_if_cancelled
 from mpir.models.tokenise import forget
-from mpir.perspectives.base import Perspective, as_numbers, asked_by, check_shape
+from mpir.perspectives.adapters import adapted
+from mpir.perspectives.base import Perspective, as_numbers, check_shape
 from mpir.perspectives.cache import ScoreCache
 from mpir.text.types import Pair
 from mpir.types import F32, F64, I64, Bool
@@ -52,6 +53,7 @@ def score_pairs(
         InputError: a perspective gave a NaN or infinite score, or the wrong number of scores.
     """
     numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
+    perspectives = [adapted(perspective) for perspective in perspectives]
     table = _Table.look_up(perspectives, list(numbers), cache)
     for columns in _sharing(perspectives):
         missing = np.flatnonzero(~table.is_known[:, columns].all(axis=1))
@@ -68,8 +70,8 @@ def _sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
     """The columns of the perspectives, those that share a model together."""
     columns: dict[int, list[int]] = {}
     for column, perspective in enumerate(perspectives):
-        shared = perspective.shared if asked_by(perspective) == "shared" else perspective
-        columns.setdefault(id(shared), []).append(column)
+        model = perspective if perspective.shared is None else perspective.shared
+        columns.setdefault(id(model), []).append(column)
     return list(columns.values())
 
 
@@ -116,24 +118,18 @@ class _Table:
         for column in columns:
             raise_if_cancelled()
             perspective = self.perspectives[column]
-            method, shared = asked_by(perspective), perspective.shared
-            if method == "shared" and shared is not None:
+            shared = perspective.shared
+            if shared is not None:
                 outputs = outputs or shared.outputs(pairs, progress=progress)
                 values, in_passages = perspective.read(outputs[0]), outputs[1]
             else:
-                values, in_passages = _two(perspective, self._ask(perspective, method, pairs, progress))
+                result = perspective.score_with_cache(pairs, self.cache, progress=progress)
+                values, in_passages = _two(perspective, result)
             values, in_passages = as_numbers(perspective.name, values), np.asarray(in_passages)
             _check(perspective, values, in_passages, pairs)
             self.values[rows, column], self.in_passages[rows, column] = values, in_passages
             if cache_entry := self.caches[column]:
                 cache_entry[0].keep(cache_entry[1], pairs, values, in_passages)
-
-    def _ask(self, perspective: Perspective, method: str, pairs: Sequence[Pair], progress: bool) -> object:
-        """What a perspective that shares no model gives for pairs."""
-        if method == "score_with_cache":
-            return perspective.score_with_cache(pairs, self.cache, progress=progress)
-        ask = Perspective.score_pairs if method == "score" else type(perspective).score_pairs
-        return ask(perspective, pairs, progress=progress)
 
 
 def _two(perspective: Perspective, result: Any) -> tuple[Any, Any]:

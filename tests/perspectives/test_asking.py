@@ -1,4 +1,4 @@
-"""A perspective is asked by what its most derived class defines, so a subclass's own score is never bypassed."""
+"""All perspectives are asked for pairs; what a subclass defines itself is never bypassed by what its base does."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.perspectives.base import Perspective, asked_by
+from mpir import Reranker
+from mpir.perspectives.adapters import adapted
+from mpir.perspectives.base import Perspective
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 from mpir.perspectives.scoring import score_pairs
 
@@ -34,6 +36,35 @@ class Plain(Perspective):
         return np.array([len(question + sentence) for sentence in sentences], float)
 
 
+class Together(CrossEncoderPerspective):
+    """A cross-encoder's scores and one more, for all pairs at once."""
+
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], *, progress: bool = False) -> tuple[Any, Any]:
+        values, in_passages = super().score_pairs(pairs, progress=progress)
+        return values + 1, in_passages
+
+
+class Pairs(Perspective):
+    """Answers pairs alone."""
+
+    name = "pairs"
+
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], *, progress: bool = False) -> tuple[Any, Any]:
+        return np.array([len(question + text) for question, text in pairs], float), np.ones(len(pairs), bool)
+
+
+class Cached(Pairs):
+    """Is told of the cache."""
+
+    name = "cached"
+
+    def score_with_cache(
+        self, pairs: Sequence[tuple[str, str]], cache: object, *, progress: bool = False
+    ) -> tuple[Any, Any]:
+        values, in_passages = self.score_pairs(pairs)
+        return -values, in_passages
+
+
 class Counting:
     """An encoder in memory that counts how often it runs."""
 
@@ -53,7 +84,7 @@ class Counting:
 def test_a_subclass_with_a_score_of_its_own_is_asked_for_it() -> None:
     encoder = Counting()
     complete, half = CrossEncoderPerspective("a", encoder, scale="logit"), Half("b", encoder, scale="logit")
-    assert (asked_by(complete), asked_by(half), asked_by(Plain())) == ("shared", "score", "score")
+    assert [item.scored_by for item in (complete, half, Plain())] == ["shared", "score", "score"]
     values = score_pairs([complete, half], PAIRS).values
     np.testing.assert_allclose(values[:, 1], values[:, 0] / 2)
 
@@ -78,3 +109,75 @@ def test_what_shares_no_model_cannot_be_read() -> None:
     assert Plain().shared is None
     with pytest.raises(NotImplementedError, match="Plain shares no model"):
         Plain().read(np.zeros((1, 1), np.float32))
+
+
+def test_a_subclass_may_build_on_the_score_of_its_base() -> None:
+    class Doubled(CrossEncoderPerspective):
+        def score(self, question: str, sentences: Sequence[str]) -> Any:
+            return 2 * super().score(question, sentences)
+
+    assert score_pairs([Doubled("a", Counting(), scale="logit")], PAIRS).values[:, 0].tolist() == [8.0, 8.0, 8.0]
+
+
+def test_a_subclass_with_pairs_of_its_own_is_asked_for_them() -> None:
+    encoder = Counting()
+    together = Together("a", encoder, scale="logit")
+    result = score_pairs([together, CrossEncoderPerspective("b", encoder, scale="logit")], PAIRS)
+    assert result.values.tolist() == [[5.0, 4.0]] * 3
+    assert result.in_passages.all()
+
+
+def test_a_class_may_answer_pairs_alone() -> None:
+    result = score_pairs([Pairs(), Plain()], PAIRS)
+    assert result.values[:, 0].tolist() == result.values[:, 1].tolist() == [5, 5, 9]
+    assert result.in_passages.all()
+    assert Pairs().score("q", ["gene", "a cell"]).tolist() == [5, 7]
+    assert score_pairs([Cached()], PAIRS).values[:, 0].tolist() == [-5, -5, -9]
+
+
+def test_what_is_defined_further_down_counts_more() -> None:
+    class Uncached(Cached):
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], *, progress: bool = False) -> tuple[Any, Any]:
+            return np.full(len(pairs), 3.0), np.zeros(len(pairs), bool)
+
+    class Single(Uncached):
+        def score(self, question: str, sentences: Sequence[str]) -> Any:
+            return np.full(len(sentences), 4.0)
+
+    class Renamed(Single):
+        name = "renamed"
+
+    assert [item.scored_by for item in (Cached, Uncached, Single, Renamed)] == [
+        "score_with_cache",
+        "score_pairs",
+        "score",
+        "score",
+    ]
+    values = score_pairs([Cached(), Uncached(), Single(), Renamed()], PAIRS[:1]).values
+    assert values.tolist() == [[-5, 3, 4, 4]]
+
+
+def test_a_class_that_answers_nothing_is_refused() -> None:
+    class Named(Perspective):
+        name = "named"
+
+    with pytest.raises(TypeError, match="Named defines neither score_pairs nor score; define one of them"):
+        Named()
+
+
+def test_an_adapter_scores_for_its_perspective_and_is_not_adapted_again() -> None:
+    plain = Plain()
+    adapter = adapted(plain)
+    values, in_passages = adapter.score_pairs(PAIRS)
+    assert values.tolist() == [5, 5, 9]
+    assert not in_passages.any()
+    assert (adapter.name, adapter.identity, adapter.has_identity) == (plain.name, plain.identity, False)
+    assert (adapter.fingerprint, adapter.shared) == (plain.fingerprint, None)
+    assert adapted(adapter) is adapter
+
+
+def test_what_a_reranker_is_given_it_shows_as_it_is() -> None:
+    plain = Plain()
+    reranker = Reranker(perspectives=[plain])
+    assert reranker.perspectives[0] is plain
+    assert reranker.score_pairs(PAIRS)["plain"].tolist() == [5, 5, 9]
