@@ -51,8 +51,9 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	.venv-core/bin/python -m pip install --quiet ".[test]"
 	.venv-core/bin/python -m pytest tests/rank tests/text tests/retrieve/test_memory.py tests/docs/test_design.py tests/test_extras.py
 
-fuzz: .venv/ready  ## 10,000 malformed requests to a running server
+fuzz: .venv/ready  ## 10,000 malformed requests to a running server, and 5,000 mutated exports, counted by format and outcome
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
+	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 $(BIN)/python -m pytest -p tests.faults.report tests/corpora/test_mutated.py
 
 # Kills of seven commands, flipped bytes in every artefact, damaged checkpoints, hostile files, paths and requests; 1 h.
 FAULTS := tests/faults tests/cli/test_path_options.py tests/corpora/test_bounds.py tests/io tests/models/test_checkpoint_code.py \

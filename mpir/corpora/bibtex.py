@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 _BRACE = re.compile(r"(?<!\\)[{}]")
 _COMMAND = re.compile(r"[\\$]|``|''|---?|~")
+_UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
+"""Characters that LaTeX takes for a comment, which ends the line, or for a column; many programs do not escape them."""
+_FIELD = re.compile(r"^[\s%]*(?:title|abstract)\s*=", re.MULTILINE | re.IGNORECASE)
+log = logging.getLogger(__name__)
 
 
 def read_bibtex(path: str | Path) -> Iterator[Document]:
@@ -27,7 +31,7 @@ def read_bibtex(path: str | Path) -> Iterator[Document]:
 
     The id is a PMID or Web of Science's Unique-ID, else the DOI, else the entry's key, which counts in its own file
     only. Titles and abstracts lose their braces, and LaTeX's commands become characters. An entry whose key or field
-    comes twice is read.
+    comes twice is read. Text between the entries is passed over; a message names a line where it looks like an entry.
 
     Raises:
         InputError: an entry that does not end (file and line are named), not one entry, or a file that is too large.
@@ -57,8 +61,11 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
 
 def _entry(block: Block, path: str | Path) -> Entry | None:
     """The entry that a block is; None for a comment or a string. Raises InputError for one that cannot be read."""
-    from bibtexparser.model import Entry, ParsingFailedBlock
+    from bibtexparser.model import Entry, ImplicitComment, ParsingFailedBlock
 
+    if isinstance(block, ImplicitComment) and _FIELD.search(block.comment):
+        location = place_of(path, _line(block))
+        log.warning('%s: text outside of entries is left out; begin an entry with "@article{key,"', location)
     if isinstance(block, ParsingFailedBlock):
         inner: Any = block.ignore_error_block
         if not isinstance(inner, Entry):
@@ -80,5 +87,7 @@ def _plain(text: str) -> str:
     if _COMMAND.search(text):
         from pylatexenc.latex2text import LatexNodes2Text
 
-        text = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(text)
+        escaped = _UNESCAPED.sub(r"\1\\\2", text)
+        text = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(escaped)
+        text = text.replace(r"\%", "%").replace(r"\&", "&")  # in formulas, which stay
     return " ".join(_BRACE.sub("", text).split()).strip('"')

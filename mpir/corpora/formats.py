@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,9 +40,20 @@ _HTML = re.compile(
 _FIRST_TAG = re.compile("^(?:TY  -|PMID- )", re.MULTILINE)
 _RIS = re.compile(r"^(?:TY|T1|TI|AU|A1|AB|AN|ID|DB|C1|JO|PY|UR|DO|N2)  - ", re.MULTILINE)
 _MEDLINE = re.compile(r"^(?:PMID|OWN |STAT|DCOM|FAU |TI  |AB  |MH  )- ", re.MULTILINE)
-_WEB_OF_SCIENCE = re.compile(r"^FN (?:Clarivate|Thomson|ISI|Web of)|^PT [A-Z]\s*\n(?:[A-Z][A-Z0-9] |   )", re.MULTILINE)
+_WEB_OF_SCIENCE = re.compile(
+    r"^FN (?:Clarivate|Thomson|ISI|Web of)|^PT [A-Z]\s*\n(?:[A-Z][A-Z0-9] (?! ?-)|   )", re.MULTILINE
+)
 _REFER = re.compile(r"^%0 \S.*\n(?:%[0-9A-Z@#!$&(] .*\n|[^%\n].*\n)*%[TXA] ", re.MULTILINE)
 _BIBTEX = re.compile(r"^\s*@(?!string|comment|preamble)[A-Za-z]+\s*[{(]\s*[^\s,{}]*\s*,", re.MULTILINE | re.IGNORECASE)
+_SIGNS: tuple[tuple[Format, re.Pattern[str], int], ...] = (
+    ("web-of-science", _WEB_OF_SCIENCE, 1),
+    ("references", _FIRST_TAG, 1),
+    ("references", _RIS, 2),
+    ("references", _MEDLINE, 2),
+    ("refer", _REFER, 1),
+    ("bibtex", _BIBTEX, 1),
+)
+"""Each format's sign, and how often it must stand in a text's beginning."""
 _TRIPCLICK = re.compile(r"\s*<DOC>\s*<DOCNO>")
 
 
@@ -86,7 +98,8 @@ def _name(path: Path) -> str:
 
 
 def _decoded(beginning: bytes) -> str:
-    return beginning.decode(wide_encoding(beginning) or "utf-8", errors="replace").removeprefix("\ufeff")
+    text = beginning.decode(wide_encoding(beginning) or "utf-8", errors="replace").removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None:
@@ -99,7 +112,7 @@ def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None
         return "tripclick" if _TRIPCLICK.match(text) else "xml"
     if start in ("{", "["):
         return _json_format(text.lstrip(), by_name)
-    return _tagged_format(text) or _table_format(text, by_name) or by_name
+    return _tagged_format(text, by_name) or _table_format(text, by_name) or by_name
 
 
 def _json_format(text: str, by_name: Format | None) -> Format | None:
@@ -128,19 +141,21 @@ def _has_text(record: dict[str, Any]) -> bool:
     return any(field_name(name) in TEXTS for name in record)
 
 
-def _tagged_format(text: str) -> Format | None:
-    if _WEB_OF_SCIENCE.search(text[:4096]):
-        return "web-of-science"
-    if _FIRST_TAG.search(text) or len(_RIS.findall(text)) > 1 or len(_MEDLINE.findall(text)) > 1:
-        return "references"
-    if _REFER.search(text):
-        return "refer"
-    return "bibtex" if _BIBTEX.search(text) else None
+def _tagged_format(text: str, by_name: Format | None) -> Format | None:
+    """A format of lines with tags, or BibTeX; of several with signs in a text that of its name, else the first."""
+    signs: dict[Format | None, int] = {}
+    for known, pattern, least in _SIGNS:
+        matches = list(islice(pattern.finditer(text), least))
+        if len(matches) == least:
+            signs[known] = min(matches[0].start(), signs.get(known, len(text)))
+    if by_name in signs:
+        return by_name
+    return min(signs, key=lambda known: signs[known], default=None)
 
 
 def _table_format(text: str, by_name: Format | None) -> Format | None:
     """A table, where a header names columns of documents: two of them, or in a file that is called a table one."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)[:HEAD_LINES]
+    lines = text.splitlines(keepends=True)[:HEAD_LINES]
     separator_line = SEPARATOR_LINE.fullmatch("".join(lines[:1]))
     header = find_header(lines[1:] if separator_line else lines, separator_line[1] if separator_line else SEPARATORS)
     return "table" if header.known > (0 if by_name == "table" else 1) else None

@@ -157,7 +157,7 @@ def _abstract(article: ET.Element, record: ET.Element) -> str:
     """The abstract, else the first in another language, or for other readers, that says something."""
     elements = article.findall("Abstract/AbstractText")
     other_abstracts = (abstract.findall("AbstractText") for abstract in record.findall("OtherAbstract"))
-    return next(filter(None, map(_joined, chain([elements], other_abstracts))), "")
+    return next((text for text in map(_joined, chain([elements], other_abstracts)) if not says_nothing(text)), "")
 
 
 def _joined(texts: list[ET.Element]) -> str:

@@ -35,6 +35,7 @@ _FIRST, _LAST = ("PMID", "TY"), "ER"
 _NAMES = {"ID": "referenceid"}
 """Tags that mean something else here than as names of fields."""
 _DOIS = ("DO", "LID", "AID")
+_IDS = (*_DOIS, "AN", "ID")
 _TITLES = ("TI", "T1", "TT", "BTI")
 _ABSTRACTS = ("AB", "N2", "OAB")
 _DATES = ("DP", "PY", "Y1", "DA")
@@ -140,12 +141,13 @@ def _joined(fields: Mapping[str, Iterable[Sequence[str]]]) -> _Fields:
 def _begins_next(tag: str, fields: _Lines, *, after_blank: bool) -> bool:
     """Whether a tag belongs to the next reference, where no ER ended this one.
 
-    A reference has one PMID or TY, which need not come first. Behind a blank line, a tag that is there already begins
-    the next reference; but RIS may have blank lines in an abstract, so not where there was a TY.
+    A reference has one PMID or TY, which need not come first. Behind a blank line it begins the next reference where
+    there is a text or an id, and so does a tag that is there already; but RIS may have blank lines in an abstract, so
+    not where there was a TY.
     """
     has_text = any(name in fields for name in (*_TITLES, *_ABSTRACTS))
     if tag in _FIRST:
-        return tag in fields or (after_blank and (has_text or any(name in fields for name in _FIRST)))
+        return tag in fields or (after_blank and (has_text or any(name in fields for name in (*_FIRST, *_IDS))))
     return after_blank and has_text and tag in fields and _FIRST[1] not in fields
 
 

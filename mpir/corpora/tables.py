@@ -51,8 +51,9 @@ def read_table(path: str | Path) -> Iterator[Document]:
     """Stream a document from every row of a table, with commas, semicolons, tabs or bars between its cells.
 
     The header is the line that names most of the columns of fields.py, in any case; what stands before it is passed
-    over. Excel's first line ``sep=;`` names any other separator. A row without an id has the file's name and the row's
-    number, counted as a spreadsheet does. Embase's rows of fields are read, too (embase.py).
+    over, and so is the header where it comes again, as in files that were joined. Excel's first line ``sep=;`` names
+    any other separator. A row without an id has the file's name and the row's number, counted as a spreadsheet does.
+    Embase's rows of fields are read, too (embase.py).
 
     Raises:
         InputError: no column for a title or text, two of one name that is read, or a cell that does not end (file and
@@ -109,7 +110,7 @@ def row_documents(
     header = list(next(rows, []))
     columns, file = _columns(header, place_of(path, line)), Path(path).name
     for row_number, cells in enumerate(rows, number + 1):
-        if any(cells):
+        if any(cell.strip() for cell in cells) and list(cells) != header:
             document = document_of(_values(cells, columns), f"{file}:{row_number}")
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
 

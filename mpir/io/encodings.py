@@ -19,6 +19,7 @@ _WESTERN = "cp1252"
 _OTHER_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253"]
 _RUN = re.compile(rb"[\x80-\xff]{4}")
 """So many letters in a row that are no ASCII, and the text is in no Western language."""
+_COMMON = re.compile(r"[\x00-\x7f\xa0-\u017f\u0300-\u03ff\u2000-\u22ff]*+")
 
 
 def wide_encoding(beginning: bytes) -> str | None:
@@ -76,11 +77,21 @@ class LineDecoder:
 
     def __init__(self, name: str) -> None:
         """Decode the lines of the file of this name, for messages."""
-        self._name, self._encoding, self._is_utf8 = name, "", False
+        self._name, self._encoding, self._is_utf8, self._line = name, "", False, 0
 
     def decode(self, line: bytes, number: int) -> str:
-        """Return the text of a line. Raises UnicodeDecodeError where it is in no encoding, or in a second one."""
+        """Return the text of a line.
+
+        Raises:
+            UnicodeDecodeError: it is in no encoding, or in an older one behind lines of UTF-8.
+            InputError: it is in UTF-8 behind lines of Windows-1252.
+        """
         if self._encoding:
+            if self._encoding == _WESTERN and _is_utf8(line):
+                raise InputError(
+                    f"{self._name}:{number}: is UTF-8, and line {self._line} is {self._encoding}; one is damaged, so "
+                    "save the whole file as UTF-8."
+                )
             return line.decode(self._encoding)
         try:
             text = line.decode("utf-8-sig")
@@ -95,8 +106,16 @@ class LineDecoder:
                 number,
                 encoding,
             )
-            self._encoding = encoding
+            self._encoding, self._line = encoding, number
             return line.decode(encoding)
+
+
+def _is_utf8(line: bytes) -> bool:
+    """Whether the letters of a line that is not ASCII are common ones in UTF-8; É’ of Windows-1252 is a rare one."""
+    try:
+        return _COMMON.fullmatch(line.decode("utf-8-sig")) is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def older_encoding(text: bytes) -> str:

@@ -108,9 +108,27 @@ def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id,title\n1,Sjögren\n".encode() + "2,Sjögren\n".encode("cp1252"))
     with pytest.raises(InputError, match=r"a.csv:3: byte 0xf6 is not UTF-8"):
         list(read_corpus([tmp_path / "a.csv"]))
+    (tmp_path / "c.csv").write_bytes("id,title\n1,Sjögren\n".encode("cp1252") + "2,Sjögren\n".encode())
+    with pytest.raises(InputError, match=r"c.csv:3: is UTF-8, and line 2 is cp1252; .* save the whole file as UTF-8"):
+        list(read_corpus([tmp_path / "c.csv"]))
+    (tmp_path / "d.csv").write_bytes("id,title\n1,Sjögren\n2,CAFÉ’S MENÜ–\n".encode("cp1252"))
+    assert [document.title for document in read_corpus([tmp_path / "d.csv"])] == ["Sjögren", "CAFÉ’S MENÜ–"]
     (tmp_path / "b.csv").write_bytes("id,title\n1,Salt\n".encode("utf-16")[:-1])
     with pytest.raises(InputError, match=r"b.csv: begins as UTF-16, but is not"):
         list(read_corpus([tmp_path / "b.csv"]))
+
+
+@pytest.mark.parametrize("content", TEXTS)
+def test_old_line_ends_hide_no_format(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXTS[content].replace("\n", "\r").encode())
+    assert list(read_corpus([tmp_path / "a.txt"])) == EXPECTED
+
+
+@pytest.mark.parametrize("suffix", ["bib", "txt"])
+def test_a_sign_of_another_format_inside_a_text_decides_nothing(tmp_path: Path, suffix: str) -> None:
+    for stray in ("TY  - JOUR", "PT J\nAU Roe", "%0 Book\n%T Salt"):
+        (tmp_path / f"a.{suffix}").write_text(TEXTS["bibtex"].replace(BODY, f"{BODY}\n{stray}"))
+        assert [document.title for document in read_corpus([tmp_path])] == ["CFTR in adults"]
 
 
 def test_what_is_no_corpus_in_a_folder_is_passed_over(tmp_path: Path) -> None:
@@ -205,6 +223,27 @@ def test_bibtex_is_read_without_its_braces_and_commands(tmp_path: Path) -> None:
     (tmp_path / "a.bib").write_text("@article{a, title = {A}}\n\n@article{b, title = {B\n\n@article{c, title = {C}}\n")
     with pytest.raises(InputError, match=r"a.bib:3: no BibTeX entry .*; look for a brace"):
         list(read_corpus([tmp_path]))
+
+
+@pytest.mark.parametrize(
+    ("saved", "read"),
+    [
+        (r"50% of {\alpha} cells & more, p < 0.05", "50% of α cells & more, p < 0.05"),
+        ("US$5 of 5% & more", "US$5 of 5% & more"),
+        (r"$p<0.05$ in 5\% \& more", "$p<0.05$ in 5% & more"),
+    ],
+)
+def test_no_character_of_bibtex_ends_a_text(tmp_path: Path, saved: str, read: str) -> None:
+    (tmp_path / "a.bib").write_text(f"@article{{a, title = {{{saved}}}}}\n")
+    assert [document.title for document in read_corpus([tmp_path])] == [read]
+
+
+def test_what_may_be_an_entry_of_bibtex_is_not_left_out_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.bib").write_text("a comment\n@article{a, title = {A}}\n\narticle{b,\n  title = {B}\n}\n")
+    assert [document.title for document in read_corpus([tmp_path])] == ["A"]
+    assert 'a.bib:4: text outside of entries is left out; begin an entry with "@article{key,"' in caplog.text
 
 
 def workbook(path: Path, **sheets: list[list[object]]) -> Path:

@@ -94,10 +94,11 @@ def test_another_abstract_stands_in_for_a_missing_one(tmp_path: Path) -> None:
         f"<OtherAbstract Language='{language}'><AbstractText Label='AIM'>{text}</AbstractText></OtherAbstract>"
         for language, text in (("fre", ""), ("spa", "Vacunas."), ("ger", "Impfung."))
     )
-    without, own_value = (
-        citation("1", "T", text) for text in ("", "<Abstract><AbstractText>A.</AbstractText></Abstract>")
+    without, placeholder, own_value = (
+        citation("1", "T", f"<Abstract><AbstractText>{text}</AbstractText></Abstract>" if text else "")
+        for text in ("", "No abstract available.", "A.")
     )
-    for record, expected in ((without, "AIM: Vacunas."), (own_value, "A.")):
+    for record, expected in ((without, "AIM: Vacunas."), (placeholder, "AIM: Vacunas."), (own_value, "A.")):
         (document,) = read(tmp_path, new(record.replace("</MedlineCitation>", alternatives + "</MedlineCitation>")))
         assert document.abstract == expected
 

@@ -171,3 +171,6 @@ def test_references_without_an_end_are_told_apart(tmp_path: Path) -> None:
     late = "OWN - NLM\nPMID- 1\nTI  - One\n\nOWN - NLM\nPMID- 2\nTI  - Two\n\nTY  - JOUR\nTI  - Three\nER  - \n"
     documents = list(read_references(write(tmp_path / "c.nbib", late)))
     assert [(item.id, item.title) for item in documents] == [("1", "One"), ("2", "Two"), ("c.nbib:9", "Three")]
+    damaged = "PT - One\nLID - 10.1000/1 [doi]\n\nPMID- 2\nTI  - Two\nLID - 10.1000/2 [doi]\n"
+    documents = list(read_references(write(tmp_path / "d.nbib", damaged)))
+    assert [item.metadata["doi"] for item in documents] == ["10.1000/1", "10.1000/2"]

@@ -70,6 +70,12 @@ def test_old_line_ends_and_headers_of_two_lines(tmp_path: Path) -> None:
     assert list(read_table(tmp_path / "b.csv")) == [Document("7", "T", "Two\nlines")]
 
 
+def test_blank_rows_and_a_header_that_comes_again_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("PMID,Title\n1,One\n , \nPMID,Title\n2,Two\n\n \n")
+    assert [(document.id, document.title) for document in read_table(path)] == [("1", "One"), ("2", "Two")]
+
+
 def test_the_pmid_is_the_best_id_and_na_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Title,Abstract,DOI,EID,PubMed ID\nA,NA,10.1/1,2-s2.0-1,222\nB,b,10.1/2,NA,\n")
     assert list(read_table(tmp_path / "a.csv")) == [Document("222", "A", ""), Document("10.1/2", "B", "b")]
