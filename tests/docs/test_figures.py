@@ -94,3 +94,12 @@ def test_readmes_speeds_are_those_of_the_benchmark_or_name_their_commit() -> Non
     contenders = read("scoring")["contenders"]
     speeds = [f"{contenders[name]['pairs_per_second']['median']:,.0f}" for name in CONTENDERS]
     assert [speed for speed in speeds if not re.search(rf"\b{speed}\b", section)] == []
+
+
+@pytest.mark.parametrize(
+    "contender", ["default", "sentence-transformers, CrossEncoder", "default, cascade auto", "fast, cascade auto"]
+)
+def test_readmes_seconds_for_100_abstracts_are_those_of_the_benchmark(contender: str) -> None:
+    section = README.split("## How fast it is")[1].split("\n## ")[0]
+    seconds = read("latency")["documents"]["100"][contender]["cold_p50"]
+    assert re.search(rf"\b{seconds:.1f}\b", section)
