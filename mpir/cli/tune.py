@@ -17,7 +17,7 @@ from mpir.io.paths import resolved
 
 if TYPE_CHECKING:
     from mpir.rank.weights import Weights
-    from mpir.tune.cross_validation import Comparison
+    from mpir.tune.cross_validation import Adoption, Comparison
     from mpir.tune.objective import Objective
     from mpir.tune.search import Plan, SearchResult
     from mpir.tune.space import Space
@@ -35,7 +35,7 @@ every question of every set counts the same.
 The questions are split into folds; each fold is measured with weights that were tuned on the others, and compared with
 the weights in place: those in OUTPUT if it is there (a bundle's weights.json, say), else --against, else equal weights.
 Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
-questions. The exit status is 0 if weights were written and 1 if those in OUTPUT were kept.
+questions. The exit status is 0 if OUTPUT has the new weights and 1 if it keeps other ones.
 
 The measures document-map and document-f1 do not see how sentences are ordered, so agreement weighs 0 with them, and
 snippets may come out much worse; for weights that rank both, give --measure document-sentence-map.
@@ -163,15 +163,16 @@ def run(arguments: argparse.Namespace) -> int:
         held_out = {"folds": arguments.folds, "level": arguments.level}
         evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
         result = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
-    written = adopt(arguments.output, signed(result, evidence, objective, header), evidence)
+    adoption = adopt(arguments.output, signed(result, evidence, objective, header), evidence)
     if arguments.plots:
         _draw(arguments.plots, objective, space, result)
-    _report(arguments, space, result, evidence, name=name, written=written)
-    if written and arguments.measure in OF_DOCUMENTS and any(question.snippets for question in scored.questions):
+    _report(arguments, space, result, evidence, name=name, adoption=adoption)
+    snippets_known = any(question.snippets for question in scored.questions)
+    if adoption == "written" and arguments.measure in OF_DOCUMENTS and snippets_known:
         _advise(arguments, f"{arguments.measure} does not see how sentences are ordered; {FOR_BOTH}.")
-    if written and uncalibrated(arguments.output, result.weights):
+    if adoption == "written" and uncalibrated(arguments.output, result.weights):
         _advise(arguments, _calibration(arguments))
-    return 0 if written else EXIT_NOT_ADOPTED
+    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -211,26 +212,33 @@ def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weig
         )
     options = {"folds": arguments.folds, "level": arguments.level, "seed": arguments.seed}
     tuned, evidence = tune_cutoffs(objective, old, levels, **options)
-    written = adopt(arguments.output, tuned, evidence)
+    adoption = adopt(arguments.output, tuned, evidence)
     cutoffs, value = {level: getattr(tuned.cutoffs, level) for level in levels}, objective(tuned)
     if arguments.json:
-        facts = {"written": written, "value": value, "held_out": evidence.to_dict(), "against": name}
+        facts = {**_adopted(adoption), "value": value, "held_out": evidence.to_dict(), "against": name}
         print(json.dumps({**facts, "cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}}))
     else:
         for level, cutoff in cutoffs.items():
             print(f"Cut-off of {level}: {cutoff}.\n\n{arguments.measure} {value:.4f} on the tuned questions.")
-        _report_evidence(arguments, evidence, name=name, written=written, noun="cut-offs")
-    return 0 if written else EXIT_NOT_ADOPTED
+        _report_evidence(arguments, evidence, name=name, adoption=adoption, noun="cut-offs")
+    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
+
+
+def _adopted(adoption: Adoption) -> dict[str, bool]:
+    return {"written": adoption == "written", "unchanged": adoption == "unchanged"}
 
 
 def _report_evidence(
-    arguments: argparse.Namespace, evidence: Comparison, *, name: str, written: bool, noun: str = "weights"
+    arguments: argparse.Namespace, evidence: Comparison, *, name: str, adoption: Adoption, noun: str = "weights"
 ) -> None:
     print(f"Tuned {arguments.measure} against {name}: {evidence}.")
+    if adoption == "unchanged":
+        print(f"{arguments.output} has these {noun} already.")
+        return
     verdict = "are better" if evidence.better else "are not shown to be better"
-    action = "written to" if written else "not written; kept"
+    action = "written to" if adoption == "written" else "not written; kept"
     print(f"At level {arguments.level:g} the new {noun} {verdict}: {action} {arguments.output}.")
-    if written and not evidence.better:
+    if adoption == "written" and not evidence.better:
         print(f"The file was not there yet; use {name} until more questions show a gain.")
 
 
@@ -298,14 +306,20 @@ def _draw(folder: Path, objective: Objective, space: Space, result: SearchResult
 
 
 def _report(
-    arguments: argparse.Namespace, space: Space, result: SearchResult, evidence: Comparison, *, name: str, written: bool
+    arguments: argparse.Namespace,
+    space: Space,
+    result: SearchResult,
+    evidence: Comparison,
+    *,
+    name: str,
+    adoption: Adoption,
 ) -> None:
     from tabulate import tabulate
 
     shares = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
     cutoffs = {level: getattr(result.weights.cutoffs, level) for level in space.cut}
     if arguments.json:
-        facts = {"written": written, "value": result.value, "trials": len(result.trials)}
+        facts = {**_adopted(adoption), "value": result.value, "trials": len(result.trials)}
         cut = {"cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}} if cutoffs else {}
         print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares, **cut}))
         return
@@ -313,7 +327,7 @@ def _report(
     for level, cutoff in cutoffs.items():
         print(f"Cut-off of {level}: {cutoff}.")
     print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
-    _report_evidence(arguments, evidence, name=name, written=written)
+    _report_evidence(arguments, evidence, name=name, adoption=adoption)
 
 
 def _calibration(arguments: argparse.Namespace) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from mpir.tune.space import Space
 from mpir.types import F64, I64
 from mpir.validation import real_number, whole_number
 from mpir.version import __version__
+
+Adoption = Literal["written", "unchanged", "kept"]
+"""What became of new weights: they stand in the file now, stood there already, or others stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,22 +220,24 @@ def signed(result: SearchResult, evidence: Comparison, objective: Objective, mad
     return replace(result.weights, made_by=facts)
 
 
-def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> bool:
-    """Write weights, unless there are some already and the evidence does not support it; whether it was done.
+def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> Adoption:
+    """Write weights, unless the file has them already, or has other ones and the evidence does not support a change.
 
     A bundle whose weights they are gets their hash; what is damaged in it stays so.
 
     Raises:
-        ArtefactError: another file of the bundle is damaged.
+        ArtefactError: the file, or another one of the bundle, is damaged.
         OutputError: the file cannot be written.
     """
     target = Path(path)
-    if target.exists() and not evidence.better:
-        return False
+    unchanged = target.exists() and Weights.load(target) == weights
+    if target.exists() and not (unchanged or evidence.better):
+        return "kept"
     check_sealed(target.parent, but=target.name)
-    weights.save(target)
-    seal_one(target.parent, target.name)
-    return True
+    if not unchanged:
+        weights.save(target)
+    seal_one(target.parent, target.name)  # also after a kill between the two
+    return "unchanged" if unchanged else "written"
 
 
 def uncalibrated(path: str | Path, weights: Weights) -> bool:

@@ -9,8 +9,9 @@ import pytest
 
 from mpir.errors import ArtefactError, InputError
 from mpir.evaluate import bootstrap_interval
+from mpir.io.checksum import write_json_with_checksum
 from mpir.io.write import write_json
-from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle
+from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle, read_manifest
 from mpir.rank.calibration import Relevance, fingerprint_of
 from mpir.rank.weights import Weights
 from mpir.tune.cross_validation import (
@@ -156,7 +157,10 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
     result = search(objective, space, PLAN)
     path = tmp_path / "weights.json"
     wrong.save(path)
-    assert adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
+    assert (
+        adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
+        == "written"
+    )
     weights = Weights.load(path)
     assert weights == result.weights
     assert weights.made_by["measure"] == ["document-map", 9]
@@ -168,8 +172,9 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
 def test_weights_are_kept_without_evidence_but_written_where_there_are_none(learnable: Dataset, tmp_path: Path) -> None:
     old, new = Weights({"a": 1.0, "b": 0.0}), Weights({"a": 2.0, "b": 1.0})
     evidence = compare(np.array([0.5, 0.6]), np.array([0.5, 0.6]))
-    assert adopt(tmp_path / "weights.json", old, evidence)
-    assert not adopt(tmp_path / "weights.json", new, evidence)
+    assert adopt(tmp_path / "weights.json", old, evidence) == "written"
+    assert adopt(tmp_path / "weights.json", new, evidence) == "kept"
+    assert adopt(tmp_path / "weights.json", old, evidence) == "unchanged"
     assert Weights.load(tmp_path / "weights.json") == old
 
 
@@ -181,7 +186,11 @@ def test_a_bundle_is_sealed_again(tiny_bundle: Path, tmp_path: Path) -> None:
             (folder / file.relative_to(tiny_bundle)).write_bytes(file.read_bytes())
     weights = Weights({"relevance": 1.0, "sts": 0.5, "sia": 0.25})
     evidence = compare(np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.4, 20))
-    assert adopt(folder / "weights.json", weights, evidence)
+    assert adopt(folder / "weights.json", weights, evidence) == "written"
+    written = read_manifest(folder / "bundle.json")
+    write_json_with_checksum(folder / "bundle.json", {**written, "files": {**written["files"], "weights.json": "old"}})
+    assert adopt(folder / "weights.json", weights, evidence) == "unchanged"  # killed before the hash was noted
+    assert read_manifest(folder / "bundle.json") == written
     assert Weights.from_dict(open_bundle(folder).weights) == weights
 
 
