@@ -8,6 +8,7 @@ import pytest
 
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
 from experiments.submissions.joined import joined_values
+from experiments.submissions.titles import best_sentences, by_question
 from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -50,3 +51,20 @@ def test_the_tables_have_every_system(scored: Dataset, tmp_path: Path, run_scrip
     for name in ("BM25", "weights that ship, cut", "weights and cut-off tuned together", "mean of z-scores, cut"):
         assert result.stdout.count(f"| {name} ") == 4, name  # of dev and test: measures, and changes
     assert "dev: 12 questions, version 9" in result.stdout
+
+
+def test_the_best_sentence_of_each_document() -> None:
+    scores, of = np.array([0.5, 0.7, 0.7, 0.1]), np.array([0, 0, 0, 2])
+    np.testing.assert_array_equal(best_sentences(scores, of), [1, -1, 3])
+    np.testing.assert_array_equal(by_question(np.array([True, False, True]), np.array([0, 0, 2])), [0.5, 1.0])
+
+
+def test_titles_behind_the_body(scored: Dataset, tmp_path: Path, run_script: RunScript) -> None:
+    scored.save(tmp_path / "dev")
+    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    sets = ["--scored", tmp_path / "dev", "--weights", tmp_path / "weights.json"]
+    result = run_script("experiments/submissions/titles.py", *sets)
+    assert result.returncode == 0, result.stderr
+    as_blended, titles_last, _ = result.stdout.splitlines()[-2].split()[1:4]
+    assert result.stdout.splitlines()[-2].startswith("snippet-map")
+    assert (as_blended == titles_last) is ("0.0% of all" in result.stdout)
