@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from mpir.cli.path_options import file_path, text_path
+from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.validation import optional_whole_number
 
 EPILOG = """\
@@ -19,6 +20,10 @@ examples:
   mpir data sia --qasc qasc/train.jsonl --vectors runs/vectors --output runs/sia
   mpir data sia --qasc allenai/qasc --entities scispacy:en_core_sci_sm --vectors PubMed.bin \\
     --bioasq training.json --exclude 5B1_golden.json --corpus abstracts.jsonl --output sia --seed 7
+
+On a cluster each task makes its part, and `mpir merge` joins the parts and finishes (docs/guides/scale.md):
+  mpir data sia --qasc qasc/train.jsonl --shard 3/10 --resume --output parts/3
+  mpir merge parts/* --output sia
 """
 
 
@@ -33,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=int, metavar="N", help="take at most N rows, questions and sentences of each source"
     )
     parser.add_argument("--resume", action="store_true", help="keep what an interrupted run has finished")
+    add_shard_option(parser, "make only part i of n of the chunks, in OUTPUT")
     parser.add_argument("--skip-bad", action="store_true", help="leave out rows that lack a field, and count them")
     parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
     _add_models(parser)
@@ -113,10 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Generate, and say what was made; 0 is the exit status. Raises MpirError for a user's mistake."""
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # of loading and saving; the steps have their own
     from mpir.sia.filters import Filters
+    from mpir.sia.job_shards import make_shard
     from mpir.sia.pipeline import Generation
     from mpir.sia.settings import GenerationSettings
     from mpir.sia.workspace import check_inputs
 
+    shard = chosen_shard(arguments)
     names = ("qasc", "bioasq", "exclude", "corpus", "sources", "vectors", "writer", "bundle")
     lists = {name: value if isinstance(value := getattr(arguments, name), list) else [value] for name in names}
     check_inputs(arguments.output, [(f"--{name}", path) for name, paths in lists.items() for path in paths])
@@ -136,6 +144,11 @@ def run(arguments: argparse.Namespace) -> int:
         filters=Filters(**{name: getattr(arguments, name) for name in filters}),
     )
     progress = not arguments.quiet and sys.stderr.isatty()
+    if shard.count > 1:
+        chunks = make_shard(settings, arguments.output, shard, resume=arguments.resume, progress=progress)
+        if not arguments.quiet:
+            print(f"{arguments.output}: part {shard}, {chunks} chunks.")
+        return 0
     report = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()
     if not arguments.quiet:
         for (score, method), rows in sorted(report.rows.items(), reverse=True):

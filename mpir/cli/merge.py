@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 The result is byte for byte what one run without --shard writes. Missing, doubled and foreign parts are named.
 
-OUTPUT is a folder for scored questions, a file for the rankings of `mpir rerank`, and for the vectors of
+OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
 
 examples:
@@ -29,6 +29,9 @@ examples:
 
   for i in 1 2 3; do mpir rerank --queries candidates.jsonl --trec --shard $i/3 --output ranked/$i; done
   mpir merge ranked/* --output run.trec
+
+  for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output parts/$i; done
+  mpir merge parts/* --output sia
 """
 
 
@@ -37,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "merge",
         help="join the parts of a job that --shard made",
-        description="Join the parts that `mpir score`, `mpir rerank` or `mpir index --dense` made with --shard i/n.",
+        description="Join the parts that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -50,9 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Join the parts; 0 is the exit status. Raises MpirError for parts that do not belong together."""
     from mpir.io.job_shards import in_order, is_finished, read_finished
     from mpir.io.output_checks import check_folders
+    from mpir.tune.dataset import MANIFEST
 
     check_folders([("--output", arguments.output)], [("PART", folder) for folder in arguments.parts])
-    if not any(map(is_finished, arguments.parts)):
+    if not any(map(is_finished, arguments.parts)) and any(
+        (Path(part) / MANIFEST).is_file() for part in arguments.parts
+    ):
         return _merge_scored(arguments)
     parts = in_order([read_finished(folder) for folder in arguments.parts])
     merge = _MERGERS.get(parts[0].job["kind"])
@@ -112,8 +118,15 @@ def _merge_rankings(parts: Sequence[FinishedShard], output: Path) -> str:
     return f"{merge_rankings(parts, output)} queries"
 
 
+def _merge_sia(shards: Sequence[FinishedShard], output: Path) -> str:
+    from mpir.sia.job_shards import merge_shards
+
+    return f"{merge_shards(shards, output).rows.total():,} rows"
+
+
 _MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {
     "dense": _merge_vectors,
     "rankings": _merge_rankings,
+    "sia": _merge_sia,
 }
 """How the parts of each kind are joined; what comes back is said of the result."""

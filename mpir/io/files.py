@@ -52,14 +52,18 @@ def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]
 
 
 def link_files(folder: Path, target: Path) -> None:
-    """Give a folder's files second names in another: both are whole. Where a file can have one name only, copy it."""
+    """Give a folder's files second names in another: both are whole."""
     for file in filter(Path.is_file, folder.rglob("*")):
-        second = target / file.relative_to(folder)
-        second.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            second.hardlink_to(file)
-        except OSError:
-            shutil.copy2(file, second)
+        link_file(file, target / file.relative_to(folder))
+
+
+def link_file(file: Path, second: Path) -> None:
+    """Give a file a second name. Where it can have one name only, copy it."""
+    second.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        second.hardlink_to(file)
+    except OSError:
+        shutil.copy2(file, second)
 
 
 def are_files(value: Any) -> bool:

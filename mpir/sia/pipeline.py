@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mpir.corpora import corpus_fingerprint, read_collection, read_questions
+from mpir.corpora.corpus import corpus_content
 from mpir.errors import InputError, format_names, format_value
 from mpir.io.hash import sha256
+from mpir.io.job_shards import Shard
 from mpir.models.device import choose_device, choose_dtype
 from mpir.perspectives import Perspective, open_bundle, score_pairs
 from mpir.retrieve import LuceneIndex, build_index, index_matches
@@ -41,17 +43,33 @@ class Generation:
     """One run: `run` makes every step, then collects the rows."""
 
     def __init__(
-        self, settings: GenerationSettings, folder: str | Path, *, resume: bool = False, progress: bool = False
+        self,
+        settings: GenerationSettings,
+        folder: str | Path,
+        *,
+        resume: bool = False,
+        progress: bool = False,
+        shard: Shard | None = None,
+        accept_changes: bool = True,
     ) -> None:
-        """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError."""
+        """Check the settings and open the folder. Raises InputError, ArtefactError or OutputError.
+
+        For `shard` and `accept_changes` see `Workspace`; a shard is made by `run_shard`.
+        """
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
         real_number("--probability", settings.probability, SHARE, is_share)
         whole_number("--seed", settings.seed, minimum=0)
         self._training = Training(checkpoint=settings.writer, **settings.training)
         self._decoding = Decoding(**settings.decoding)
         self._answers = self._load_answers() if {"graded", "coverage"} & set(self.steps) else {}
-        self._swapping = self._load_swapping() if "swap" in self.steps else None
-        self.space = Workspace(folder, resume=resume, progress=progress)
+        is_shard = shard is not None and shard.count > 1
+        if is_shard and "generated" in self.steps:
+            raise InputError(
+                "--shard: the language models of the method generated learn from all rows, so it has no parts; leave "
+                "it out of --methods, or make all of it with --shard 1/1."
+            )
+        self._swapping = self._load_swapping() if "swap" in self.steps and not is_shard else None
+        self.space = Workspace(folder, resume=resume, progress=progress, shard=shard, accept_changes=accept_changes)
         self.counts: dict[str, Mapping[str, int]] = {}
         self._perspectives: dict[str, Perspective] = {}
 
@@ -75,6 +93,20 @@ class Generation:
         write_dataset(self.space.folder, collected, made_by)
         return collected
 
+    def run_shard(self) -> list[Step]:
+        """Make the shard's chunks of the steps that models compute from the inputs alone; joining makes the others."""
+        steps = []
+        if self.settings.qasc:
+            items = self._read_items()
+            steps.append(items)
+            if {"partial", "swap"} & set(self.steps):
+                steps.append(self._partial("", items))
+            if "similar" in self.steps:
+                steps.append(self._similar("", items))
+        if {"graded", "coverage"} & set(self.steps):
+            steps.append(self._bioasq)
+        return steps
+
     def _steps(self) -> Iterator[Step]:
         if self.settings.qasc:
             items = self._read_items()
@@ -89,7 +121,7 @@ class Generation:
         counts: Counter[str] = Counter()
         settings, source = self.settings, self.settings.qasc
         items = islice(read_items(source, skip_bad=settings.skip_bad, counts=counts), settings.limit)
-        identity = {"file": _identity(source), "limit": settings.limit, "skip_bad": settings.skip_bad}
+        identity = {"file": source_identity(source), "limit": settings.limit, "skip_bad": settings.skip_bad}
         step = self._step("items", items, lambda batch: _dicts(batch, {}), identity, counts=counts)
         if not step.chunks:
             raise InputError(f"{source}: there is not one good row; expected rows in QASC's format.")
@@ -113,7 +145,13 @@ class Generation:
     def _partial(self, prefix: str, items: Step) -> Step:
         relevance, seed = self._perspective("relevance"), self.settings.seed
         identity = {"relevance": relevance.fingerprint}
-        return self._over(prefix + "partial", items, lambda batch: facts.partial_rows(batch, relevance, seed), identity)
+        return self._over(
+            prefix + "partial",
+            items,
+            lambda batch: facts.partial_rows(batch, relevance, seed),
+            identity,
+            divided=True,
+        )
 
     def _similar(self, prefix: str, items: Step) -> Step:
         models = similar.Models(self._perspective("sts"), self._perspective("relevance"))
@@ -127,8 +165,10 @@ class Generation:
                 items,
                 lambda batch: similar.similar_rows(batch, index, models, settings.threshold, settings.seed),
                 {"models": [models.sts.fingerprint, models.relevance.fingerprint], "threshold": settings.threshold},
+                divided=True,
             )
-        similar.check_found(step.counts, settings.threshold)
+        if self.space.shard.count == 1:
+            similar.check_found(step.counts, settings.threshold)
         self.counts[step.name] = dict(similar.public(step.counts))
         return step
 
@@ -165,7 +205,7 @@ class Generation:
             "training": [training, items.fingerprint, self._bioasq.fingerprint if "graded" in self.steps else ""],
             "decoding": self._written(),
             "filters": [asdict(settings.filters), relevance.fingerprint],
-            "sources": [_identity(path) for path in settings.sources],
+            "sources": [source_identity(path) for path in settings.sources],
             "limit": limit,
             "seed": settings.seed,
         }
@@ -227,8 +267,8 @@ class Generation:
         relevance = self._perspective("relevance")
         chosen = [name for name in ("graded", "coverage") if name in self.steps]
         identity = {
-            "files": [_identity(path) for path in (*settings.bioasq, *settings.exclude)],
-            "corpus": source,
+            "files": [source_identity(path) for path in (*settings.bioasq, *settings.exclude)],
+            "corpus": corpus_content(source),
             "methods": chosen,
             "relevance": relevance.fingerprint,
             "limit": settings.limit,
@@ -248,7 +288,8 @@ class Generation:
                 return rows, {}
 
             questions = islice(self._questions(counts), settings.limit)
-            return self._step("bioasq", questions, work, identity, counts=counts, size=QUESTIONS_PER_CHUNK)
+            how: dict[str, Any] = {"size": QUESTIONS_PER_CHUNK, "divided": True}
+            return self._step("bioasq", questions, work, identity, counts=counts, **how)
 
     def _questions(self, counts: Counter[str]) -> Iterator[Question]:
         evaluation, known_texts = self._evaluation(), set[str]()
@@ -283,10 +324,18 @@ class Generation:
             )
         return self._perspectives[name]
 
-    def _over(self, name: str, items: Step, work: Any, identity: Mapping[str, Any] | None = None) -> Step:
+    def _over(
+        self,
+        name: str,
+        items: Step,
+        work: Any,
+        identity: Mapping[str, Any] | None = None,
+        *,
+        divided: bool = False,
+    ) -> Step:
         """A step that makes rows from chunks of items."""
         depends = {"items": items.fingerprint, "seed": self.settings.seed, **(identity or {})}
-        return self._step(name, _items(items), lambda batch: _dicts(*work(batch)), depends)
+        return self._step(name, _items(items), lambda batch: _dicts(*work(batch)), depends, divided=divided)
 
     def _step(
         self,
@@ -296,10 +345,12 @@ class Generation:
         depends: Mapping[str, Any],
         *,
         counts: Mapping[str, int] | None = None,
-        size: int = CHUNK,
+        size: int | None = None,
+        divided: bool = False,
     ) -> Step:
         """Run a step and keep its counts; `counts` are those that reading the inputs made on the way."""
-        step = self.space.run(name, inputs, work, depends={"mpir": __version__, **depends}, size=size)
+        depends = {"mpir": __version__, **depends}
+        step = self.space.run(name, inputs, work, depends=depends, size=size or CHUNK, divided=divided)
         self.counts[name] = {**(counts or {}), **step.counts}
         return step
 
@@ -320,7 +371,7 @@ def _joined(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:
         yield item, record
 
 
-def _identity(source: str) -> Any:
+def source_identity(source: str) -> Any:
     """A file by its content, a corpus folder by its files, a hub's data set by its name."""
     if Path(source).is_file():
         return sha256(source)

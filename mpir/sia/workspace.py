@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from mpir.errors import OutputError
+from mpir.errors import InputError, OutputError
 from mpir.io.checksum import (
     add_checksum,
     read_json_lines_with_checksums,
@@ -23,6 +23,7 @@ from mpir.io.checksum import (
 )
 from mpir.io.folder_format import CHECKPOINT, FolderFormat, file_names, under
 from mpir.io.hash import fingerprint
+from mpir.io.job_shards import SHARD_MANIFEST, Shard
 from mpir.io.output_checks import check_files, check_folders
 from mpir.io.write import atomic_write, write_json
 from mpir.retrieve.indexer import INDEX
@@ -79,18 +80,31 @@ def check_inputs(folder: Path, read: Sequence[tuple[str, str | None]]) -> None:
 class Workspace:
     """The folder of a generation. Nothing in it is ever half-written."""
 
-    def __init__(self, folder: str | Path, *, resume: bool = False, progress: bool = False) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        resume: bool = False,
+        progress: bool = False,
+        shard: Shard | None = None,
+        accept_changes: bool = True,
+    ) -> None:
         """Open or start a folder; without `resume`, steps that an earlier run left are removed.
+
+        Of a step that is divided, only the chunks of a `shard` are made. Without `accept_changes`, a step that was made
+        with other settings is an error, and does not start anew.
 
         Raises:
             OutputError: the folder holds something else, or cannot be written.
         """
-        self.folder, self.progress = Path(folder), progress
+        self.folder, self.progress, self.accept_changes = Path(folder), progress, accept_changes
+        self.shard = shard or Shard()
         if self.folder.exists() and not (self.folder / MARK).is_file() and _has_content(self.folder):
             raise OutputError(
                 f"{folder}: is not a folder of generated SIA data, so it is not replaced; remove it or choose another."
             )
         write_json(self.folder / MARK, {"format": 1})
+        (self.folder / SHARD_MANIFEST).unlink(missing_ok=True)  # it says that a part is finished
         if not resume:
             STEPS_FORMAT.refuse_foreign_files(self.folder / STEPS)
             shutil.rmtree(self.folder / STEPS, ignore_errors=True)
@@ -100,17 +114,30 @@ class Workspace:
         return self.folder / STEPS / name
 
     def run(
-        self, name: str, inputs: Iterable[T], work: Work[T], *, depends: Mapping[str, Any], size: int = CHUNK
+        self,
+        name: str,
+        inputs: Iterable[T],
+        work: Work[T],
+        *,
+        depends: Mapping[str, Any],
+        size: int = CHUNK,
+        divided: bool = False,
     ) -> Step:
         """Work through `inputs` in chunks of `size`; chunks that stand from an earlier run are kept.
 
-        `depends` (JSON-able) is everything the results depend on; where it has changed, the step starts anew.
+        `depends` (JSON-able) is everything the results depend on; where it has changed, the step starts anew. A step
+        that is `divided` has only the chunks of the workspace's shard.
+
+        Raises:
+            InputError: the step was made with other settings, which the workspace does not accept.
         """
         identity = fingerprint({"step": name, "size": size, **depends})
         folder = self.prepare(name, identity)
         chunks, counts = [], Counter[str]()
         bar = tqdm(batched(inputs, size), desc=name, unit="chunk", disable=not self.progress)
         for number, chunk in enumerate(bar):
+            if divided and not self.shard.takes(number):
+                continue
             path = folder / f"{number:06d}.jsonl"
             if not path.exists():
                 _write(path, *work(chunk))
@@ -125,6 +152,11 @@ class Workspace:
         mark = folder / "made.json"
         remedy = f"remove {folder}, and the step starts anew"
         if mark.exists() and read_json_with_checksum(mark, remedy) != {"fingerprint": identity}:
+            if not self.accept_changes:
+                raise InputError(
+                    f"{name}: the parts were made of other inputs, or in another number format, than this process "
+                    "would use; merge them in the folder and on the kind of machine where they were made."
+                )
             log.warning("%s: made with other settings or inputs, so the step starts anew", name)
             STEP.refuse_foreign_files(folder)
             shutil.rmtree(folder)

@@ -1,0 +1,94 @@
+"""SIA data made by several processes: each works on every n-th chunk of the steps that models compute."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from mpir.corpora import corpus_fingerprint
+from mpir.corpora.corpus import corpus_content
+from mpir.io.files import check_files, link_file, link_files, list_files
+from mpir.io.job_shards import CORPUS, FinishedShard, Shard, write_finished
+from mpir.sia.collect import Collected
+from mpir.sia.filters import Filters
+from mpir.sia.pipeline import Generation, source_identity
+from mpir.sia.settings import GenerationSettings
+from mpir.sia.workspace import STEPS, Workspace, check_inputs
+from mpir.version import __version__
+
+JOB_KIND = "sia"
+"""What a part's manifest calls the steps of a generation."""
+LISTS = ("bioasq", "exclude", "corpus", "sources")
+INDEXES = ("questions", "corpus")
+"""The indexes that steps search, which every part makes of all questions or documents."""
+
+
+def make_shard(
+    settings: GenerationSettings, folder: Path, shard: Shard, *, resume: bool = False, progress: bool = False
+) -> int:
+    """Make a part of a generation in a folder; its manifest is written last. Return how many chunks the part has.
+
+    Raises:
+        InputError, ArtefactError, OutputError: as `Generation`, or the method generated, which has no parts.
+    """
+    steps = Generation(settings, folder, resume=resume, progress=progress, shard=shard).run_shard()
+    chunks = [chunk for step in steps for chunk in step.chunks]
+    marks = [folder / STEPS / step.name / "made.json" for step in steps]
+    job = {**_job(settings), **{f"step {step.name}": step.fingerprint for step in steps}}
+    write_finished(folder, shard, job, {"files": list_files(folder, [*chunks, *marks])})
+    return len(chunks)
+
+
+def _job(settings: GenerationSettings) -> dict[str, Any]:
+    """What all parts have in common, as it is read from their manifests."""
+    names = ("qasc", "bioasq", "exclude")
+    files = {name: [source_identity(path) for path in _as_tuple(getattr(settings, name))] for name in names}
+    corpus = corpus_content(corpus_fingerprint(settings.corpus)) if settings.corpus else {}
+    job = {"kind": JOB_KIND, "mpir": __version__, "settings": asdict(settings), "files": files, CORPUS: corpus}
+    return dict(json.loads(json.dumps(job)))
+
+
+def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: bool = False) -> Collected:
+    """Join the chunks of all parts, which stand in order, and make what is left: the same files that one run makes.
+
+    What is left are the methods combined and swap, and the files of rows. The inputs are read again, by the paths that
+    the parts were given.
+
+    Raises:
+        ArtefactError: a part is damaged.
+        InputError, OutputError: as `Generation`, or this process would make other chunks than those of the parts.
+    """
+    for shard in shards:
+        check_files(shard.folder, shard.details["files"], f"make part {shard.position} again", content=True)
+    settings = _settings(shards[0].job["settings"])
+    inputs = {name: getattr(settings, name) for name in ("qasc", "vectors", *LISTS)}
+    check_inputs(folder, [(f"--{name}", path) for name, paths in inputs.items() for path in _as_tuple(paths)])
+    workspace = Workspace(folder)
+    for shard in shards:
+        _link_steps(shard, workspace.folder)
+    return Generation(settings, folder, resume=True, progress=progress, accept_changes=False).run()
+
+
+def _link_steps(shard: FinishedShard, folder: Path) -> None:
+    """Give the chunks of a part second names among the steps of a folder, and of the first one the indexes, too."""
+    for name in INDEXES if shard.position.number == 1 else ():
+        link_files(shard.folder / STEPS / name, folder / STEPS / name)
+    for name in shard.details["files"]:
+        if not (folder / name).exists():
+            link_file(shard.folder / name, folder / name)
+
+
+def _as_tuple(paths: str | Sequence[str]) -> tuple[str, ...]:
+    """The paths of a setting: none of an empty text, one of another text."""
+    return tuple(filter(None, (paths,))) if isinstance(paths, str) else tuple(paths)
+
+
+def _settings(values: Mapping[str, Any]) -> GenerationSettings:
+    """Settings as they were before they were JSON."""
+    is_tuple = {item.name for item in fields(GenerationSettings) if isinstance(item.default, tuple)}
+    restored: dict[str, Any] = {name: tuple(value) if name in is_tuple else value for name, value in values.items()}
+    restored["filters"] = Filters(**values["filters"])
+    return GenerationSettings(**restored)
