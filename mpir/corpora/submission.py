@@ -9,14 +9,16 @@ from typing import Any
 from mpir.errors import InputError, format_value, shortened
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
 
-LIMIT = 10
+SUBMISSION_LIMIT = 10
 """The most documents, and the most snippets, that a Phase A submission may name for a question."""
 Sections = Callable[[str], Mapping[str, str]]
 """The original text of a document's sections by name; KeyError for a document that is not at hand."""
 _ID = re.compile(r"[^\s/?#]+")
 
 
-def validate_submission(questions: Iterable[Question], sections: Sections | None = None, *, limit: int = LIMIT) -> None:
+def validate_submission(
+    questions: Iterable[Question], sections: Sections | None = None, *, limit: int = SUBMISSION_LIMIT
+) -> None:
     """Refuse a submission that breaks the Phase A rules.
 
     Args:
@@ -37,7 +39,7 @@ def submission_problems(
     questions: Iterable[Question],
     sections: Sections | None = None,
     *,
-    limit: int = LIMIT,
+    limit: int = SUBMISSION_LIMIT,
     source: str = "submission",
 ) -> Iterator[str]:
     """Every broken rule of `validate_submission`, as a sentence that begins with `source`."""

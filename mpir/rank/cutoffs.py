@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mpir.corpora.submission import SUBMISSION_LIMIT
 from mpir.errors import InputError, format_names, format_value
 from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
@@ -16,8 +17,6 @@ from mpir.validation import real_number, whole_number
 if TYPE_CHECKING:
     from mpir.rank.calibration import Logistic, Relevance
 
-LARGEST = 10
-"""The most documents, and the most snippets, that BioASQ takes for a question."""
 FIRST_CUT = 9
 """The version of BioASQ's measures from which on submissions are cut: its rounds rank snippets by their mean F."""
 _TOLERANCE = 1e-9
@@ -38,14 +37,14 @@ class Cutoff:
     """
 
     minimum: int = 1
-    maximum: int = LARGEST
+    maximum: int = SUBMISSION_LIMIT
     score: float | None = None
     share: float | None = None
     probability: float | None = None
 
     def __post_init__(self) -> None:
-        whole_number("cut-off: minimum", self.minimum, maximum=LARGEST)
-        whole_number("cut-off: maximum", self.maximum, minimum=self.minimum, maximum=LARGEST)
+        whole_number("cut-off: minimum", self.minimum, maximum=SUBMISSION_LIMIT)
+        whole_number("cut-off: maximum", self.maximum, minimum=self.minimum, maximum=SUBMISSION_LIMIT)
         if self.score is not None:
             real_number("cut-off: score", self.score, "a finite number")
         if self.share is not None:

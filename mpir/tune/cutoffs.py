@@ -8,7 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from mpir.rank.cutoffs import LARGEST, TEN_EACH, Cutoff
+from mpir.corpora.submission import SUBMISSION_LIMIT
+from mpir.rank.cutoffs import TEN_EACH, Cutoff
 from mpir.rank.weights import Weights
 from mpir.tune.cross_validation import Comparison, by_question, check_folds, compare, folds_of, held_out, same_question
 from mpir.tune.objective import Objective
@@ -25,7 +26,7 @@ def best_cutoffs(objective: Objective, weights: Weights, levels: Sequence[str]) 
     Of equally good ones the longest list wins: the lowest share, then the greatest number. Other levels stay.
     """
     shares = [None, *(step / STEPS for step in range(1, STEPS + 1))]
-    grid = [Cutoff(share=share, maximum=number) for share, number in product(shares, range(LARGEST, 0, -1))]
+    grid = [Cutoff(share=share, maximum=number) for share, number in product(shares, range(SUBMISSION_LIMIT, 0, -1))]
     for level in levels:
         base = weights.cutoffs or TEN_EACH
         choices = (replace(weights, cutoffs=replace(base, **{level: cutoff})) for cutoff in grid)

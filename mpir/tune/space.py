@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpir.corpora.submission import SUBMISSION_LIMIT
 from mpir.errors import InputError, format_names, format_value
 from mpir.rank.blend import scaled
 from mpir.rank.columns import Columns
-from mpir.rank.cutoffs import LARGEST, Cutoff, Cutoffs
+from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
 from mpir.types import F64, I64
@@ -132,7 +133,7 @@ class Space:
         pairs = zip(*[iter(coordinates[self.blocks["cutoffs"]].tolist())] * 2, strict=True)
         return Cutoffs(
             **{
-                level: Cutoff(share=share or None, maximum=1 + round(number * (LARGEST - 1)))
+                level: Cutoff(share=share or None, maximum=1 + round(number * (SUBMISSION_LIMIT - 1)))
                 for level, (share, number) in zip(self.cut, pairs, strict=True)
             }
         )
