@@ -9,8 +9,6 @@ from typing import Any
 
 from mpir.errors import ArtefactError, format_value
 from mpir.io.checksum import verify_checksum
-from mpir.io.hash import fingerprint
-from mpir.rank.weights import Weights
 from mpir.validation import is_finite
 
 
@@ -51,9 +49,9 @@ class Relevance:
         """Whether the maps were fitted on judged questions."""
         return bool(self.made_by)
 
-    def fits(self, weights: Weights) -> bool:
-        """Whether the maps were fitted to scores that were blended with these weights."""
-        return self.made_by.get("weights") == fingerprint_of(weights)
+    def fits(self, weights_fingerprint: str) -> bool:
+        """Whether the maps were fitted to scores that were blended with weights of this fingerprint."""
+        return self.made_by.get("weights") == weights_fingerprint
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dictionary; `from_dict` gives the same maps back."""
@@ -77,16 +75,3 @@ class Relevance:
             raise ArtefactError(f"{source}: {form}, found {format_value(dict(values))}.") from error
         except ArtefactError as error:
             raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error
-
-
-def fingerprint_of(weights: Weights) -> str:
-    """What a blended score depends on: the weights that are not 0, and how they are read.
-
-    The weights of sentence lists are left out, since the maps are for scores of documents, and so are cut-offs.
-    """
-    unused = ("made_by", "sentence_list_beta", "cutoffs")
-    values = {name: value for name, value in weights.to_dict().items() if name not in unused}
-    used = {
-        half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
-    }
-    return fingerprint({**values, **used, "w": list(map(float, weights.w))})

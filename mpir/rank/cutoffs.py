@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mpir.corpora.submission import SUBMISSION_LIMIT
 from mpir.errors import InputError, format_names, format_value
+from mpir.rank.calibration import Logistic, Relevance
 from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
-
-if TYPE_CHECKING:
-    from mpir.rank.calibration import Logistic, Relevance
 
 FIRST_CUT = 9
 """The version of BioASQ's measures from which on submissions are cut: its rounds rank snippets by their mean F."""

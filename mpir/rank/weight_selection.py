@@ -63,7 +63,7 @@ def select_calibration(bundle: Bundle | None, weights: Weights) -> Relevance:
     if bundle is None or not bundle.relevance:
         return Relevance()
     calibration = Relevance.from_dict(bundle.relevance, f"{bundle.folder}: relevance")
-    return calibration if calibration.fits(weights) else Relevance()
+    return calibration if calibration.fits(weights.fingerprint) else Relevance()
 
 
 def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.io.checksum import verify_checksum, write_json_with_checksum
+from mpir.io.hash import fingerprint
 from mpir.io.read import found_file, read_json
 from mpir.rank.columns import Layout
 from mpir.rank.cutoffs import Cutoffs
@@ -140,6 +141,19 @@ class Weights:
     def feedback(self) -> float:
         """The greatest factor with which a document's score returns to itself in the ``fixpoint`` reading."""
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify what a blended score depends on: weights other than 0, and choices.
+
+        The weights of sentence lists are left out, since a score is calibrated for documents, and so are cut-offs.
+        """
+        unused = ("made_by", "sentence_list_beta", "cutoffs")
+        values = {name: value for name, value in self.to_dict().items() if name not in unused}
+        used = {
+            half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
+        }
+        return fingerprint({**values, **used, "w": list(map(float, self.w))})
 
     def of_sentence_list(self) -> Weights:
         """Return the weights of sentence lists: those of an ordinary blend without context."""

@@ -252,4 +252,4 @@ def uncalibrated(path: str | Path, weights: Weights) -> bool:
     if declared.get("weights") != target.name or not declared.get("relevance"):
         return False
     source = target.parent / declared["relevance"]
-    return not Relevance.from_dict(read_json(source), str(source)).fits(weights)
+    return not Relevance.from_dict(read_json(source), str(source)).fits(weights.fingerprint)

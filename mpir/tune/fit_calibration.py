@@ -14,7 +14,7 @@ from scipy.special import expit
 from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_platt
 from mpir.rank.blend import blend_queries
-from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
+from mpir.rank.calibration import Logistic, Relevance
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
@@ -38,7 +38,7 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
     }
     maps = {name: platt(scores, relevant, name) for name, (scores, relevant) in labelled.items()}
     made_by = {
-        "weights": fingerprint_of(weights),
+        "weights": weights.fingerprint,
         "data": scored.data,
         "questions": len(scored.questions),
         **{name: _at_half(maps[name], scores, relevant) for name, (scores, relevant) in labelled.items()},

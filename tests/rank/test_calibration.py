@@ -15,7 +15,7 @@ from mpir.errors import ArtefactError
 from mpir.io.checksum import read_json_with_checksum
 from mpir.perspectives.bundle import seal
 from mpir.rank import Weights
-from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
+from mpir.rank.calibration import Logistic, Relevance
 
 FITTED = {
     "document": {"slope": 2.0, "intercept": -1.0},
@@ -67,7 +67,7 @@ def test_another_form_is_refused(values: dict[str, object], message: str) -> Non
 def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "fitted"
     shutil.copytree(tiny_bundle, folder)
-    made_by = {"questions": 3, "weights": fingerprint_of(Weights.load(folder / "weights.json"))}
+    made_by = {"questions": 3, "weights": Weights.load(folder / "weights.json").fingerprint}
     (folder / "relevance.json").write_text(json.dumps({**FITTED, "made_by": made_by}))
     manifest = read_json_with_checksum(folder / "bundle.json")
     (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
@@ -92,6 +92,6 @@ def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) 
 
 
 def test_columns_without_weight_are_no_part_of_what_a_score_depends_on() -> None:
-    known = fingerprint_of(Weights({"a": 1}, made_by={"seed": 1}))
-    assert known == fingerprint_of(Weights({"b": 0.0, "a": 1.0}, beta={"bm25": 1.0, "dense": 0.0}))
-    assert known != fingerprint_of(Weights({"b": 0.1, "a": 1.0}))
+    known = Weights({"a": 1}, made_by={"seed": 1}).fingerprint
+    assert known == Weights({"b": 0.0, "a": 1.0}, beta={"bm25": 1.0, "dense": 0.0}).fingerprint
+    assert known != Weights({"b": 0.1, "a": 1.0}).fingerprint

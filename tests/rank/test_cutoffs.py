@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mpir.errors import InputError
-from mpir.rank.calibration import Logistic, Relevance, fingerprint_of
+from mpir.rank.calibration import Logistic, Relevance
 from mpir.rank.cutoffs import Cutoff, Cutoffs, parse_cutoff
 from mpir.rank.weights import Weights
 
@@ -60,7 +60,7 @@ def test_they_are_stored_with_the_weights_and_change_no_score(tmp_path: Path) ->
     assert loaded.cutoffs is not None
     assert loaded.cutoffs.snippets == Cutoff(share=0.4, maximum=8)
     assert loaded != Weights({"a": 1.0})
-    assert fingerprint_of(loaded) == fingerprint_of(Weights({"a": 1.0}))
+    assert loaded.fingerprint == Weights({"a": 1.0}).fingerprint
     assert "cutoffs" not in Weights({"a": 1.0}).to_dict()
 
 

@@ -12,7 +12,7 @@ from mpir.evaluate import bootstrap_interval
 from mpir.io.checksum import write_json_with_checksum
 from mpir.io.write import write_json
 from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle, read_manifest
-from mpir.rank.calibration import Relevance, fingerprint_of
+from mpir.rank.calibration import Relevance
 from mpir.rank.weights import Weights
 from mpir.tune.cross_validation import (
     adopt,
@@ -220,7 +220,7 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
 def calibrated(tiny_bundle: Path, folder: Path, weights: Weights) -> Path:
     """A copy of the tiny bundle, whose map to probabilities was fitted with these weights."""
     shutil.copytree(tiny_bundle, folder)
-    write_json(folder / RELEVANCE, Relevance(made_by={"weights": fingerprint_of(weights)}).to_dict())
+    write_json(folder / RELEVANCE, Relevance(made_by={"weights": weights.fingerprint}).to_dict())
     declare(folder, "relevance", RELEVANCE)
     return folder / "weights.json"
 
