@@ -113,8 +113,8 @@ def save_model(folder: Path, family: str, size: str) -> None:
 
 def mpir_scores(folder: str) -> tuple[bool, Callable[[Sequence[Pair]], NDArray[np.float32]]]:
     """Whether the pass is without padding, and what scores pairs."""
+    from mpir.models.bert.unpadded import can_unpad
     from mpir.models.encoder import Encoder
-    from mpir.models.unpadded import can_unpad
 
     encoder = Encoder(folder, device="cpu", precision="fp32")
     return can_unpad(encoder.model), lambda pairs: encoder.outputs(pairs)[0][:, 0]

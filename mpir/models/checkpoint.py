@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from mpir.models.bert import open_bert
+from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
 from mpir.models.pretrained import check_no_adapter, load_pretrained
 

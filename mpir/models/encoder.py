@@ -18,6 +18,7 @@ import torch
 from tqdm import tqdm
 
 from mpir.errors import ArtefactError, DeviceError, error_context
+from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
 from mpir.models.cancellation import is_awaited, raise_if_cancelled
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
 from mpir.models.device import (
@@ -38,7 +39,6 @@ from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_readi
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
-from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool

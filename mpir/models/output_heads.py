@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.models.bert.unpadded import UnpaddedBert
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
-from mpir.models.unpadded import UnpaddedBert
 
 
 class Reading(Protocol):

@@ -16,6 +16,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import InputError
+from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
 from mpir.models.device import choose_budget, choose_device
 from mpir.models.encoder import positions_of
 from mpir.models.interaction import Interaction, maxsim
@@ -24,7 +25,6 @@ from mpir.models.output_heads import token_reading
 from mpir.models.pooling import Pooling, padded_vectors
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.tokenise import TokenSequence, batches, pad
-from mpir.models.unpadded import UnpaddedBert, can_unpad
 from mpir.train.examples import Example
 from mpir.train.mixture import Task, allot, outputs_needed
 from mpir.train.pretrained import load_encoder, width_of

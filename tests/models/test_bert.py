@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, normalizers
 from transformers import AutoTokenizer, BertTokenizer
 
-from mpir.models.bert import open_bert
+from mpir.models.bert.checkpoint import open_bert
+from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.encoder import Encoder
-from mpir.models.fast_tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.tokenise import find_template, read_alone
 from mpir.perspectives.bundle import SHIPPED
 

@@ -19,8 +19,8 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
 from mpir.models.tokenise import TokenSequence, pad
-from mpir.models.unpadded import UnpaddedBert, can_unpad
 
 
 def sequences_of(lengths: list[int], vocabulary: int = 20) -> list[TokenSequence]:
@@ -45,7 +45,7 @@ def expected(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Te
 def long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of attention on a CPU: the second is that of long sequences."""
     if request.param != "together":
-        monkeypatch.setattr("mpir.models.unpadded.LONG", 4)
+        monkeypatch.setattr("mpir.models.bert.unpadded.LONG", 4)
 
 
 @pytest.fixture(scope="module", params=["Bert", "MPNet", "XLMRoberta", "DistilBert"])

@@ -16,10 +16,10 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
+from mpir.models.bert.unpadded import UnpaddedBert
 from mpir.models.encoder import Encoder
 from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import TokenSequence, read_alone
-from mpir.models.unpadded import UnpaddedBert
 from mpir.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.perspectives.base import build
 from mpir.perspectives.bi_encoder import BiEncoderPerspective

@@ -19,8 +19,8 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
+from mpir.models.bert.tokenizer import open_tokenizer
 from mpir.models.encoder import Encoder
-from mpir.models.fast_tokenizer import open_tokenizer
 from mpir.train.vocabulary import keep_tokens
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

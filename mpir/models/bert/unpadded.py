@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mpir.models import distilbert, mpnet, roberta
-from mpir.models.bert import CLASSIFIER, SUPPORTED, Bert
+from mpir.models.bert import distilbert, mpnet, roberta
+from mpir.models.bert.checkpoint import CLASSIFIER, SUPPORTED
+from mpir.models.bert.network import Bert
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 from mpir.types import Bool

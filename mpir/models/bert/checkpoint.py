@@ -1,0 +1,86 @@
+"""A BERT checkpoint, with a classifier or bare, from its files by torch, safetensors and tokenizers alone.
+
+Whatever is unusual about a checkpoint leaves it to transformers, with which this agrees bit by bit
+(tests/models/test_bert.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from mpir.errors import InputError
+from mpir.io.read import read_json
+from mpir.models.bert.network import Bert
+from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
+from mpir.models.checkpoint_checks import check_sizes
+
+SUPPORTED = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "position_embedding_type": "absolute",
+}
+"""What the unpadded pass computes; a configuration that does not name one of these means the same."""
+CLASSIFIER, BARE = "BertForSequenceClassification", "BertModel"
+SIZES = (
+    *("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
+    *("vocab_size", "type_vocab_size", "max_position_embeddings"),
+)
+"""What a configuration has to name, each above 0."""
+
+
+class BertCheckpoint:
+    """A folder with such a model: its configuration and tokenizer, and its weights when they are asked for."""
+
+    def __init__(self, folder: Path, config: dict[str, Any], tokenizer: FastTokenizer) -> None:
+        self.folder, self.tokenizer = folder, tokenizer
+        self.config = SimpleNamespace(**{**config, "num_labels": len(config.get("id2label", "12"))})
+        self.bare = config["architectures"] == [BARE]
+
+    def load(self) -> tuple[Bert, list[str]] | None:
+        """The model in single precision, and the weights it lacks: of a bare encoder the classifier's, which are 0.
+
+        None where other weights are not all there.
+        """
+        try:
+            weights = load_file(self.folder / "model.safetensors")
+            if not all(value.is_floating_point() for value in weights.values()):
+                return None
+            with torch.device("meta"):
+                model = Bert(self.config)
+            if self.bare:
+                weights = {f"bert.{name}": value for name, value in weights.items()}
+            lacking = {
+                name: torch.zeros(parameter.shape)
+                for name, parameter in model.named_parameters()
+                if "classifier" in name
+            }
+            added = lacking if self.bare else {}
+            model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
+        except Exception:  # whatever damaged files run into; transformers says what is wrong
+            return None
+        return model.eval(), sorted(added)
+
+
+def open_bert(checkpoint: str) -> BertCheckpoint | None:
+    """The checkpoint of a folder, or None where it is another one than this module reads."""
+    folder = Path(checkpoint)
+    try:
+        config = read_json(folder / "config.json")
+        usual = all(config.get(name, value) == value for name, value in SUPPORTED.items())
+        labelled = config["architectures"] == [CLASSIFIER] and isinstance(config["id2label"], dict)
+        named = labelled or config["architectures"] == [BARE]
+        check_sizes(config, checkpoint)
+        fits = all(config[name] for name in SIZES) and config["hidden_size"] % config["num_attention_heads"] == 0
+    except (InputError, KeyError, TypeError, ValueError):
+        return None
+    if not (usual and named and fits and (folder / "model.safetensors").is_file()):
+        return None
+    tokenizer = open_tokenizer(folder)
+    return None if tokenizer is None else BertCheckpoint(folder, config, tokenizer)
