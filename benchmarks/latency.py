@@ -167,19 +167,19 @@ def report(figures: Mapping[str, Any]) -> None:
 @contextmanager
 def counted_operations() -> Iterator[list[float]]:
     """The floating-point operations of mpir's encoders meanwhile: matrix products on true tokens."""
-    from mpir.models.encoder import Encoder
+    from mpir.models.torch_backend import TorchBackend
 
-    counted, forward = [0.0], Encoder._forward
+    counted, forward = [0.0], TorchBackend._forward
 
-    def counting(self: Encoder, sequences: Sequence[Any], reading: Any) -> Any:
+    def counting(self: TorchBackend, sequences: Sequence[Any], reading: Any) -> Any:
         counted[0] += operations(self.config, [len(tokens.ids) for tokens in sequences])
         return forward(self, sequences, reading)
 
-    Encoder._forward = counting  # type: ignore[method-assign]
+    TorchBackend._forward = counting  # type: ignore[method-assign]
     try:
         yield counted
     finally:
-        Encoder._forward = forward  # type: ignore[method-assign]
+        TorchBackend._forward = forward  # type: ignore[method-assign]
 
 
 def operations(config: Any, lengths: Sequence[int]) -> float:

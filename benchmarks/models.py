@@ -117,7 +117,7 @@ def mpir_scores(folder: str) -> tuple[bool, Callable[[Sequence[Pair]], NDArray[n
     from mpir.models.encoder import Encoder
 
     encoder = Encoder(folder, device="cpu", precision="fp32")
-    return can_unpad(encoder.model), lambda pairs: encoder.outputs(pairs)[0][:, 0]
+    return can_unpad(encoder.backend.model), lambda pairs: encoder.outputs(pairs)[0][:, 0]
 
 
 def sentence_transformers_scores(folder: str) -> Callable[[Sequence[Pair]], NDArray[np.float32]]:

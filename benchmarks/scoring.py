@@ -58,7 +58,7 @@ from mpir.cli.number_options import positive
 from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import MpirError
 from mpir.io.write import write_json
-from mpir.models.lazy import cpu_precision
+from mpir.models.options import cpu_precision
 
 MPIR, MPIR_FP32, MPIR_ONE = "mpir", "mpir, fp32", "mpir, 1 perspective"
 DEFAULT, BEST, RERANKERS = "sentence-transformers, default", "sentence-transformers, best", "rerankers, default"

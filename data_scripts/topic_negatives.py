@@ -96,7 +96,7 @@ def top(scores: npt.NDArray[np.float32]) -> list[int]:
 def encode(encoder: Encoder, texts: Sequence[str]) -> F32:
     """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
     if not texts:
-        return np.zeros((0, encoder.config.hidden_size), np.float32)
+        return np.zeros((0, encoder.backend.hidden_size), np.float32)
     vectors, text_of = encoder.vectors(texts, progress=sys.stderr.isatty())
     return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
 

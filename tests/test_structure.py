@@ -1,4 +1,4 @@
-"""The structure of the package: subpackages import downwards only, and no modules import in a circle."""
+"""The structure of the package: subpackages import downwards only, and no modules in a circle, not even for types."""
 
 import ast
 import re
@@ -38,20 +38,13 @@ MODULES = {".".join(("mpir", *path.relative_to(ROOT).with_suffix("").parts)): pa
 
 
 def imports(module: str) -> set[str]:
-    """The modules of mpir that a module imports, wherever in its code, but not those that it names for types only."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
+    """The modules of mpir that a module imports, wherever in its code, those that it names for types only included."""
     imported: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
             submodules = {f"{node.module}.{name.name}" for name in node.names} & set(MODULES)
             imported |= submodules or {node.module}
-        elif isinstance(node, ast.Import) and id(node) not in skipped:
+        elif isinstance(node, ast.Import):
             imported |= {name.name for name in node.names}
     return {name for name in imported if name == "mpir" or name.startswith("mpir.")}
 

@@ -206,8 +206,8 @@ def devices(device: str, workers: int) -> str:
     """
     if whole_number("--workers", workers) == 1 or "," in device:
         return device
-    from mpir.models.lazy import on_cpu
+    from mpir.models.options import is_on_cpu
 
-    if on_cpu(device):
+    if is_on_cpu(device):
         return ",".join(["cpu"] * workers)
     return ",".join(f"cuda:{number}" for number in range(workers))

@@ -8,8 +8,8 @@ from typing import Any
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.models.embedding_settings import OPTIONS, known_settings, read_embedding_settings
+from mpir.models.encoder import Encoder
 from mpir.models.hub import find_model
-from mpir.models.lazy import LazyEncoder
 from mpir.models.model_family import recognise
 from mpir.models.model_files import read_model_files
 from mpir.models.sentence_encoder import PooledEncoder
@@ -61,8 +61,8 @@ def open_embedding_model(
     }
     query = None if settings.query_encoder is None else find_model(settings.query_encoder, with_code=trust_remote_code)
     return PooledEncoder(
-        LazyEncoder(str(files.transformer_folder), **loading),
+        Encoder(str(files.transformer_folder), **loading),
         settings.pooling,
         prompts=settings.prompts,
-        query_encoder=None if query is None else LazyEncoder(str(query.folder), **loading),
+        query_encoder=None if query is None else Encoder(str(query.folder), **loading),
     )

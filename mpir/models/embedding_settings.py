@@ -12,7 +12,7 @@ from typing import Any
 from mpir.errors import ArtefactError, format_names, format_value
 from mpir.models.model_files import ModelFiles
 from mpir.models.pooling import MEAN, POOLINGS, Pooling
-from mpir.models.sentence_encoder import Prompts
+from mpir.models.prompts import Prompts
 from mpir.models.vector_head import read_head
 
 ACTIVATION_KEYS = ("activation_fn", "sbert_ce_default_activation_function")

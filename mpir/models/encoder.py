@@ -1,66 +1,51 @@
 """The cross-encoder: one transformer reads question and sentence together; each output can be a perspective.
 
-The same transformer reads single texts for a bi-encoder (bi_encoder.py).
+The same transformer reads single texts for a bi-encoder (perspectives/bi_encoder.py). What computes is made when it is
+needed (torch_backend.py): until then, the checkpoint's files say what it is (checkpoint_info.py).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property
-from itertools import chain, repeat, takewhile
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from tqdm import tqdm
 
-from mpir.errors import ArtefactError, DeviceError, error_context
-from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
-from mpir.models.cancellation import is_awaited, raise_if_cancelled
-from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
-from mpir.models.device import (
-    after_a_fork,
-    choose_budget,
-    choose_devices,
-    choose_dtype,
-    free_memory,
-    is_out_of_memory,
-    trim_memory,
+from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
+from mpir.models.options import (
+    OverLength,
+    cpu_precision,
+    device_names,
+    is_on_cpu,
+    is_truncating,
+    precision_name,
 )
-from mpir.models.identity import identity_of
-from mpir.models.interaction import Interaction, maxsim
-from mpir.models.late import LateInteraction, TokenName
-from mpir.models.module_chain import read_score_layers
-from mpir.models.options import OverLength, is_truncating
-from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pooling import MEAN, Pooling
-from mpir.models.pretrained import checkpoint_errors
-from mpir.models.tokenise import PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
-from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool
+from mpir.validation import optional_whole_number
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:  # an encoder is known before torch is imported
+    from torch import Tensor
+    from tqdm import tqdm
+
+    from mpir.models.interaction import Interaction
+    from mpir.models.late import LateInteraction, TokenName
+    from mpir.models.torch_backend import TorchBackend
 
 PAIRS_PER_PASS = 16_384
 """Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
-TRIMMED_FROM = 2_000
-"""Pairs and texts after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
-between them, which would add up over the calls of a long job or the requests of a server."""
-HALVINGS = 8
-"""How often a batch that found no memory is halved before that is an error."""
-PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
-"""Types of models that count positions from the number of their padding token on, and so read fewer tokens."""
 
 
 class Encoder:
     """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
 
-    Its model is loaded when first needed. `tokens_per_batch` counts padding; a batch that finds no memory is halved.
-    Many threads may use one.
+    Its `backend`, which computes, is made when first needed, and its weights are loaded when the first pair is scored.
+    `tokens_per_batch` counts padding; a batch that finds no memory is halved. Many threads may use one.
     """
 
     def __init__(
@@ -75,7 +60,10 @@ class Encoder:
         trust_remote_code: bool = False,
         over_length: OverLength = "passages",
     ) -> None:
-        """Open a checkpoint in a folder or, where a hub can be reached, by its hub name.
+        """Name a checkpoint in a folder or, where a hub can be reached, by its hub name.
+
+        Where its files don't say all that is known without torch (a hub name, a GPU, another type of model), it is
+        opened at once; else what is wrong with other files, or with `max_length`, is raised at the first use.
 
         `max_length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
         device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
@@ -87,76 +75,44 @@ class Encoder:
             ArtefactError: the checkpoint cannot be loaded.
             InputError: no such device or precision, or a max_length or batch budget too small for a pair.
         """
-        self.checkpoint, self.revision = str(checkpoint), revision
-        self.devices = choose_devices(device)
-        self.dtype = choose_dtype(precision, self.devices)
-        self.trust_remote_code = trust_remote_code
-        self._source = open_checkpoint(self.checkpoint, revision, trust_remote_code=trust_remote_code)
-        self.config, self.tokenizer = self._source.config, self._source.tokenizer
-        with checkpoint_errors(self.checkpoint, EXPECTED), error_context(self.checkpoint):
-            longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
-            self.max_length = min(max_length or longest, longest)
-            self.truncates = is_truncating(over_length)
-            self._reader = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
-        self._chain = read_score_layers(self.checkpoint)
-        self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
-        self._contrasts: list[tuple[int, int]] = []
-        self._fits = float("inf")
-        self._untrimmed = 0
-        self._missing: list[str] = []
-
-    @cached_property
-    def model(self) -> Any:
-        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `outputs`."""
-        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
-            model, self._missing = load_model(self._source, self.checkpoint, self.revision)
-            return model.to(device=self.device, dtype=self.dtype)
-
-    @cached_property
-    def _unpadded(self) -> UnpaddedBert | None:
-        """The model's forward pass without padding, where there is one for its kind."""
-        return UnpaddedBert(self.model) if can_unpad(self.model) else None
-
-    @cached_property
-    def workers(self) -> Workers:
-        """The processes that compute where there are several devices."""
-        settings = {
-            "checkpoint": self.checkpoint,
-            "revision": self.revision,
-            "max_length": self.max_length,
-            "precision": {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}[self.dtype],
-            "tokens_per_batch": self.tokens_per_batch,
-            "trust_remote_code": self.trust_remote_code,
-            "over_length": "truncate" if self.truncates else "passages",
+        self.checkpoint = str(checkpoint)
+        device, precision = device_names(device), precision_name(precision)
+        if is_on_cpu(device):
+            device, precision = "cpu", cpu_precision(precision)
+        self._options: dict[str, Any] = {
+            "revision": revision,
+            "max_length": optional_whole_number("max_length", max_length),
+            "device": device,
+            "precision": precision,
+            "tokens_per_batch": optional_whole_number("tokens_per_batch", tokens_per_batch),
+            "trust_remote_code": trust_remote_code,
+            "over_length": "truncate" if is_truncating(over_length) else "passages",
         }
-        on_cpu = sum(device.type == "cpu" for device in self.devices)
-        threads = max(1, torch.get_num_threads() // max(1, on_cpu))
-        return Workers(Encoder, [{**settings, "device": str(device)} for device in self.devices], threads)
+        self._contrasts: list[tuple[int, int]] = []
+        declared = read_checkpoint_info(self.checkpoint, self._options) if device == "cpu" else None
+        self.info: CheckpointInfo = self.backend.info if declared is None else declared
+
+    @cached_property
+    def backend(self) -> TorchBackend:
+        """The tokenizer, the model and the devices. Raises what is said of the constructor."""
+        from mpir.models.torch_backend import TorchBackend
+
+        return TorchBackend(self.checkpoint, **self._options)
 
     def close(self) -> None:
         """End the processes of several devices; the next call starts new ones."""
-        if "workers" in vars(self):
-            self.workers.close()
-
-    @property
-    def device(self) -> torch.device:
-        """The device or, of several, the first."""
-        return self.devices[0]
+        if "backend" in vars(self):
+            self.backend.close()
 
     @property
     def outputs_count(self) -> int:
         """How many raw outputs (K) the checkpoint gives for a pair."""
-        if self._chain is not None:
-            return self._chain.width(int(self.config.hidden_size))
-        return int(self.config.num_labels)
+        return self.info.outputs_count
 
-    @property
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """What the outputs depend on: the weights, the length and the precision."""
-        precision = str(self.dtype).removeprefix("torch.")
-        layers = {} if self._chain is None else self._chain.identity
-        cut = {"over_length": "truncate"} if self.truncates else {}
-        return {**identity_of(self.checkpoint, self.revision, self.max_length, precision), **layers, **cut}
+        return self.info.identity
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` with a raw output or, from now on, with the difference of two."""
@@ -178,27 +134,18 @@ class Encoder:
         """
         values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
         in_passages = np.zeros(len(pairs), bool)
-        reading = OUTPUTS if self._chain is None else PooledVector(self._chain, "reranking")
-        with tqdm(total=len(pairs), desc="scoring", unit="pair", disable=not progress) as bar:
+        with _bar(len(pairs), "scoring", "pair", progress=progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
-                with checkpoint_errors(self.checkpoint, EXPECTED):
-                    tokens = self._reader.read(pairs[window])
+                tokens = self.backend.read_pairs(pairs[window])
                 in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
-                with closing(self._run_all(tokens, reading)) as batches_read:
+                with closing(self.backend.run_all(tokens, self.backend.pair_reading)) as batches_read:
                     for rows, logits in batches_read:
                         np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
-        self._trim(len(pairs))
+        self.backend.trim_after(len(pairs))
         return values, in_passages
-
-    def _trim(self, count: int) -> None:
-        """Hand free memory back once enough has been read."""
-        self._untrimmed += count
-        if self._untrimmed >= TRIMMED_FROM:
-            self._untrimmed = 0
-            trim_memory()
 
     def _with_contrasts(self, logits: F32) -> F32:
         return np.hstack([logits, *(logits[:, [first]] - logits[:, [second]] for first, second in self._contrasts)])
@@ -213,20 +160,21 @@ class Encoder:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        with checkpoint_errors(self.checkpoint, EXPECTED):
-            tokens = read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
-        values = np.zeros((len(tokens.lengths), pooling.width(int(self.config.hidden_size))), np.float32)
-        bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
-        with bar, closing(self._run_all(tokens, PooledVector(pooling))) as batched:
+        from mpir.models.output_heads import PooledVector
+
+        tokens = self.backend.read_texts(texts)
+        values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
+        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        with bar, closing(self.backend.run_all(tokens, PooledVector(pooling))) as batched:
             for rows, batch_vectors in batched:
                 values[rows] = batch_vectors
                 bar.update(len(rows))
-        self._trim(len(texts))
+        self.backend.trim_after(len(texts))
         return values, tokens.pair_of
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
-    ) -> tuple[list[torch.Tensor], I64]:
+    ) -> tuple[list[Tensor], I64]:
         """A vector of each token that counts (T, W), for R passages of N texts, and the text (R,) of each passage.
 
         They are in the encoder's number format, on the CPU. R ≥ N, as in `vectors`.
@@ -236,32 +184,35 @@ class Encoder:
             InputError: its tokenizer has no such marker, or no mask token.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        with checkpoint_errors(self.checkpoint, EXPECTED):
-            tokens = late.read(self.tokenizer, texts, question=question, max_length=self.max_length)
-        reading = token_reading(late, self.tokenizer, question=question)
+        import torch
+
+        from mpir.models.output_heads import token_reading
+
+        tokenizer, dtype = self.backend.tokenizer, self.backend.dtype
+        tokens = self.backend.read_late(texts, late, question=question)
+        reading = token_reading(late, tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
-        bar = tqdm(total=len(values), desc="reading texts", unit="text", disable=not progress)
-        with bar, closing(self._run_all(tokens, reading)) as batched:
+        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        with bar, closing(self.backend.run_all(tokens, reading)) as batched:
             for rows, batch_vectors in batched:
-                token_batches = torch.split(
-                    torch.from_numpy(batch_vectors).to(self.dtype), tokens.lengths[rows].tolist()
-                )
+                token_batches = torch.split(torch.from_numpy(batch_vectors).to(dtype), tokens.lengths[rows].tolist())
                 for row, vectors in zip(rows.tolist(), token_batches, strict=True):
-                    counted = late.counting(self.tokenizer, tokens.ids[row], question=question)
+                    counted = late.counting(tokenizer, tokens.ids[row], question=question)
                     values[row] = vectors[torch.from_numpy(counted)]
                 bar.update(len(rows))
         return values, tokens.pair_of
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
         """What the vectors of `token_vectors` belong to: of each passage, the tokens that count."""
-        tokens = late.read(self.tokenizer, [text], question=question, max_length=self.max_length, spans=True)
+        tokenizer = self.backend.tokenizer
+        tokens = self.backend.read_late([text], late, question=question, spans=True)
         return [
             [
-                (text[begin:end] or self.tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
+                (text[begin:end] or tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
                 for number, (begin, end), counts in zip(
                     ids,
                     chain(where.tolist(), repeat((0, 0))),
-                    late.counting(self.tokenizer, ids, question=question),
+                    late.counting(tokenizer, ids, question=question),
                     strict=False,
                 )
                 if counts
@@ -272,86 +223,12 @@ class Encoder:
     @property
     def interaction(self) -> Interaction:
         """How the token vectors of two texts are compared: the model's own way, or by the best product of each."""
-        return getattr(self.model, "interaction", maxsim)
+        from mpir.models.interaction import maxsim
 
-    def _run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
-        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
-
-        Raises:
-            CancellationError: nobody waits for them any more (cancellation.py).
-        """
-        row_batches = takewhile(lambda _: is_awaited(), batches(tokens.lengths, self.tokens_per_batch))
-        jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
-        if len(self.devices) > 1:
-            yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next
-        else:
-            yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
-        raise_if_cancelled()
-
-    def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
-        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
-
-        Raises:
-            DeviceError: no memory for a single sequence, or still none after `halvings`.
-        """
-        size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
-        if size <= self._fits or len(sequences) == 1:
-            try:
-                return self._forward(sequences, reading)
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-                if len(sequences) == 1 or halvings == 0:
-                    raise DeviceError(
-                        f"device {str(self.device)!r} has no memory for a batch of {len(sequences)} × "
-                        f"{size // len(sequences)} tokens; free some, lower tokens_per_batch (now "
-                        f"{self.tokens_per_batch}), or choose another device."
-                    ) from error
-            halvings -= 1
-            self._fits = size // 2
-            log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
-            free_memory()
-        middle = len(sequences) // 2
-        halves = (sequences[:middle], sequences[middle:])
-        return np.concatenate([self.run(half, reading, halvings) for half in halves])
-
-    def _check_trained(self, reading: Reading) -> None:
-        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
-        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
-        if not missing:
-            return
-        body = f"{model.base_model_prefix}."
-        if random := [name for name in missing if reading.reads(name, body)]:
-            raise ArtefactError(
-                f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
-                f"was trained for {reading.purpose}."
-            )
-
-    def _check_numbers(self, sequences: Sequence[TokenSequence]) -> None:
-        """Raise ArtefactError where the tokenizer gives numbers for which the model has no vectors."""
-        count = getattr(self.config, "vocab_size", None)
-        highest = max(int(tokens.ids.max()) for tokens in sequences)
-        if isinstance(count, int) and highest >= count:
-            raise ArtefactError(
-                f"{self.checkpoint}: its tokenizer gives the token number {highest}, but the model has {count} word "
-                "vectors. Restore tokenizer.json, or give another checkpoint."
-            )
-
-    @torch.inference_mode()
-    def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
-        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
-        after_a_fork()
-        self._check_trained(reading)
-        self._check_numbers(sequences)
-        if self._unpadded is not None:
-            return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
-        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
-        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
-        return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
+        return getattr(self.backend.model, "interaction", maxsim)
 
 
-def positions_of(config: Any) -> int:
-    """How many tokens a model reads."""
-    positions = int(getattr(config, "max_position_embeddings", None) or 512)
-    return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions
+def _bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=description, unit=unit, disable=not progress)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction, TokenName
-from mpir.models.lazy import EncoderLike
-from mpir.models.pooling import MEAN, Pooling
 from mpir.models.vector_head import VectorHead
-from mpir.text.types import Pair
-from mpir.types import F32, I64, Bool
+from mpir.types import I64
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 class MultiVectorEncoder:
     """An encoder whose token vectors are mapped by a head; with `is_cut` a long text is its first passage alone."""
 
-    def __init__(self, encoder: EncoderLike, head: VectorHead, prompts: tuple[str, str], *, is_cut: bool) -> None:
+    def __init__(self, encoder: Encoder, head: VectorHead, prompts: tuple[str, str], *, is_cut: bool) -> None:
         """Read an encoder's states. `prompts` are put before queries and before documents."""
         self.encoder, self.head, self.prompts, self.is_cut = encoder, head, prompts, is_cut
         self.checkpoint = encoder.checkpoint
@@ -42,18 +40,6 @@ class MultiVectorEncoder:
         """What the vectors depend on."""
         reading = {"head": self.head.identity, "prompts": list(self.prompts), "is_cut": self.is_cut}
         return {**self.encoder.identity, **reading}
-
-    def column(self, output: int, against: int | None = None) -> int:
-        """See `EncoderLike`."""
-        return self.encoder.column(output, against)
-
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
-        """See `EncoderLike`."""
-        return self.encoder.outputs(pairs, progress=progress)
-
-    def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
-        """See `EncoderLike`."""
-        return self.encoder.vectors(texts, pooling=pooling, progress=progress)
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False

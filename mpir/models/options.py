@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_value
@@ -11,6 +12,8 @@ from mpir.validation import check_choice
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 """Precisions and what torch calls them; "auto" chooses."""
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
+GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
+"""Files in /dev, one of which is there wherever Linux has a GPU that torch can use."""
 OverLength = Literal["passages", "truncate"]
 _DEVICE = re.compile(rf"(?:{'|'.join(DEVICE_TYPES)})(?::\d{{1,3}})?")
 
@@ -37,6 +40,22 @@ def precision_name(precision: Any) -> str:
         return "auto"
     check_choice("precision", precision, ("auto", *FORMATS))
     return str(precision)
+
+
+def is_on_cpu(device: str) -> bool:
+    """Whether this device is the CPU for certain, without asking torch."""
+    devices = Path("/dev")
+    known = device == "auto" and devices.is_dir()
+    return device == "cpu" or (known and not any(any(devices.glob(name)) for name in GPU_NODES))
+
+
+def cpu_precision(precision: str) -> str:
+    """The precision that "auto" means on this CPU, if Linux says what it computes with; else as it is."""
+    processor = Path("/proc/cpuinfo")
+    if precision != "auto" or not processor.is_file():
+        return precision
+    flags = processor.read_text(encoding="utf-8", errors="replace").partition("flags")[2].partition("\n")[0].split()
+    return "bf16" if "avx512_bf16" in flags else "fp32"
 
 
 def is_truncating(over_length: Any) -> bool:

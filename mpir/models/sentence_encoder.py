@@ -3,44 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mpir.errors import InputError, format_value
+from mpir.models.encoder import Encoder
 from mpir.models.pooling import MEAN, Pooling
+from mpir.models.prompts import Prompts
 from mpir.types import F32, I64
-
-if TYPE_CHECKING:
-    from mpir.models.lazy import EncoderLike
-
-
-@dataclass(frozen=True, slots=True)
-class Prompts:
-    """What a model was trained to read before a query and before a document, and whether all in lower case.
-
-    Raises:
-        InputError: a prompt that is no text.
-    """
-
-    query: str = ""
-    document: str = ""
-    lowercase: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("query", "document"):
-            if not isinstance(prompt := getattr(self, name), str):
-                raise InputError(f"{name}_prompt is {format_value(prompt)}; expected text.")
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What vectors depend on: nothing without prompts."""
-        prompts = {"prompts": [self.query, self.document]} if self.query or self.document else {}
-        return prompts | ({"lowercase": True} if self.lowercase else {})
-
-    def apply(self, prompt: str, texts: Sequence[str]) -> list[str]:
-        """Return texts behind one of the prompts."""
-        prompted = [f"{prompt}{text}" for text in texts]
-        return [text.lower() for text in prompted] if self.lowercase else prompted
 
 
 class PooledEncoder:
@@ -48,11 +16,11 @@ class PooledEncoder:
 
     def __init__(
         self,
-        encoder: EncoderLike,
+        encoder: Encoder,
         pooling: Pooling = MEAN,
         *,
         prompts: Prompts | None = None,
-        query_encoder: EncoderLike | None = None,
+        query_encoder: Encoder | None = None,
     ) -> None:
         """Read documents with `encoder`, and queries with the same or with `query_encoder`."""
         self.encoder, self.pooling, self.query_encoder = encoder, pooling, query_encoder
@@ -82,7 +50,7 @@ class PooledEncoder:
         """Vectors (R, W) of N queries or their passages, and the query (R,) of each, ascending."""
         return self._vectors(self.query_encoder or self.encoder, self.prompts.query, texts, progress=progress)
 
-    def _vectors(self, encoder: EncoderLike, prompt: str, texts: Sequence[str], *, progress: bool) -> tuple[F32, I64]:
+    def _vectors(self, encoder: Encoder, prompt: str, texts: Sequence[str], *, progress: bool) -> tuple[F32, I64]:
         return encoder.vectors(self.prompts.apply(prompt, texts), pooling=self.pooling, progress=progress)
 
     def close(self) -> None:

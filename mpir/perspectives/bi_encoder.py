@@ -13,8 +13,8 @@ import numpy as np
 
 from mpir.errors import InputError, format_value
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
+from mpir.models.encoder import Encoder
 from mpir.models.hub import find_model
-from mpir.models.lazy import EncoderLike
 from mpir.models.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.sentence_encoder import PooledEncoder
@@ -44,7 +44,7 @@ class BiEncoderPerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: EncoderLike | PooledEncoder,
+        encoder: Encoder | PooledEncoder,
         *,
         scale: str = "0-5",
         pooling: str = MEAN.method,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.models.encoder import Encoder
 from mpir.models.hub import find_model
-from mpir.models.lazy import EncoderLike, LazyEncoder
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.normalization import SCALES, to_scale
 from mpir.text.types import Pair
@@ -22,7 +22,7 @@ class CrossEncoderPerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: EncoderLike,
+        encoder: Encoder,
         *,
         output: int = 0,
         against: int | None = None,
@@ -57,7 +57,7 @@ class CrossEncoderPerspective(Perspective):
         return self.read(outputs), in_passages
 
     @property
-    def shared(self) -> EncoderLike:
+    def shared(self) -> Encoder:
         """The encoder."""
         return self.encoder
 
@@ -83,7 +83,7 @@ def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) 
     return CrossEncoderPerspective(name, encoder, **reading)
 
 
-def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEncoder, dict[str, Any]]:
+def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encoder, dict[str, Any]]:
     """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys.
 
     Raises:
@@ -100,7 +100,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[LazyEn
     over_length = reading.pop("over_length", "passages")
     key = (str(checkpoint), revision, max_length, over_length)
     if key not in loading.shared:
-        loading.shared[key] = LazyEncoder(
+        loading.shared[key] = Encoder(
             str(checkpoint),
             revision=revision,
             max_length=max_length,

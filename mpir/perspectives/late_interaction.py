@@ -15,8 +15,9 @@ import numpy as np
 
 from mpir.errors import InputError, format_value
 from mpir.models.cancellation import raise_if_cancelled
+from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction
-from mpir.models.lazy import EncoderLike
+from mpir.models.multi_vector import MultiVectorEncoder
 from mpir.perspectives.base import Loading, Perspective, by_question, register
 from mpir.perspectives.cross_encoder import shared_encoder
 from mpir.perspectives.lru_cache import LruCache
@@ -49,7 +50,12 @@ class Match(NamedTuple):
 class LatePerspective(Perspective):
     """The sum of what the question's tokens find in the text: a ``logit``, without bounds."""
 
-    def __init__(self, name: str, encoder: EncoderLike, late: LateInteraction = LateInteraction()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        name: str,
+        encoder: Encoder | MultiVectorEncoder,
+        late: LateInteraction = LateInteraction(),  # noqa: B008
+    ) -> None:
         """Read texts by an encoder, whose outputs from `late.output` on project its tokens' states.
 
         Raises:

@@ -17,8 +17,8 @@ from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import InputError
 from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
+from mpir.models.checkpoint_info import positions_of
 from mpir.models.device import choose_budget, choose_device
-from mpir.models.encoder import positions_of
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.output_heads import token_reading

@@ -35,7 +35,8 @@ def by_transformers(checkpoint: Path, monkeypatch: pytest.MonkeyPatch, **options
     with monkeypatch.context() as patch:
         patch.setattr("mpir.models.checkpoint.open_bert", lambda _: None)
         encoder = Encoder(checkpoint, device="cpu", **options)
-    assert encoder.model.__class__.__module__.startswith("transformers")
+        backend = encoder.backend
+    assert backend.model.__class__.__module__.startswith("transformers")
     return encoder
 
 
@@ -49,13 +50,13 @@ def test_scores_are_those_by_transformers_to_the_last_bit(
         lambda path: Encoder(path, device="cpu", precision=precision),
         lambda path: by_transformers(path, monkeypatch, precision=precision),
     ))  # fmt: skip
-    assert type(own_value.model).__name__ == "Bert"
+    assert type(own_value.backend.model).__name__ == "Bert"
     for result, expected in zip(own_value.outputs(PAIRS), second.outputs(PAIRS), strict=True):
         assert result.tobytes() == expected.tobytes()
     texts = [text for pair in PAIRS for text in pair]
     for result, expected in zip(own_value.vectors(texts), second.vectors(texts), strict=True):
         assert result.tobytes() == expected.tobytes()
-    assert (own_value.identity, own_value.max_length) == (second.identity, second.max_length)
+    assert own_value.backend.info == second.backend.info
 
 
 def test_the_vectors_of_a_bare_encoder_are_those_by_transformers(
@@ -63,7 +64,7 @@ def test_the_vectors_of_a_bare_encoder_are_those_by_transformers(
 ) -> None:
     checkpoint, texts = SHIPPED / "default/encoder", [text for pair in PAIRS for text in pair]
     own_value, second = Encoder(checkpoint, device="cpu"), by_transformers(checkpoint, monkeypatch)
-    assert type(own_value.model).__name__ == "Bert"
+    assert type(own_value.backend.model).__name__ == "Bert"
     for vector, expected in zip(own_value.vectors(texts), second.vectors(texts), strict=True):
         assert vector.tobytes() == expected.tobytes()
     assert own_value.identity == second.identity
@@ -159,7 +160,7 @@ def test_what_is_unusual_is_left_to_transformers(
     UNUSUAL[what](wordpiece_checkpoint)
     pairs = [("Aspirin naïve", "thin bloods Naïve aspirin"), ("aspirin", "thin " * 80)]
     own_value = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
-    assert own_value.model.__class__.__module__.startswith("transformers")
+    assert own_value.backend.model.__class__.__module__.startswith("transformers")
     expected, _ = by_transformers(wordpiece_checkpoint, monkeypatch, precision="fp32").outputs(pairs)
     assert own_value.outputs(pairs)[0].tobytes() == expected.tobytes()
 
@@ -169,6 +170,6 @@ def test_bert_tokenizers_of_their_own_class_are_read(
 ) -> None:
     pairs = [("Aspirin naïve", "thin bloods Naïve aspirin"), ("aspirin", "thin " * 80)]
     own_value = Encoder(wordpiece_checkpoint, device="cpu", precision="fp32")
-    assert type(own_value.model).__name__ == "Bert"
+    assert type(own_value.backend.model).__name__ == "Bert"
     expected, _ = by_transformers(wordpiece_checkpoint, monkeypatch, precision="fp32").outputs(pairs)
     assert own_value.outputs(pairs)[0].tobytes() == expected.tobytes()

@@ -36,12 +36,12 @@ def test_what_is_not_wanted_any_more_is_left_unfinished_and_the_next_is_whole(
 ) -> None:
     encoder = Encoder(tiny_checkpoint, device=device, precision="fp32", tokens_per_batch=128)
     expected = encoder.outputs(PAIRS)[0]
-    before = [worker.process.pid for worker in encoder.workers.alive] if "," in device else []
+    before = [worker.process.pid for worker in encoder.backend.workers.alive] if "," in device else []
     with pytest.raises(CancellationError), while_awaited(until(3)):
         encoder.outputs(PAIRS)
     np.testing.assert_allclose(encoder.outputs(PAIRS)[0], expected, atol=1e-5)
     if before:
-        assert [worker.process.pid for worker in encoder.workers.alive] == before
+        assert [worker.process.pid for worker in encoder.backend.workers.alive] == before
     encoder.close()
 
 
@@ -73,7 +73,7 @@ def test_bm25_looks_at_every_text() -> None:
 
 
 def test_tokenising_looks_between_texts(tiny_checkpoint: Path) -> None:
-    tokenizer = Encoder(tiny_checkpoint, device="cpu").tokenizer
+    tokenizer = Encoder(tiny_checkpoint, device="cpu").backend.tokenizer
     reader, texts = PairTokenizer(tokenizer, 64), ["aspirin " * 200_000] * 3
     assert stops(lambda: reader.read([("blood", text) for text in LONG[:3]]))
     assert stops(lambda: reader.texts(texts))
@@ -81,7 +81,7 @@ def test_tokenising_looks_between_texts(tiny_checkpoint: Path) -> None:
 
 
 def test_many_texts_are_tokenised_as_each_is(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = Encoder(tiny_checkpoint, device="cpu").tokenizer
+    tokenizer = Encoder(tiny_checkpoint, device="cpu").backend.tokenizer
     texts = [f"{'aspirin ' * (20 * row)}thins blood" for row in range(9)] + [""]
     complete, single = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
     forget()

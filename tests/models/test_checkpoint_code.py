@@ -209,7 +209,7 @@ def test_pickled_weights_run_no_code(tiny_checkpoint: Path, tmp_path: Path, mark
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "pickled"))
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(RunsCode(marker)))
-    for load in (load_model, lambda path: Encoder(path, device="cpu").model):
+    for load in (load_model, lambda path: Encoder(path, device="cpu").backend.model):
         with pytest.raises(ArtefactError, match="pickled: cannot be loaded as"):
             load(folder)
     assert not marker.exists()
@@ -228,7 +228,7 @@ class RunsCode:
 def test_an_adapter_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "adapted"))
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/custom", "peft_type": "LORA"}')
-    for load in (load_model, lambda path: Encoder(path, device="cpu")):
+    for load in (load_model, lambda path: Encoder(path, device="cpu").backend):
         with pytest.raises(ArtefactError, match=r"adapted: contains an adapter .*; merge it into its model"):
             load(folder)
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from mpir.errors import ArtefactError, MpirError
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
-from mpir.models.lazy import LazyEncoder
+from mpir.models.encoder import Encoder
 from mpir.models.pretrained import checkpoint_errors
 from mpir.train.pretrained import load_encoder
 
@@ -146,12 +146,12 @@ LATE_DAMAGES: dict[str, Damage] = {
 
 
 def cross_encoder(folder: Path) -> Any:
-    encoder = LazyEncoder(str(folder), device="cpu", precision="fp32")
+    encoder = Encoder(folder, device="cpu", precision="fp32")
     return encoder.outputs([("does aspirin thin blood", "heart attack . gene")])[0]
 
 
 def bi_encoder(folder: Path) -> Any:
-    return LazyEncoder(str(folder), device="cpu", precision="fp32").vectors(["does aspirin thin blood"])[0]
+    return Encoder(folder, device="cpu", precision="fp32").vectors(["does aspirin thin blood"])[0]
 
 
 def training(folder: Path) -> Any:

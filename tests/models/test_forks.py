@@ -15,11 +15,11 @@ encoder = Encoder(sys.argv[1], device=sys.argv[2], precision="fp32")
 pairs = [("does aspirin", "thin blood " * 9)] * 9
 def score():
     values = encoder.outputs(pairs)[0]
-    if len(encoder.devices) == 1:
+    if len(encoder.backend.devices) == 1:
         torch.ones(10**6).exp().sum()  # by all threads, as larger models are read
     return values
 def workers():
-    return {worker.process.pid for worker in encoder.workers.alive}
+    return {worker.process.pid for worker in encoder.backend.workers.alive}
 expected, own = score(), workers()
 child = os.fork()
 if not child:

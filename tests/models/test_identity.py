@@ -9,7 +9,6 @@ import torch
 
 from mpir.models.encoder import Encoder
 from mpir.models.identity import identity_of
-from mpir.models.lazy import LazyEncoder
 
 PAIRS = [("does aspirin thin blood", "no"), ("heart attack", "the risk of a heart attack is in patients")]
 
@@ -39,22 +38,22 @@ def test_what_a_model_does_not_read_does_not_count_nor_does_the_place(checkpoint
     assert identity(tmp_path / "elsewhere") == before
 
 
-def test_a_tokenizer_that_changed_is_another_identity_lazily_and_loaded(checkpoint: Path) -> None:
+def test_a_tokenizer_that_changed_is_another_identity_by_the_files_and_loaded(checkpoint: Path) -> None:
     options = {"device": "cpu", "precision": "fp32"}
-    lazy, loaded = LazyEncoder(str(checkpoint), **options), Encoder(checkpoint, **options)
-    assert lazy.identity == loaded.identity
+    first = Encoder(checkpoint, **options)
+    assert first.identity == first.backend.info.identity
     values = json.loads((checkpoint / "tokenizer.json").read_text())
     vocabulary = values["model"]["vocab"]
     vocabulary["aspirin"], vocabulary["blood"] = vocabulary["blood"], vocabulary["aspirin"]
     (checkpoint / "tokenizer.json").write_text(json.dumps(values))
     changed = Encoder(checkpoint, **options)
-    assert changed.identity == LazyEncoder(str(checkpoint), **options).identity != lazy.identity
-    assert not (changed.outputs(PAIRS)[0] == loaded.outputs(PAIRS)[0]).all()  # it does change the scores
+    assert changed.identity == changed.backend.info.identity != first.identity
+    assert not (changed.outputs(PAIRS)[0] == first.outputs(PAIRS)[0]).all()  # it does change the scores
 
 
 def test_weights_in_torchs_format_are_known_by_their_content(checkpoint: Path, tmp_path: Path) -> None:
     encoder = Encoder(checkpoint, device="cpu", precision="fp32")
-    torch.save(encoder.model.state_dict(), checkpoint / "pytorch_model.bin")
+    torch.save(encoder.backend.model.state_dict(), checkpoint / "pytorch_model.bin")
     (checkpoint / "model.safetensors").unlink()
     result = Encoder(checkpoint, device="cpu", precision="fp32")
     assert (result.outputs(PAIRS)[0] == encoder.outputs(PAIRS)[0]).all()

@@ -11,17 +11,16 @@ import torch
 
 from mpir.errors import InputError
 from mpir.models.encoder import Encoder
-from mpir.models.lazy import LazyEncoder
 from mpir.models.options import device_names, precision_name
 from mpir.validation import optional_whole_number, whole_number
 
 REFUSED = """
 import sys
 from mpir.errors import InputError
-from mpir.models.lazy import LazyEncoder
+from mpir.models.encoder import Encoder
 for options in ({"device": "toaster"}, {"device": "cpu,cpux"}, {"precision": "fp12"}, {"tokens_per_batch": "5"}):
     try:
-        LazyEncoder(sys.argv[1], **{"device": "auto", "precision": "auto", **options})
+        Encoder(sys.argv[1], **options)
     except InputError:
         print("refused")
 print("torch" in sys.modules)
@@ -42,7 +41,6 @@ def test_what_is_plain_is_accepted(tiny_checkpoint: Path) -> None:
     assert optional_whole_number("top_k", None) is None
     for device in (None, torch.device("cpu")):
         assert Encoder(tiny_checkpoint, device=device, precision=None).outputs([("a", "b")])[0].shape == (1, 3)  # type: ignore[arg-type]
-        assert LazyEncoder(str(tiny_checkpoint), device=device, precision=None).outputs_count == 3  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [True, 0, -3, 2.0, "5", [1], np.float64(2)])

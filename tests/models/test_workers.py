@@ -26,11 +26,11 @@ def expected(tiny_checkpoint: Path) -> np.ndarray:
 def two(tiny_checkpoint: Path) -> Iterator[Encoder]:
     encoder = Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=128)
     yield encoder
-    encoder.workers.close()
+    encoder.backend.workers.close()
 
 
 def pids(encoder: Encoder) -> list[int]:
-    return [worker.process.pid for worker in encoder.workers.alive]
+    return [worker.process.pid for worker in encoder.backend.workers.alive]
 
 
 def gone(pid: int, within: float = 30.0) -> bool:
@@ -76,7 +76,7 @@ def test_a_worker_without_its_model_says_why(tmp_path: Path, tiny_checkpoint: Pa
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ArtefactError, match="cannot be loaded"):
         encoder.outputs(PAIRS)
-    assert encoder.workers.alive == []
+    assert encoder.backend.workers.alive == []
 
 
 SCRIPT = """
@@ -84,7 +84,7 @@ import sys
 from mpir.models.encoder import Encoder
 encoder = Encoder(sys.argv[1], device="cpu,cpu", precision="fp32")
 encoder.outputs([("a", "b")])
-print(*(worker.process.pid for worker in encoder.workers.alive), flush=True)
+print(*(worker.process.pid for worker in encoder.backend.workers.alive), flush=True)
 while True:
     encoder.outputs([("does aspirin", "thin blood " * 20)] * 5000)
 """

@@ -119,7 +119,7 @@ def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_pa
             np.testing.assert_allclose(vector, second, atol=1e-5)
         assert two.outputs([("a gene", "the heart")])[0].shape == (1, 3)  # the same workers read pairs, too
     finally:
-        two.workers.close()
+        two.close()
     config = BertConfig.from_pretrained(tiny_checkpoint, hidden_act="relu", num_labels=1)
     BertForSequenceClassification(config).save_pretrained(tmp_path / "relu")
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "relu")

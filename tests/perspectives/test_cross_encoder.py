@@ -9,6 +9,7 @@ import torch
 
 from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.models import encoder as encoder_module
+from mpir.models import torch_backend
 from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import spans
@@ -100,23 +101,23 @@ def test_a_batch_without_memory_is_halved(
 ) -> None:
     pairs = [("does aspirin thin blood", f"{word} {word}") for word in WORDS.split()] * 8
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
-    narrow.model = Narrow(by_transformers.load()[0], rows=20)
+    narrow.backend.model = Narrow(by_transformers.load()[0], rows=20)
     values, _ = narrow.outputs(pairs)
     np.testing.assert_allclose(values, encoder.outputs(pairs)[0], atol=1e-5)
-    assert max(narrow.model.given) == len(pairs) > 100
+    assert max(narrow.backend.model.given) == len(pairs) > 100
     assert "batches are halved" in caplog.text
-    tried = len(narrow.model.given)
+    tried = len(narrow.backend.model.given)
     narrow.outputs(pairs)
-    assert max(narrow.model.given[tried:]) <= 20  # what does not fit is not tried again
+    assert max(narrow.backend.model.given[tried:]) <= 20  # what does not fit is not tried again
 
 
 @pytest.mark.parametrize(("rows", "tries"), [(0, 9), (-1, 9)])
 def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, tries: int) -> None:
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
-    narrow.model = Narrow(torch.nn.Identity(), rows)
+    narrow.backend.model = Narrow(torch.nn.Identity(), rows)
     with pytest.raises(DeviceError, match=r"'cpu' has no memory for a batch of \d+ × \d+ tokens; .* \(now 100000\)"):
         narrow.outputs([("a", "b")] * 2000)
-    assert len(narrow.model.given) == tries
+    assert len(narrow.backend.model.given) == tries
 
 
 def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path) -> None:
@@ -127,7 +128,7 @@ def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path)
             raise RuntimeError("shapes do not match")
 
     encoder = Encoder(tiny_checkpoint, device="cpu")
-    encoder.model = Broken()
+    encoder.backend.model = Broken()
     with pytest.raises(RuntimeError, match="shapes do not match"):
         encoder.outputs(PAIRS)
 
@@ -183,7 +184,7 @@ def test_fingerprints_tell_outputs_and_weights_apart(encoder: Encoder, tiny_chec
 )
 def test_impossible_settings_are_one_sentence(tiny_checkpoint: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Encoder(tiny_checkpoint, **arguments)
+        Encoder(tiny_checkpoint, **arguments).outputs(PAIRS)
 
 
 def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
@@ -229,8 +230,8 @@ def test_options_of_another_kind_are_refused_before_anything_is_scored(
 
 def test_memory_is_handed_back_after_so_much_is_read(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    monkeypatch.setattr(encoder_module, "trim_memory", lambda: calls.append(1))
-    monkeypatch.setattr(encoder_module, "TRIMMED_FROM", 3)
+    monkeypatch.setattr(torch_backend, "trim_memory", lambda: calls.append(1))
+    monkeypatch.setattr(torch_backend, "TRIMMED_FROM", 3)
     encoder = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
     encoder.outputs([("gene", "cell")] * 2)
     assert not calls

@@ -254,7 +254,7 @@ def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsy
     repeated = score_pairs([retained], [*PAIRS, (LONG, "the heart")], cache=cache)
     np.testing.assert_array_equal(first.values, repeated.values)
     assert first.in_passages.tolist() == repeated.in_passages.tolist()
-    assert "encoder" not in vars(retained.encoder)  # nothing was loaded
+    assert "backend" not in vars(retained.encoder)  # nothing was loaded
     assert item.fingerprint != loaded(colbert, form="wide").fingerprint
     entries = [
         {"name": name, "kind": "colbert", "checkpoint": str(colbert), "width": WIDTH, **level}

@@ -63,13 +63,13 @@ def test_encoders_with_the_same_tokenizer_tokenise_once(tiny_checkpoint: Path) -
     encoders = [Encoder(tiny_checkpoint, device="cpu", precision="fp32") for _ in range(2)]
     read: list[str] = []
 
-    class Counting(type(encoders[0].tokenizer)):  # type: ignore[misc]
+    class Counting(type(encoders[0].backend.tokenizer)):  # type: ignore[misc]
         def __call__(self, texts: list[str], **options: Any) -> Any:
             read.extend(texts)
             return super().__call__(texts, **options)
 
     for encoder in encoders:
-        encoder.tokenizer.__class__ = Counting
+        encoder.backend.tokenizer.__class__ = Counting
     perspectives = [CrossEncoderPerspective(name, encoder) for name, encoder in zip("xy", encoders, strict=True)]
     for _ in range(2):  # a second call tokenises anew: nothing is kept between calls
         result = score_pairs(perspectives, [("aspirin", "blood"), ("aspirin", "heart attack")])

@@ -127,9 +127,9 @@ def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Rerank
 def test_a_reranker_is_closed_and_may_be_used_again(tiny_bundle: Path, tmp_path: Path) -> None:
     with Reranker(tiny_bundle, device="cpu,cpu", precision="fp32", cache=tmp_path) as reranker:
         first = reranker.rerank("does aspirin", ["It does. The heart."]).to_dict()
-        encoder = reranker.perspectives[0].encoder.encoder  # type: ignore[attr-defined]
-        assert len(encoder.workers.alive) == 2
-    assert encoder.workers.alive == []
+        backend = reranker.perspectives[0].encoder.backend  # type: ignore[attr-defined]
+        assert len(backend.workers.alive) == 2
+    assert backend.workers.alive == []
     assert reranker.rerank("does aspirin", ["It does. The heart."]).to_dict() == first
     reranker.close()
 

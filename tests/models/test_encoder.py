@@ -1,16 +1,17 @@
-"""A lazy encoder: known from its files, the same as the encoder it becomes, and no torch until a pair is scored."""
+"""An encoder: its files say what its backend does, which is made later, and no torch until a pair is scored."""
 
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
-from mpir.models.lazy import LazyEncoder
+from mpir.models.options import OverLength
 from mpir.perspectives import open_bundle
 
 RUN = """
@@ -28,8 +29,8 @@ def checkpoint(tiny_checkpoint: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_checkpoint, tmp_path / "checkpoint"))
 
 
-def made(encoder: LazyEncoder) -> bool:
-    return "encoder" in vars(encoder)
+def has_backend(encoder: Encoder) -> bool:
+    return "backend" in vars(encoder)
 
 
 def test_a_second_run_imports_neither_torch_nor_transformers(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -44,20 +45,21 @@ def test_a_second_run_imports_neither_torch_nor_transformers(tiny_bundle: Path, 
 
 @pytest.mark.parametrize("precision", ["auto", "fp32", "bf16"])
 @pytest.mark.parametrize("max_length", [None, 40, 10_000])
-def test_it_is_what_it_becomes(tiny_checkpoint: Path, precision: str, max_length: int | None) -> None:
-    lazy = LazyEncoder(str(tiny_checkpoint), device="cpu", precision=precision, max_length=max_length)
-    encoder = Encoder(tiny_checkpoint, device="cpu", precision=precision, max_length=max_length)
-    assert (lazy.identity, lazy.outputs_count) == (encoder.identity, encoder.outputs_count)
-    assert not made(lazy)
+def test_its_files_say_what_its_backend_does(tiny_checkpoint: Path, precision: str, max_length: int | None) -> None:
+    for over_length in get_args(OverLength):
+        options = {"precision": precision, "max_length": max_length, "over_length": over_length}
+        encoder = Encoder(tiny_checkpoint, device="cpu", **options)
+        assert encoder.identity == encoder.info.identity
+        assert not has_backend(encoder)
+        assert encoder.info == encoder.backend.info
 
 
 @pytest.mark.parametrize("bundle", ["default", "fast"])
-def test_all_encoders_of_a_shipped_bundle_are_what_they_become(bundle: str) -> None:
-    for perspective in open_bundle(bundle).perspectives(device="cpu"):
-        lazy = perspective.encoder  # type: ignore[attr-defined]
-        encoder = Encoder(lazy.checkpoint, device="cpu")
-        assert (lazy.identity, lazy.outputs_count) == (encoder.identity, encoder.outputs_count)
-        assert not made(lazy)
+def test_the_files_of_a_shipped_bundle_say_what_its_backends_do(bundle: str) -> None:
+    perspectives: list[Any] = open_bundle(bundle).perspectives(device="cpu")
+    encoders = {perspective.encoder for perspective in perspectives}
+    assert not any(map(has_backend, encoders))
+    assert all(encoder.info == encoder.backend.info for encoder in encoders)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +70,12 @@ def test_all_encoders_of_a_shipped_bundle_are_what_they_become(bundle: str) -> N
         ("tokenizer_config.json", {"model_max_length": None}),
     ],
 )
-def test_it_is_made_at_once_where_the_files_do_not_say_all(
+def test_a_backend_is_made_at_once_where_the_files_do_not_say_all(
     checkpoint: Path, file: str, changes: dict[str, object]
 ) -> None:
     values = json.loads((checkpoint / file).read_text())
     (checkpoint / file).write_text(json.dumps({**values, **changes}))
-    assert made(LazyEncoder(str(checkpoint), device="cpu", precision="fp32"))
+    assert has_backend(Encoder(checkpoint, device="cpu", precision="fp32"))
 
 
 @pytest.mark.parametrize(
@@ -86,15 +88,14 @@ def test_it_is_made_at_once_where_the_files_do_not_say_all(
 )
 def test_a_wrong_option_is_refused_at_once(tiny_checkpoint: Path, options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        LazyEncoder(str(tiny_checkpoint), **{"device": "cpu", "precision": "fp32", **options})  # type: ignore[arg-type]
+        Encoder(tiny_checkpoint, **{"device": "cpu", "precision": "fp32", **options})  # type: ignore[arg-type]
 
 
 def test_a_missing_file_is_said_at_once_and_damaged_weights_when_they_are_needed(checkpoint: Path) -> None:
-    options = {"device": "cpu", "precision": "fp32"}
     (checkpoint / "model.safetensors").write_bytes(b"damaged")
-    lazy = LazyEncoder(str(checkpoint), **options)
+    encoder = Encoder(checkpoint, device="cpu", precision="fp32")
     with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
-        lazy.outputs([("does aspirin", "thin blood")])
+        encoder.outputs([("does aspirin", "thin blood")])
     (checkpoint / "config.json").unlink()
     with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
-        LazyEncoder(str(checkpoint), **options)
+        Encoder(checkpoint, device="cpu", precision="fp32")

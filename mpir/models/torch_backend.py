@@ -1,0 +1,255 @@
+"""What computes for an encoder: a checkpoint's tokenizer and model, on one device or several, in batches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import torch
+
+from mpir.errors import ArtefactError, DeviceError, error_context
+from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
+from mpir.models.cancellation import is_awaited, raise_if_cancelled
+from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
+from mpir.models.checkpoint_info import CheckpointInfo, over_length_identity, positions_of
+from mpir.models.device import (
+    after_a_fork,
+    choose_budget,
+    choose_devices,
+    choose_dtype,
+    free_memory,
+    is_out_of_memory,
+    trim_memory,
+)
+from mpir.models.late import LateInteraction
+from mpir.models.module_chain import read_score_layers
+from mpir.models.options import FORMATS
+from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
+from mpir.models.pretrained import checkpoint_errors
+from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
+from mpir.models.workers import Answers, Workers
+from mpir.text.types import Pair
+from mpir.types import F32
+
+log = logging.getLogger(__name__)
+
+TRIMMED_FROM = 2_000
+"""Pairs and texts after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
+between them, which would add up over the calls of a long job or the requests of a server."""
+HALVINGS = 8
+"""How often a batch that found no memory is halved before that is an error."""
+
+
+class TorchBackend:
+    """A sequence-classification checkpoint: it reads texts as tokens, and gives rows of numbers for these.
+
+    Its model is loaded when first needed. A batch that finds no memory is halved. Many threads may use one.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str,
+        *,
+        revision: str | None,
+        max_length: int | None,
+        device: str,
+        precision: str,
+        tokens_per_batch: int | None,
+        trust_remote_code: bool = False,
+        over_length: str,
+    ) -> None:
+        """Open a checkpoint, all but its weights. The options are those of `Encoder`.
+
+        Raises:
+            ArtefactError: the checkpoint cannot be loaded.
+            InputError: no such device or precision, or a max_length or batch budget too small for a pair.
+        """
+        self.checkpoint, self.revision, self.over_length = checkpoint, revision, over_length
+        self.devices = choose_devices(device)
+        self.dtype = choose_dtype(precision, self.devices)
+        self.trust_remote_code = trust_remote_code
+        self._source = open_checkpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
+        self.config, self.tokenizer = self._source.config, self._source.tokenizer
+        with checkpoint_errors(checkpoint, EXPECTED), error_context(checkpoint):
+            longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
+            self.max_length = min(max_length or longest, longest)
+            self._pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
+        self._chain = read_score_layers(checkpoint)
+        self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
+        self._fits = float("inf")
+        self._untrimmed = 0
+        self._missing: list[str] = []
+
+    @cached_property
+    def model(self) -> Any:
+        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `run` does."""
+        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
+            model, self._missing = load_model(self._source, self.checkpoint, self.revision)
+            return model.to(device=self.device, dtype=self.dtype)
+
+    @cached_property
+    def _unpadded(self) -> UnpaddedBert | None:
+        """The model's forward pass without padding, where there is one for its kind."""
+        return UnpaddedBert(self.model) if can_unpad(self.model) else None
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The processes that compute where there are several devices."""
+        settings = {
+            "checkpoint": self.checkpoint,
+            "revision": self.revision,
+            "max_length": self.max_length,
+            "precision": next(name for name, dtype in FORMATS.items() if dtype == self._dtype_name),
+            "tokens_per_batch": self.tokens_per_batch,
+            "trust_remote_code": self.trust_remote_code,
+            "over_length": self.over_length,
+        }
+        on_cpu = sum(device.type == "cpu" for device in self.devices)
+        threads = max(1, torch.get_num_threads() // max(1, on_cpu))
+        return Workers(TorchBackend, [{**settings, "device": str(device)} for device in self.devices], threads)
+
+    def close(self) -> None:
+        """End the processes of several devices; the next call starts new ones."""
+        if "workers" in vars(self):
+            self.workers.close()
+
+    @property
+    def device(self) -> torch.device:
+        """The device or, of several, the first."""
+        return self.devices[0]
+
+    @property
+    def _dtype_name(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
+
+    @property
+    def truncates(self) -> bool:
+        """Whether longer texts are cut at their end."""
+        return self.over_length == "truncate"
+
+    @property
+    def hidden_size(self) -> int:
+        """The width of the states."""
+        return int(self.config.hidden_size)
+
+    @property
+    def info(self) -> CheckpointInfo:
+        """What it is and what its outputs depend on."""
+        chain = self._chain
+        return CheckpointInfo(
+            checkpoint=self.checkpoint,
+            revision=self.revision,
+            outputs_count=int(self.config.num_labels) if chain is None else chain.width(self.hidden_size),
+            max_length=self.max_length,
+            precision=self._dtype_name,
+            reading={**({} if chain is None else chain.identity), **over_length_identity(self.over_length)},
+        )
+
+    @property
+    def pair_reading(self) -> Reading:
+        """How the outputs of pairs are read: by the classifier, or by the layers of a chain of modules."""
+        return OUTPUTS if self._chain is None else PooledVector(self._chain, "reranking")
+
+    def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
+        """The sequences of pairs. Raises ArtefactError for a tokenizer that fails."""
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            return self._pair_tokenizer.read(pairs)
+
+    def read_texts(self, texts: Sequence[str]) -> AloneTexts:
+        """The sequences of texts, each read alone. Raises ArtefactError for a tokenizer that fails or is not fast."""
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            return read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
+
+    def read_late(
+        self, texts: Sequence[str], late: LateInteraction, *, question: bool, spans: bool = False
+    ) -> AloneTexts:
+        """The sequences of texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
+        with checkpoint_errors(self.checkpoint, EXPECTED):
+            return late.read(self.tokenizer, texts, question=question, max_length=self.max_length, spans=spans)
+
+    def trim_after(self, count: int) -> None:
+        """Hand free memory back once enough has been read: so many pairs or texts just now."""
+        self._untrimmed += count
+        if self._untrimmed >= TRIMMED_FROM:
+            self._untrimmed = 0
+            trim_memory()
+
+    def run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
+        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
+
+        Raises:
+            CancellationError: nobody waits for them any more (cancellation.py).
+        """
+        row_batches = takewhile(lambda _: is_awaited(), batches(tokens.lengths, self.tokens_per_batch))
+        jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
+        if len(self.devices) > 1:
+            yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next
+        else:
+            yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
+        raise_if_cancelled()
+
+    def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
+        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
+
+        Raises:
+            DeviceError: no memory for a single sequence, or still none after `halvings`.
+        """
+        size = len(sequences) * max(len(tokens.ids) for tokens in sequences)
+        if size <= self._fits or len(sequences) == 1:
+            try:
+                return self._forward(sequences, reading)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(sequences) == 1 or halvings == 0:
+                    raise DeviceError(
+                        f"device {str(self.device)!r} has no memory for a batch of {len(sequences)} × "
+                        f"{size // len(sequences)} tokens; free some, lower tokens_per_batch (now "
+                        f"{self.tokens_per_batch}), or choose another device."
+                    ) from error
+            halvings -= 1
+            self._fits = size // 2
+            log.warning("%s: no memory for a batch of %d tokens; batches are halved", self.device, size)
+            free_memory()
+        middle = len(sequences) // 2
+        halves = (sequences[:middle], sequences[middle:])
+        return np.concatenate([self.run(half, reading, halvings) for half in halves])
+
+    def _check_trained(self, reading: Reading) -> None:
+        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
+        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
+        if not missing:
+            return
+        body = f"{model.base_model_prefix}."
+        if random := [name for name in missing if reading.reads(name, body)]:
+            raise ArtefactError(
+                f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
+                f"was trained for {reading.purpose}."
+            )
+
+    def _check_numbers(self, sequences: Sequence[TokenSequence]) -> None:
+        """Raise ArtefactError where the tokenizer gives numbers for which the model has no vectors."""
+        count = getattr(self.config, "vocab_size", None)
+        highest = max(int(tokens.ids.max()) for tokens in sequences)
+        if isinstance(count, int) and highest >= count:
+            raise ArtefactError(
+                f"{self.checkpoint}: its tokenizer gives the token number {highest}, but the model has {count} word "
+                "vectors. Restore tokenizer.json, or give another checkpoint."
+            )
+
+    @torch.inference_mode()
+    def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
+        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
+        after_a_fork()
+        self._check_trained(reading)
+        self._check_numbers(sequences)
+        if self._unpadded is not None:
+            return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
+        inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
+        input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
+        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
+        return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
