@@ -13,6 +13,7 @@ import numpy as np
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.hash import fingerprint
 from mpir.models.cancellation import raise_if_cancelled
+from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
 from mpir.text.legible import legible
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Pair
@@ -21,8 +22,6 @@ from mpir.types import I32, I64
 _turn = threading.Lock()
 """Held while a tokenizer works: a fast one keeps how to truncate in itself, and refuses what changes it meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
-SENTENCE_SHARE = 4
-"""A question is read in passages, too, where it would leave a sentence less than a fourth of the model's length."""
 CHARACTERS = 2**20
 """Texts that are tokenised in one call, which cannot be stopped: less than a second's work."""
 SHORTEST = 16
@@ -173,6 +172,28 @@ def forget() -> None:
     _tokenised.cache_clear()
 
 
+class TokenisedTexts(NamedTuple):
+    """One side of N pairs: the token ids of its distinct texts, and which of them (N,) each pair has."""
+
+    ids: list[I32]
+    text_of: I64
+
+    @property
+    def lengths(self) -> I64:
+        """How many tokens (N,) each pair's text has."""
+        return _lengths(self.ids)[self.text_of]
+
+
+def tokenise_sides(
+    pairs: Sequence[Pair], tokenise: Callable[[list[str]], list[I32]]
+) -> tuple[TokenisedTexts, TokenisedTexts]:
+    """The questions and the sentences of pairs, all their distinct texts tokenised in one call."""
+    questions, question_of = _unique([question for question, _ in pairs])
+    sentences, sentence_of = _unique([sentence for _, sentence in pairs])
+    ids = tokenise(questions + sentences) if pairs else []
+    return TokenisedTexts(ids[: len(questions)], question_of), TokenisedTexts(ids[len(questions) :], sentence_of)
+
+
 class _Joined:
     """Pairs as references to texts that were tokenised once; a sequence is put together when a batch needs it."""
 
@@ -183,36 +204,23 @@ class _Joined:
         pairs: Sequence[Pair],
         *,
         tokenise: Callable[[list[str]], list[I32]],
-        divide: Callable[[int, int, int], I64],
+        divide: Divide,
     ) -> None:
         self._template = template
-        questions, self._question_of = _unique([question for question, _ in pairs])
-        sentences, self._sentence_of = _unique([sentence for _, sentence in pairs])
-        token_ids = tokenise(questions + sentences) if pairs else []
-        self._questions, self._sentences = token_ids[: len(questions)], token_ids[len(questions) :]
-        question_lengths = _lengths(self._questions)[self._question_of]
-        sentence_lengths = _lengths(self._sentences)[self._sentence_of]
+        self._questions, self._sentences = tokenise_sides(pairs, tokenise)
         room = max_length - template.extra
-        whole_spans = np.stack([np.zeros_like(question_lengths), question_lengths, np.zeros_like(sentence_lengths),
-                          sentence_lengths], axis=1)  # fmt: skip
-        counts = np.ones(len(pairs), np.int64)
-        long = np.flatnonzero(question_lengths + sentence_lengths > room)
-        passages = [divide(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
-        counts[long] = [len(token_ids) for token_ids in passages]
-        self.pair_of = np.repeat(np.arange(len(pairs)), counts)
-        self._bounds = whole_spans[self.pair_of]
-        self._bounds[np.isin(self.pair_of, long)] = np.concatenate(passages) if passages else whole_spans[:0]
-        self.lengths = (
-            template.extra + self._bounds[:, 1] - self._bounds[:, 0] + self._bounds[:, 3] - self._bounds[:, 2]
-        )
+        self._spans = divide_pairs(self._questions.lengths, self._sentences.lengths, room, divide)
+        self.pair_of, self.lengths = self._spans.pair_of, template.extra + self._spans.lengths
 
     def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
-        bounds, of = self._bounds[rows].tolist(), self.pair_of[rows]
-        questions, sentences = self._question_of[of].tolist(), self._sentence_of[of].tolist()
+        pair_of, bounds = self.pair_of[rows], self._spans.bounds[rows].tolist()
+        questions, sentences = (
+            [side.ids[text] for text in side.text_of[pair_of].tolist()] for side in (self._questions, self._sentences)
+        )
         return [
-            self._template.fill(self._questions[q][a:b], self._sentences[s][c:d])
-            for q, s, (a, b, c, d) in zip(questions, sentences, bounds, strict=True)
+            self._template.fill(question[a:b], sentence[c:d])
+            for question, sentence, (a, b, c, d) in zip(questions, sentences, bounds, strict=True)
         ]
 
 
@@ -324,35 +332,6 @@ def _ids(tokenizer: Any, *texts: str, max_length: int | None = None) -> tuple[li
 
 def _find(ids: list[int], sublist: list[int], start: int) -> int:
     return next((i for i in range(start, len(ids) - len(sublist) + 1) if ids[i : i + len(sublist)] == sublist), -1)
-
-
-def passages_of(question: int, sentence: int, room: int) -> I64:
-    """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
-    query_room = max(room - sentence, room - room // SENTENCE_SHARE)
-    in_question = spans(question, query_room)
-    in_sentence = spans(sentence, room - min(question, query_room))
-    return np.array(
-        [(*query_span, *sentence_span) for query_span in in_question for sentence_span in in_sentence], np.int64
-    )
-
-
-def truncated(question: int, sentence: int, room: int) -> I64:
-    """The beginnings (1, 4) of both texts that fill `room` tokens, as tokenizers' ``longest_first`` leaves them."""
-    shorter = min(question, sentence)
-    longer = max(shorter, room - shorter)
-    if shorter + longer > room:
-        shorter, longer = room // 2, room - room // 2
-    question_end, sentence_end = (shorter, longer) if question <= sentence else (longer, shorter)
-    return np.array([(0, question_end, 0, sentence_end)], np.int64)
-
-
-def spans(count: int, size: int) -> list[tuple[int, int]]:
-    """Begins and ends of spans of `size` that cover `count` places, evenly, overlapping by half or more."""
-    if count <= size:
-        return [(0, count)]
-    step = max(1, size // 2)
-    number = 1 + -(-(count - size) // step)
-    return [(begin, begin + size) for begin in np.linspace(0, count - size, number).astype(int).tolist()]
 
 
 def _halves(text: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Pairs to tokens: joined from texts tokenised once, they are what the tokenizer gives; what is long is in_passages."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from mpir.models.tokenise import (
     batches,
     find_template,
     pad,
-    passages_of,
-    spans,
+    tokenise_sides,
 )
 from mpir.text.legible import legible
 
@@ -136,6 +134,27 @@ def test_each_text_is_tokenised_once() -> None:
     assert recorded == ["q", "r", "one", "two"]
 
 
+def test_the_sides_of_pairs_are_tokenised_in_one_call() -> None:
+    calls: list[list[str]] = []
+
+    def letters(texts: list[str]) -> list[Any]:
+        calls.append(texts)
+        return [np.array([ord(letter) for letter in text], np.int32) for text in texts]
+
+    questions, sentences = tokenise_sides([("q", "one"), ("qq", "one"), ("q", "q")], letters)
+    assert calls == [["q", "qq", "one", "q"]]
+    assert [ids.tolist() for ids in questions.ids] == [[113], [113, 113]]
+    assert (questions.text_of.tolist(), questions.lengths.tolist()) == ([0, 1, 0], [1, 2, 1])
+    assert (sentences.text_of.tolist(), sentences.lengths.tolist()) == ([0, 0, 1], [3, 3, 1])
+
+
+def test_no_pairs_need_no_tokenizer() -> None:
+    sides = tokenise_sides([], lambda texts: pytest.fail("called"))
+    assert [side.lengths.tolist() for side in sides] == [[], []]
+    result = PairTokenizer(wordpiece(), 512).read([])
+    assert (result.pair_of.tolist(), result.lengths.tolist(), result.sequences(result.pair_of)) == ([], [], [])
+
+
 def test_encoders_with_the_same_tokenizer_tokenise_once() -> None:
     pairs = [("a question", "one aspirin"), ("a question", "is two")]
     before = _tokenised.cache_info()
@@ -174,28 +193,6 @@ def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int,
     assert result.lengths.max() <= 32
     complete = set(tokenizer([pair[0]], [pair[1]])["input_ids"][0])
     assert set().union(*(tokens.ids.tolist() for tokens in sequences)) >= complete
-
-
-@given(st.integers(0, 300), st.integers(0, 300), st.integers(16, 60))
-def test_passages_cover_every_place_of_both_texts(question: int, sentence: int, room: int) -> None:
-    covered = np.zeros((question + 1, sentence + 1), bool)
-    for a, b, c, d in passages_of(question, sentence, room).tolist():
-        assert 0 <= a <= b <= question
-        assert 0 <= c <= d <= sentence
-        assert b - a + d - c <= room
-        covered[a:b, c:d] = True
-    assert covered[:question, :sentence].all()
-    if question <= room - room // 4:
-        assert {(a, b) for a, b, _, _ in passages_of(question, sentence, room).tolist()} == {(0, question)}
-
-
-@given(st.integers(0, 500), st.integers(2, 60))
-def test_spans_overlap_by_half(count: int, size: int) -> None:
-    result = spans(count, size)
-    assert result[0][0] == 0
-    assert result[-1][1] == count
-    for (_, end), (begin, _) in pairwise(result):
-        assert end - begin >= size - max(1, size // 2)
 
 
 def test_no_room_for_two_texts_is_refused() -> None:

@@ -12,7 +12,7 @@ from mpir.models import encoder as encoder_module
 from mpir.models import torch_backend
 from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
-from mpir.models.tokenise import spans
+from mpir.models.pair_spans import spans
 from mpir.perspectives.cross_encoder import CrossEncoderPerspective
 from mpir.perspectives.normalization import to_scale
 

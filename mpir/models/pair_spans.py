@@ -1,0 +1,80 @@
+"""Which tokens of a pair a model reads: both texts where they fit, else passages that overlap, or the beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mpir.types import I64
+
+SENTENCE_SHARE = 4
+"""A question is read in passages, too, where it would leave a sentence less than a fourth of the model's length."""
+Divide = Callable[[int, int, int], I64]
+"""The spans (R, 4), see `PairSpans`, of a pair that has more tokens than room, from the tokens of its question, of its
+sentence, and of the room."""
+
+
+class PairSpans(NamedTuple):
+    """R sequences of N pairs, R ≥ N: the pair (R,) of each, ascending, and what it holds of the two texts (R, 4).
+
+    A row of `bounds` is begin and end in the question and then in the sentence, in tokens.
+    """
+
+    pair_of: I64
+    bounds: I64
+
+    @property
+    def lengths(self) -> I64:
+        """How many tokens (R,) of both texts each sequence holds."""
+        lengths: I64 = self.bounds[:, 1] - self.bounds[:, 0] + self.bounds[:, 3] - self.bounds[:, 2]
+        return lengths
+
+
+def divide_pairs(question_lengths: I64, sentence_lengths: I64, room: int, divide: Divide) -> PairSpans:
+    """Both texts of each of N pairs or, of those of more than `room` tokens, the spans that `divide` gives."""
+    long = np.flatnonzero(question_lengths + sentence_lengths > room)
+    divided = [divide(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
+    counts = np.ones(len(question_lengths), np.int64)
+    counts[long] = [len(pair_spans) for pair_spans in divided]
+    pair_of = np.repeat(np.arange(len(counts)), counts)
+    bounds = _complete(question_lengths, sentence_lengths)[pair_of]
+    if divided:
+        bounds[np.isin(pair_of, long)] = np.concatenate(divided)
+    return PairSpans(pair_of, bounds)
+
+
+def _complete(question_lengths: I64, sentence_lengths: I64) -> I64:
+    """The spans (N, 4) of both texts of N pairs."""
+    begin = np.zeros_like(question_lengths)
+    return np.stack([begin, question_lengths, begin, sentence_lengths], axis=1)
+
+
+def passages_of(question: int, sentence: int, room: int) -> I64:
+    """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
+    query_room = max(room - sentence, room - room // SENTENCE_SHARE)
+    in_question = spans(question, query_room)
+    in_sentence = spans(sentence, room - min(question, query_room))
+    return np.array(
+        [(*query_span, *sentence_span) for query_span in in_question for sentence_span in in_sentence], np.int64
+    )
+
+
+def truncated(question: int, sentence: int, room: int) -> I64:
+    """The beginnings (1, 4) of both texts that fill `room` tokens, as tokenizers' ``longest_first`` leaves them."""
+    shorter = min(question, sentence)
+    longer = max(shorter, room - shorter)
+    if shorter + longer > room:
+        shorter, longer = room // 2, room - room // 2
+    question_end, sentence_end = (shorter, longer) if question <= sentence else (longer, shorter)
+    return np.array([(0, question_end, 0, sentence_end)], np.int64)
+
+
+def spans(count: int, size: int) -> list[tuple[int, int]]:
+    """Begins and ends of spans of `size` that cover `count` places, evenly, overlapping by half or more."""
+    if count <= size:
+        return [(0, count)]
+    step = max(1, size // 2)
+    number = 1 + -(-(count - size) // step)
+    return [(begin, begin + size) for begin in np.linspace(0, count - size, number).astype(int).tolist()]
