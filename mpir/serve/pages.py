@@ -30,6 +30,7 @@ def add_pages(
     files = {f"/explain/{name}": _text(partial(asset, name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
     for path, file in {"/explain": page, **files}.items():
         app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
+    app.add_api_route("/favicon.ico", _no_icon, methods=["GET"], response_model=None, include_in_schema=False)
     app.add_api_route("/", _to_page, methods=["GET"], response_model=None, include_in_schema=False)
     reference = _text(lambda: reference_page(app.openapi()), "text/html")
     app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
@@ -42,6 +43,11 @@ def add_pages(
 async def _to_page() -> Response:
     """Lead to the page by a relative address, which holds behind a proxy that adds a path, too."""
     return RedirectResponse("explain", status_code=307, headers=HEADERS)
+
+
+async def _no_icon() -> Response:
+    """What every browser asks for by itself, and would note as an error."""
+    return Response(status_code=204, headers=HEADERS)
 
 
 def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Response]]:

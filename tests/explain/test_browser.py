@@ -153,6 +153,35 @@ def test_the_keyboard_does_it_all(opened: Callable[..., Any], ranked: Ranked) ->
     assert Path(download.value.path()).read_text() == f"1 0 {ranking.documents[2].id} 3\n"
 
 
+def test_the_drawer_is_opened_moved_and_closed_by_keys_alone(opened: Callable[..., Any], ranked: Ranked) -> None:
+    page = opened(ranked()[1])
+    page.get_by_role("button", name="Weights", exact=True).focus()
+    page.keyboard.press("Enter")
+    for _ in range(20):
+        if page.evaluate("document.activeElement.type") == "range":
+            break
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#drawer') !== null")
+    page.keyboard.press("Home")  # the least value of the first slider
+    assert page.locator("#changed").inner_text() == "1 of 9 weights changed from tuned."
+    page.get_by_role("button", name="Weights", exact=True).focus()
+    page.keyboard.press("Space")
+    assert not page.locator("#drawer").is_visible()
+    assert page.locator("#list li").first.is_visible()
+
+
+def test_print_has_the_list_and_the_open_texts_without_controls(opened: Callable[..., Any], ranked: Ranked) -> None:
+    ranking, data = ranked()
+    page = opened(data)
+    page.get_by_role("button", name="Weights").click()
+    page.emulate_media(media="print")
+    assert not [name for name in ("form", "#drawer", ".tools") if page.locator(name).first.is_visible()]
+    assert all(title.is_visible() for title in page.locator("#list .title").all())
+    assert page.locator("article").first.is_visible()
+    assert page.pdf().startswith(b"%PDF")
+    assert len(page.locator("#list .title").all()) == len(ranking)
+
+
 def test_what_is_open_and_focused_stays_so(opened: Callable[..., Any], ranked: Ranked) -> None:
     page = opened(ranked()[1])
     for button in page.locator("#list button[aria-expanded]").all()[:2]:
@@ -283,6 +312,19 @@ def test_the_example_fills_the_form_and_the_root_leads_to_it(chromium: Any, serv
     page.get_by_role("button", name="Rank", exact=True).click()
     page.wait_for_selector("#list li")
     assert "CFTR" in page.locator("#list").inner_text()
+    page.close()
+
+
+def test_the_reference_loads_nothing_from_elsewhere(chromium: Any, server: Server) -> None:
+    page = chromium.new_page()
+    asked: list[str] = []
+    faults: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.goto(f"{server.url}/docs")
+    assert "/v1/rerank" in page.locator("main").inner_text()
+    assert asked == [f"{server.url}/docs", f"{server.url}/explain/explain.css"]
+    assert faults == []
     page.close()
 
 
