@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from mpir.cli.path_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
+from mpir.retrieve.base import check_different
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.retrieve.feedback import Rm3
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.retrieve import Retriever
-    from mpir.retrieve.dense import DenseIndex
+    from mpir.retrieve.dense import DenseIndex, DenseIndexes
     from mpir.retrieve.dense.shards import Vectoriser
     from mpir.text.types import Document, Sentence
 
@@ -79,17 +80,39 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
         ArtefactError: there is no such index, no vectors in it, or they are of another encoder.
         InputError: a weight or a parameter of BM25 out of bounds.
     """
-    from mpir.retrieve import HybridRetriever, LuceneIndex
+    from mpir.retrieve import HybridRetriever
 
-    weight = dense_weight(arguments.dense_weight)
+    weight, folders = dense_weight(arguments.dense_weight), _folders(arguments.index)
     if arguments.mode == "dense":
-        return open_dense(arguments.index, arguments.encoder)
-    question_words, rm3 = not getattr(arguments, "no_question_words", False), feedback(arguments)
-    lexical = LuceneIndex(arguments.index, k1=arguments.k1, b=arguments.b, rm3=rm3, question_words=question_words)
+        return _open_dense_indexes(folders, arguments.encoder)
+    lexical = _open_lexical(folders, arguments)
     if arguments.mode == "bm25":
         return lexical
-    dense = open_dense(arguments.index, arguments.encoder)
+    dense = _open_dense_indexes(folders, arguments.encoder)
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+def _folders(value: str | Path | Sequence[str]) -> list[str | Path]:
+    """The folders of the option --index, which some commands take several times."""
+    return [value] if isinstance(value, str | Path) else list(value)
+
+
+def _open_lexical(folders: Sequence[str | Path], arguments: argparse.Namespace) -> Retriever:
+    from mpir.retrieve import LuceneIndex, LuceneIndexes
+
+    options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
+    options["question_words"] = not getattr(arguments, "no_question_words", False)
+    return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
+
+
+def _open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> DenseIndex | DenseIndexes:
+    """The vectors of several indexes, whose encoder is loaded once."""
+    from mpir.retrieve import DenseIndex, DenseIndexes
+
+    check_different(folders)
+    first = open_dense(folders[0], encoder)
+    others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]
+    return DenseIndexes([first, *others]) if others else first
 
 
 def dense_weight(text: str) -> float:
@@ -120,10 +143,11 @@ def dense_weight(text: str) -> float:
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
     """The sentence of each document whose vector is nearest to the query's, by id; none where they are not kept."""
-    from mpir.retrieve import DenseIndex, HybridRetriever
+    from mpir.retrieve import DenseIndex, DenseIndexes, HybridRetriever
 
     stages = index.retrievers if isinstance(index, HybridRetriever) else (index,)
-    dense = next((stage for stage in stages if isinstance(stage, DenseIndex) and stage.info.sentences), None)
+    vectors = (stage for stage in stages if isinstance(stage, DenseIndex | DenseIndexes))
+    dense = next((stage for stage in vectors if stage.has_sentences), None)
     if dense is None:
         return {}
     names = [document.id for document in documents]

@@ -36,6 +36,7 @@ examples:
   mpir search --index pubmed-index "role of p53 in apoptosis"
   mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
   mpir search --index pubmed-index --top-k 100 < questions.jsonl > candidates.jsonl
+  mpir search --index baseline-index --index updates-index "role of p53 in apoptosis"
 """
 BATCH = 64
 
@@ -55,7 +56,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--questions", type=text_path, metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics"
     )
-    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that `mpir index` made")
+    parser.add_argument(
+        "--index",
+        type=text_path,
+        action="append",
+        required=True,
+        metavar="DIR",
+        help="folder that `mpir index` made; of several, each with --index, results are those of one index of all",
+    )
     parser.add_argument(
         "--top-k", "--k", dest="top_k", type=int, default=10, metavar="N", help="documents for each query (default: 10)"
     )

@@ -2,10 +2,11 @@
 
 from mpir.retrieve.base import Retriever
 from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
-from mpir.retrieve.dense import DenseIndex, build_dense
+from mpir.retrieve.dense import DenseIndex, DenseIndexes, build_dense
 from mpir.retrieve.hybrid import HybridRetriever
 from mpir.retrieve.indexer import build_index
 from mpir.retrieve.lucene import LuceneIndex
+from mpir.retrieve.lucene_indexes import LuceneIndexes
 from mpir.retrieve.manifest import IndexInfo, index_matches, read_info
 from mpir.retrieve.memory import MemoryIndex, bm25_scores
 
@@ -13,9 +14,11 @@ __all__ = [
     "DEFAULT_B",
     "DEFAULT_K1",
     "DenseIndex",
+    "DenseIndexes",
     "HybridRetriever",
     "IndexInfo",
     "LuceneIndex",
+    "LuceneIndexes",
     "MemoryIndex",
     "Retriever",
     "bm25_scores",

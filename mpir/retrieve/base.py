@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from mpir.errors import InputError, format_value
+from mpir.io.paths import resolved
 from mpir.text.types import Document
 from mpir.types import F64
 
@@ -51,3 +54,29 @@ class Retriever(Protocol):
 
     def close(self) -> None:
         """Let go of files."""
+
+
+def check_distinct(documents: Sequence[Document], names: str) -> list[Document]:
+    """Return the results of a search of several indexes, whose names begin the message of an error.
+
+    Raises:
+        InputError: a document is in more than one of the indexes.
+    """
+    known_ids = set()
+    for document in documents:
+        if document.id in known_ids:
+            raise InputError(
+                f"{names}: document {format_value(document.id)} is in more than one of these indexes; index each "
+                "document once."
+            )
+        known_ids.add(document.id)
+    return list(documents)
+
+
+def check_different(folders: Sequence[str | Path]) -> None:
+    """Raise InputError for a folder that is named twice among the indexes that are to be searched together."""
+    known_folders = set()
+    for folder in folders:
+        if resolved(folder) in known_folders:
+            raise InputError(f"{folder}: is given twice; name each index once.")
+        known_folders.add(resolved(folder))

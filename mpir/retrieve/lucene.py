@@ -61,7 +61,7 @@ class LuceneIndex:
         """
         check_parameters(k1, b)
         self.info = read_info(folder)
-        self._folder = Path(folder)
+        self._folder, self._names = Path(folder), str(folder)
         check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
         self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
         self._searcher = self._open()
@@ -90,7 +90,7 @@ class LuceneIndex:
 
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
-        with _reading(self._folder):
+        with _reading(self._names):
             return _documents(self._expander.search(self._read(query), self._at_most(k)))
 
     def search_batch(
@@ -103,7 +103,7 @@ class LuceneIndex:
         with bar:
             for start in range(0, len(queries), BATCH):
                 batch = [self._read(query) for query in queries[start : start + BATCH]]
-                with _reading(self._folder):
+                with _reading(self._names):
                     results.extend(self._search_together(batch, k, threads))
                 bar.update(len(batch))
         return results
@@ -112,7 +112,7 @@ class LuceneIndex:
         """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query, as it is searched."""
         if not ids:
             return np.zeros(0)
-        with _reading(self._folder):
+        with _reading(self._names):
             among = _among(self._words(self._read(query)), list(ids))
             hits = self._searcher.search(among, len(ids))
             score_of = {str(hit.docid): _score(hit) for hit in hits}
@@ -120,11 +120,11 @@ class LuceneIndex:
 
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
-        with _reading(self._folder):
+        with _reading(self._names):
             record = self._searcher.doc_raw(without_surrogates(id))
             if record is None:
                 raise InputError(
-                    f"{self._folder}: holds no document with id {format_value(id)}; check the id and the corpus."
+                    f"{self._names}: holds no document with id {format_value(id)}; check the id and the corpus."
                 )
             return from_record(record)
 
@@ -206,7 +206,7 @@ def _open(folder: Path, info: IndexInfo) -> Any:
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[None]:
+def _reading(names: str) -> Iterator[None]:
     """What Lucene, or a record that it stored, does not give back as it was written is damage, and one sentence."""
     try:
         yield
@@ -214,7 +214,7 @@ def _reading(folder: Path) -> Iterator[None]:
         raise
     except (java_error(), ValueError, KeyError, TypeError) as error:
         raise ArtefactError(
-            f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
+            f"{names}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
             "with `mpir index PATH… --index DIR`."
         ) from error
 

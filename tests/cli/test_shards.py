@@ -246,3 +246,45 @@ class TestRankings:
             assert self.rerank(*given) == 2
             assert message in error(capsys)
             assert not (tmp_path / "x").exists()
+
+
+class TestSeveralIndexes:
+    """``mpir search`` with ``--index`` several times."""
+
+    @pytest.fixture
+    def indexes(self, corpus: Path, tmp_path: Path, tiny_encoder: Path) -> list[Path]:
+        """One index of the corpus, and two of its halves."""
+        pytest.importorskip("faiss")
+        lines = corpus.read_text().splitlines(keepends=True)
+        folders = []
+        for name, chosen in (("all", lines), ("a", lines[:2]), ("b", lines[2:])):
+            (tmp_path / f"{name}.jsonl").write_text("".join(chosen))
+            folders.append(tmp_path / name)
+            how = ["--dense", "--sentence-vectors", "--encoder", tiny_encoder, "--quiet"]
+            assert run("index", tmp_path / f"{name}.jsonl", "--index", folders[-1], *how) == 0
+        return folders
+
+    @pytest.mark.parametrize(
+        "how",
+        [["bm25"], ["bm25", "--rm3"], ["dense"], ["hybrid"], ["hybrid", "--fusion", "sum", "--dense-weight", "0.3"]],
+    )
+    def test_results_are_those_of_one_index(
+        self, indexes: list[Path], how: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        queries = ["does the heart attack", "gene cell blood", "aspirin"]
+        assert run("search", "--index", indexes[0], "--mode", *how, *queries) == 0
+        expected = capsys.readouterr().out
+        assert run("search", "--index", indexes[1], "--index", indexes[2], "--mode", *how, *queries) == 0
+        assert capsys.readouterr().out == expected
+
+    @pytest.mark.parametrize("mode", ["bm25", "dense"])
+    def test_indexes_that_do_not_belong_together(
+        self, indexes: list[Path], mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for second, message in (
+            (indexes[1], "a: is given twice; name each index once."),
+            (indexes[0], "is in more than one of these indexes; index each document once."),
+            (tmp_path / "absent", "index folder here" if mode == "bm25" else "there is no dense index here"),
+        ):
+            assert run("search", "--index", indexes[1], "--index", second, "--mode", mode, "aspirin") == 2
+            assert message in error(capsys)

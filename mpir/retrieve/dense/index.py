@@ -124,11 +124,16 @@ class DenseIndex:
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
         worded = [i for i, query in enumerate(queries) if has_words(query)]
-        vectors, query_of = self._read([queries[i] for i in worded])
+        vectors, query_of = self.query_vectors([queries[i] for i in worded])
         results: list[list[Document]] = [[] for _ in queries]
-        for i, documents in zip(worded, self._documents(self.nearest(vectors, k, query_of)), strict=True):
+        for i, documents in zip(worded, self.search_vectors(vectors, k, query_of), strict=True):
             results[i] = documents
         return results
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether the vectors of sentences are stored, too."""
+        return self.info.sentences
 
     def _documents(self, hits: Sequence[Sequence[tuple[int, int, float]]]) -> list[list[Document]]:
         with self._reading():
@@ -137,13 +142,15 @@ class DenseIndex:
                 for query_hits in hits
             ]
 
-    def search_vectors(self, vectors: npt.NDArray[Any], k: int = 100) -> list[list[Document]]:
-        """The k documents nearest to each vector (Q, W).
+    def search_vectors(
+        self, vectors: npt.NDArray[Any], k: int = 100, query_of: I64 | None = None
+    ) -> list[list[Document]]:
+        """The k documents nearest to each vector (Q, W), or to any of a query's vectors; for `query_of` see `nearest`.
 
         Raises:
             InputError: vectors of another width than the index's, or values that are no finite numbers.
         """
-        return self._documents(self.nearest(np.asarray(vectors, np.float32), k))
+        return self._documents(self.nearest(np.asarray(vectors, np.float32), k, query_of))
 
     def nearest(self, vectors: F32, k: int, query_of: I64 | None = None) -> list[list[tuple[int, int, float]]]:
         """(segment, number in it, score) of the k best documents of each query, best first.
@@ -195,7 +202,7 @@ class DenseIndex:
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
-        vectors, scores = self._read([query] if has_words(query) else [])[0], np.zeros(len(ids))
+        vectors, scores = self.query_vectors([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
             segment_numbers, numbers = self._places.of(ids)
             for segment_number in np.unique(segment_numbers[segment_numbers >= 0]) if len(vectors) else ():
@@ -203,6 +210,11 @@ class DenseIndex:
                 scores[in_segment] = self.segments[segment_number].scores_of(vectors, numbers[in_segment])
                 self._check_scores(self.segments[segment_number], vectors, [scores[in_segment]])
         return scores
+
+    def holds(self, id: str) -> bool:
+        """Whether there is a document of an id."""
+        with self._reading():
+            return bool(self._places.of([id])[0][0] >= 0)
 
     def document(self, id: str) -> Document:
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
@@ -221,7 +233,7 @@ class DenseIndex:
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
         """`sentences` of several documents; the query is read once."""
-        query_vectors = self._read([query])[0]
+        query_vectors = self.query_vectors([query])[0]
         with self._reading():
             return [self._sentences(id, query_vectors) for id in ids]
 
@@ -307,8 +319,8 @@ class DenseIndex:
         write_dense_info(self.folder, replace(info, documents=info.documents - removed))
         self._open()
 
-    def _read(self, queries: Sequence[str]) -> tuple[F32, I64]:
-        """Vectors (R, W) of queries, and the query (R,) of each."""
+    def query_vectors(self, queries: Sequence[str]) -> tuple[F32, I64]:
+        """Vectors (R, W) of queries, and the query (R,) of each. Raises InputError for an index without an encoder."""
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         if not queries:
