@@ -95,14 +95,21 @@ def defined(texts: list[str], document_of: Any, bm25: Any, relevance: Any) -> li
     keys = [
         (-bm25[d], not rows, [texts[i] for i in rows], relevance[rows].tolist()) for d, rows in enumerate(of_document)
     ]
-    best = sorted(range(len(bm25)), key=keys.__getitem__)[:HEARD]
+    ranked = sorted(range(len(bm25)), key=keys.__getitem__)
+    best = ranked[:HEARD]
     trust = ((relevance - relevance.min()) / width if width else np.full(len(texts), 0.5)) ** 2
     trust = trust * np.isin(document_of, best)
     likeness = [[sum(x * b.get(t, 0.0) for t, x in a.items()) for b in vectors] for a in vectors]
     said = {
         document: [t for t, of in zip(texts, document_of, strict=True) if of == document] for document in document_of
     }
-    voices = {text: max((i for i, t in enumerate(texts) if t == text), key=lambda i: trust[i]) for text in texts}
+    # of equal sentences that are as relevant, the one in the better document is heard
+    voices = {
+        text: max(
+            (i for i, t in enumerate(texts) if t == text), key=lambda i: (trust[i], -ranked.index(document_of[i]))
+        )
+        for text in texts
+    }
     return [
         sum(
             float(trust[j]) * likeness[i][j]
