@@ -684,6 +684,7 @@ async function ask(event) {
     const found = await post("explain/ranking", { query: form.get("query"), ...given });
     byId("status").textContent = [`${found.documents.length} documents ranked.`, ...(found.warnings ?? [])].join(" ");
     show(found);
+    byId("status").scrollIntoView();  // past the form: the first answers are in view at once
   } catch (error) {
     byId("status").textContent = `No ranking: ${error.message}`;
   }

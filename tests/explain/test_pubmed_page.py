@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import httpx
 import pytest
 import uvicorn
 
-from mpir import Reranker
+from mpir import Reranker, Weights
+from mpir.cli import main
 from mpir.corpora import read_references
 from mpir.pubmed import Settings as PubMedSettings
 from mpir.pubmed.first_stage import PubMedFirstStage
@@ -21,7 +23,7 @@ from mpir.serve.service import Service
 from mpir.serve.settings import Settings
 from mpir.tune.graded import read_graded
 from tests.explain.conftest import Arbitrary
-from tests.pubmed.conftest import records
+from tests.pubmed.conftest import DRUGS, records
 from tests.pubmed.stand_in import Server, serving
 
 QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
@@ -89,7 +91,8 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     page.get_by_label("Question").fill(QUERY)
     page.get_by_role("button", name="Rank", exact=True).click()
     page.get_by_text("40 documents ranked.").wait_for()
-    assert page.locator(".best").count() > 0
+    box = page.locator(".best").first.bounding_box()
+    assert 0 <= box["y"] < box["y"] + box["height"] <= page.viewport_size["height"]  # in view without scrolling
     first = page.locator("#list .place").first
     document_id = first.inner_text().split()[1]
     assert first.get_by_role("link").get_attribute("href") == f"https://pubmed.ncbi.nlm.nih.gov/{document_id}/"
@@ -115,3 +118,59 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     assert (question.body, question.documents) == (QUERY, (document_id,))
     assert len(candidates.search(QUERY)) == 40
     page.close()
+
+
+def grade(page: Any, filter_text: str, value: str, count: int) -> None:
+    """Filter the list and give the first documents that remain a grade, by the keyboard."""
+    page.get_by_label("Filter documents").fill(filter_text)
+    for title in page.locator("#list .title").all()[:count]:
+        title.press(value)
+
+
+def ask_and_grade(page: Any, drug: str, other: str, folder: Path) -> str:
+    """Ask for a drug's trials, save what came, and grade it: trials of the drug are useful, another's are not."""
+    query = f"Does {drug} slow pulmonary fibrosis?"
+    page.get_by_label("Question").fill(query)
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_role("heading", name=query).wait_for()
+    (folder / f"{drug}.ris").write_text(saved(page, "Save as RIS"), encoding="utf-8")
+    grade(page, f"of {drug}", "3", 4)
+    grade(page, f"of {other}", "0", 2)
+    return query
+
+
+@pytest.fixture(scope="module")
+def downloads(chromium: Any, url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that a reader has saved after five questions, and the questions by number."""
+    folder, page = tmp_path_factory.mktemp("downloads"), chromium.new_page()
+    page.goto(f"{url}/explain")
+    page.locator("summary", has_text="Save grades and documents").evaluate(
+        "summary => summary.parentElement.open = true"
+    )
+    queries = [ask_and_grade(page, drug, DRUGS[number - 1], folder) for number, drug in enumerate(DRUGS)]
+    for name, button in (("graded.jsonl", "Save grades for mpir score"), ("grades.qrels", "Save grades as qrels")):
+        (folder / name).write_text(saved(page, button), encoding="utf-8")
+    page.close()
+    lines = [f"{number}\t{query}\n" for number, query in enumerate(queries, 1)]
+    (folder / "questions.tsv").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("source", ["graded", "index"])
+def test_from_questions_to_tuned_weights(downloads: Path, tiny_bundle: Path, tmp_path: Path, source: str) -> None:
+    """By the candidates of the page, or by an index of all documents that were saved."""
+    pytest.importorskip("skopt")
+    index, scored, weights = str(tmp_path / "index"), str(tmp_path / "scored"), tmp_path / "weights.json"
+    if source == "graded":
+        gold = ["--graded", str(downloads / "graded.jsonl")]
+    else:
+        assert main(["index", *map(str, sorted(downloads.glob("*.ris"))), "--index", index, "--quiet"]) == 0
+        files = [str(downloads / name) for name in ("questions.tsv", "grades.qrels")]
+        gold = ["--questions", files[0], "--qrels", files[1], "--index", index]
+    assert main(["score", *gold, "--output", scored, "--bundle", str(tiny_bundle), "--no-cache", "--quiet"]) == 0
+    budget = ["--calls", "4", "--initial", "2", "--loops", "1", "--folds", "2", "--quiet"]
+    assert main(["tune", scored, "--output", str(weights), *budget]) == 0
+    assert json.loads(weights.read_text(encoding="utf-8"))["made_by"]["questions"] == len(DRUGS)
+    reranker = Reranker(str(tiny_bundle), weights=weights, device="cpu", cache=None)
+    assert reranker.weights == Weights.load(weights)
+    assert len(reranker.rerank(QUERY, read_references(downloads / "placebo.ris"))) > 0
