@@ -1,6 +1,10 @@
 """PubMed by NCBI's E-utilities: esearch for PMIDs by relevance, efetch for records.
 
 Documentation: https://www.ncbi.nlm.nih.gov/books/NBK25499/
+
+Records are fetched by POST of their PMIDs and not from the history of a search (WebEnv): what is wanted are the new
+records of several searches together, and no history holds that list. The same PMIDs are also the same request
+tomorrow, so that its answer is kept, whereas every search has a WebEnv of its own.
 """
 
 from __future__ import annotations
@@ -62,11 +66,7 @@ class PubMed:
         )
 
     def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
-        """The documents by PMID, without those that PubMed does not deliver when asked twice. Raises ServiceError.
-
-        They are asked for by their ids and not from the history of a search: several searches share them, and an
-        answer is kept for longer than a history lasts.
-        """
+        """The documents by PMID, without those that PubMed does not deliver when asked twice. Raises ServiceError."""
         documents: dict[str, Document] = {}
         for start in range(0, len(pmids), BATCH):
             documents |= self._records(pmids[start : start + BATCH])
