@@ -11,7 +11,7 @@ RUN TORCH_INDEX=$TORCH_INDEX sh docker/install.sh python \
     && rm -rf /src \
     && useradd --create-home --uid 10001 mpir
 
-USER mpir
+USER 10001
 WORKDIR /home/mpir
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "/usr/local/bin/healthy.py"]

@@ -96,10 +96,11 @@ docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-lint: .venv/ready  ## style, format and types
+lint: .venv/ready  ## style, format and types, and the Dockerfile
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/hadolint Dockerfile
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v != (3, 11) and f"mpir needs Python 3.11, found {v[0]}.{v[1]}; name one with make PYTHON=…")'
