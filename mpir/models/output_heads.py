@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from torch import Tensor
 from torch.nn import functional
 
-from mpir.models.bert.unpadded import UnpaddedBert
+from mpir.models.bert.base import UnpaddedModel
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
@@ -22,7 +22,7 @@ class Reading(Protocol):
     def purpose(self) -> str:
         """What a checkpoint has to be trained for, to be read this way."""
 
-    def unpadded(self, model: UnpaddedBert, sequences: Sequence[TokenSequence]) -> Tensor:
+    def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Rows (N, …) by the pass without padding."""
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
@@ -38,7 +38,7 @@ class Classifier:
 
     purpose: str = "sequence classification"
 
-    def unpadded(self, model: UnpaddedBert, sequences: Sequence[TokenSequence]) -> Tensor:
+    def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (N, K)."""
         return model(sequences)
 
@@ -59,7 +59,7 @@ class PooledVector:
     pooling: Pooling = MEAN
     purpose: str = "sentence encoding"
 
-    def unpadded(self, model: UnpaddedBert, sequences: Sequence[TokenSequence]) -> Tensor:
+    def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Vectors (N, W)."""
         return model.vectors(sequences, self.pooling)
 
@@ -87,7 +87,7 @@ class TokenVectors:
     unseen: int | None = None
     purpose: str = "late interaction"
 
-    def unpadded(self, model: UnpaddedBert, sequences: Sequence[TokenSequence]) -> Tensor:
+    def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Vectors (T, W)."""
         return self._finish(model.states(sequences, self.unseen), model.classifier)
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from mpir.errors import ArtefactError, DeviceError, error_context
-from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
+from mpir.models.bert.base import UnpaddedModel
+from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.cancellation import is_awaited, raise_if_cancelled
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
 from mpir.models.checkpoint_info import CheckpointInfo, over_length_identity, positions_of
@@ -92,9 +93,9 @@ class TorchBackend:
             return model.to(device=self.device, dtype=self.dtype)
 
     @cached_property
-    def _unpadded(self) -> UnpaddedBert | None:
+    def _unpadded(self) -> UnpaddedModel | None:
         """The model's forward pass without padding, where there is one for its kind."""
-        return UnpaddedBert(self.model) if can_unpad(self.model) else None
+        return unpad(self.model) if can_unpad(self.model) else None
 
     @cached_property
     def workers(self) -> Workers:

@@ -16,7 +16,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import InputError
-from mpir.models.bert.unpadded import UnpaddedBert, can_unpad
+from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint_info import positions_of
 from mpir.models.device import choose_budget, choose_device
 from mpir.models.interaction import Interaction, maxsim
@@ -62,7 +62,7 @@ class TrainedModel:
         self.tokenizer, self.model = load_encoder(settings.checkpoint, outputs)
         self.model.to(self.device)
         self.interaction: Interaction = getattr(self.model, "interaction", maxsim)
-        self.unpadded = UnpaddedBert(self.model, trains=True) if can_unpad(self.model) else None
+        self.unpadded = unpad(self.model, trains=True) if can_unpad(self.model) else None
         with checkpoint_errors(settings.checkpoint):
             self.longest = self._longest()
         self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
