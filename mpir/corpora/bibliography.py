@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from mpir.corpora.placeholders import says_nothing
@@ -27,8 +28,8 @@ def bibliography(
         authors: names, such as "Doe, Jane" or "Doe J".
     """
     year = next((int(match[0]) for date in dates if (match := _YEAR.search(date))), None)
-    metadata = {YEAR: year, JOURNAL: next(iter(_telling(journals)), ""), TYPES: _telling(types)}
-    metadata[AUTHORS] = _telling(authors)[:_MAX_AUTHORS]
+    metadata = {YEAR: year, JOURNAL: next(_telling(journals), ""), TYPES: list(dict.fromkeys(_telling(types)))}
+    metadata[AUTHORS] = list(dict.fromkeys(islice(_telling(authors), _MAX_AUTHORS)))
     return {key: value for key, value in metadata.items() if value}
 
 
@@ -37,5 +38,5 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(";" if ";" in text else "|") if name.strip()]
 
 
-def _telling(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(" ".join(text.split()) for text in texts if not says_nothing(text)))
+def _telling(texts: Iterable[str]) -> Iterator[str]:
+    return (" ".join(text.split()) for text in texts if not says_nothing(text))

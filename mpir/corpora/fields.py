@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpir.corpora.identifiers import ListId, clean_id, names_of, pmid_of
 from mpir.corpora.placeholders import says_nothing
@@ -42,6 +42,7 @@ _LOCAL = frozenset(("id", "_id", "recordid", "key", "an", "accessionnumber", "ac
 _ALWAYS_LOCAL = frozenset(("citationkey", "referenceid", "recnumber"))
 _SMALL_NUMBER = re.compile(r"\d{1,6}")
 _FEW = 64
+_NONE: Mapping[str, Any] = {}
 _PUNCTUATION = re.compile(r"[\W_]+")
 
 
@@ -54,34 +55,57 @@ def field_name(name: str) -> str:
     return "_id" if name == "_id" else _PUNCTUATION.sub("", name.lower())
 
 
-def document_of(values: Mapping[str, str], fallback_id: str, dois: Iterable[str] = ()) -> Document:
+def document_of(
+    values: Mapping[str, str],
+    fallback_id: str,
+    dois: Iterable[str] = (),
+    metadata: Mapping[str, Any] = _NONE,
+) -> Document:
     """The document that a record describes.
 
     Args:
         values: the record's texts under the names that `field_name` gives, white space at their ends removed.
         fallback_id: the id of a record without one, such as its file and line.
         dois: further texts that may hold a DOI, but are no ids.
+        metadata: what else is known of it.
     """
-    name = best_name(values, _ranks(IDS))
-    title, body = (values.get(best_name(values, ranks), "") for ranks in (_ranks(TITLES), _ranks(BODIES)))
+    names = _by_rank(tuple(values))
+    name = _first_telling(values, names.ids)
     text = values.get(name, "")
-    pmid = next(filter(None, (pmid_of(values[name]) for name in PMIDS if name in values)), "")
-    pmid = pmid or pmid_of(text, prefixed=True)
+    pmid = next(filter(None, map(pmid_of, map(values.__getitem__, names.pmids))), "") or pmid_of(text, prefixed=True)
     identity = (pmid if name in PMIDS else "") or (clean_id(text) if name else fallback_id)
     if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
         identity = ListId(identity)
-    names = names_of(pmid, chain((values[name] for name in DOIS if name in values), dois))
-    return Document(identity, title, body, metadata=names)
+    title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
+    known = names_of(pmid, chain(map(values.__getitem__, names.dois), dois))
+    return Document(identity, values.get(title, ""), values.get(body, ""), metadata={**known, **metadata})
 
 
-def best_name(values: Mapping[str, str], ranks: Mapping[str, int]) -> str:
-    """The name of the lowest rank under which a record says something, or ""."""
-    best, best_rank = "", len(ranks)
-    for name, text in values.items():
-        rank = ranks.get(name, best_rank)
-        if rank < best_rank and not says_nothing(text):
-            best, best_rank = name, rank
-    return best
+_Names = tuple[str, ...]
+
+
+class _Ranked(NamedTuple):
+    """Those of a record's names that are an id's, title's, body's, PMID's and DOI's, the best first."""
+
+    ids: _Names
+    titles: _Names
+    bodies: _Names
+    pmids: _Names
+    dois: _Names
+
+
+@lru_cache(maxsize=2**10)  # the records of a file have few sets of names
+def _by_rank(names: _Names) -> _Ranked:
+    lists = map(_ranks, (IDS, TITLES, BODIES, PMIDS, DOIS))
+    return _Ranked(*(tuple(sorted(filter(ranks.__contains__, names), key=ranks.__getitem__)) for ranks in lists))
+
+
+def _first_telling(values: Mapping[str, str], names: _Names) -> str:
+    """The first of the names under which a record says something, or ""."""
+    for name in names:
+        if not says_nothing(values[name]):
+            return name
+    return ""
 
 
 def telling_key(record: Mapping[Any, Any], names: tuple[str, ...]) -> Any:

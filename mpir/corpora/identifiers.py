@@ -49,8 +49,10 @@ def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:
 
     The DOI is the first in these texts ("https://doi.org/10.1000/182", "10.1000/182 [doi]"), in lower case.
     """
-    names = {"pmid": pmid if _DIGITS.fullmatch(pmid) else "", "doi": next(filter(None, map(doi_of, dois)), "")}
-    return {id_type: name for id_type, name in names.items() if name}
+    names = {"pmid": pmid} if _DIGITS.fullmatch(pmid) else {}
+    if doi := next(filter(None, map(doi_of, dois)), ""):
+        names["doi"] = doi
+    return names
 
 
 def doi_of(text: str) -> str:
@@ -65,6 +67,8 @@ def pmid_of(text: str, *, prefixed: bool = False) -> str:
     Args:
         prefixed: only what says that it is a PMID counts, by its prefix or as a link.
     """
+    if text.isdecimal() and text.isascii() and len(text) <= 8:  # as most are
+        return "" if prefixed else text.lstrip("0") or "0"
     match = (_PREFIXED_PMID if prefixed else _PMID).match(without_fraction(text))
     return match[1] if match else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mpir.text.markup import without_markup
 
@@ -36,8 +37,11 @@ def says_nothing(text: str) -> bool:
     Such are NLM's "[Not Available].", Scopus's "[No abstract available]", "No abstract is available for this article",
     R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
     """
-    if len(text) > LONGEST:
-        return text.isspace()
+    return text.isspace() if len(text) > LONGEST else _short_says_nothing(text)
+
+
+@lru_cache(maxsize=2**12)  # journals, types of publication and placeholders come again and again
+def _short_says_nothing(text: str) -> bool:
     if _DIGIT.search(text) and "&" not in text and "<" not in text:  # most ids and DOIs, which are many
         return False
     words = " ".join(_WORD.findall((without_markup(text) if "&" in text or "<" in text else text).lower()))

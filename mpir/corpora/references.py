@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,8 +41,7 @@ _DATES = ("DP", "PY", "Y1", "DA")
 _JOURNALS = ("JT", "JF", "JO", "T2", "TA", "JA")
 _TYPES = ("PT", "M3")
 _AUTHORS = ("FAU", "AU", "A1", "CN")
-_Lines = defaultdict[str, list[list[str]]]
-_Fields = dict[str, list[str]]
+_Fields = defaultdict[str, list[str]]
 
 
 def read_references(path: str | Path) -> Iterator[Document]:
@@ -74,13 +72,12 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[s
     for line, fields in _references(path):
         values = {name: _text(tag, texts) for tag, texts in fields.items() if (name := _field(tag))}
         dois = (text for tag in _DOIS for text in fields.get(tag, ()))
-        document = document_of(values, f"{file}:{line}", dois)
-        yield replace(document, metadata={**document.metadata, **_bibliography(fields)}), fields
+        yield document_of(values, f"{file}:{line}", dois, _bibliography(fields)), fields
 
 
 def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What tags say of year, journal, types of publication and authors."""
-    dates, journals = ([value for tag in tags for value in fields.get(tag, ())] for tags in (_DATES, _JOURNALS))
+    dates, journals = ((value for tag in tags for value in fields.get(tag, ())) for tags in (_DATES, _JOURNALS))
     types, authors = (next((fields[tag] for tag in tags if fields.get(tag)), ()) for tags in (_TYPES, _AUTHORS))
     return bibliography(dates=dates, journals=journals, types=types, authors=authors)
 
@@ -100,7 +97,7 @@ def _text(tag: str, texts: Sequence[str]) -> str:
 
 def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
     """The line on which each reference begins, and its values by their tags."""
-    begin, fields, values = 0, _Lines(list), list[list[str]]()
+    begin, fields, values, continued = 0, _Fields(list), list[str](), list[str]()
     size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
     after_blank = has_long_tags = False
     for number, line in read_lines(path, old_ends=True, old_encodings=True):
@@ -108,16 +105,18 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
         if size > longest:
             raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
         tagged = _TAGGED.match(line)
-        if not tagged or (fields and not has_long_tags and _is_text(tagged[1])):
+        if not tagged or (len(tagged[1]) > 2 and fields and not has_long_tags and _is_text(tagged[1])):
             after_blank = not line.strip()
             if values and not after_blank:
-                values[-1].append(line.strip())
+                continued.append(line.strip())
             continue
+        if continued:
+            _append(values, continued)
         tag, value = tagged.groups()
         may_begin = after_blank or tag in _FIRST  # most tags cannot
         if fields and (tag == _LAST or (may_begin and _begins_next(tag, fields, after_blank=after_blank))):
-            yield begin, _joined(fields)
-            size, fields, values = 0, _Lines(list), []
+            yield begin, fields
+            size, fields, values = 0, _Fields(list), []
         after_blank = False
         if tag == _LAST:
             values = []
@@ -125,20 +124,20 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
         if not fields:
             begin, has_long_tags = number, len(tag) > 2
         values = fields[tag]
-        values.append([value.strip()])
+        values.append(value.strip())
     if fields:
-        yield begin, _joined(fields)
+        _append(values, continued)
+        yield begin, fields
 
 
-def _joined(fields: Mapping[str, Iterable[Sequence[str]]]) -> _Fields:
-    """The values by their tags, each with the lines that continue it."""
-    return {
-        tag: [lines[0] if len(lines) == 1 else " ".join(lines).strip() for lines in values]
-        for tag, values in fields.items()
-    }
+def _append(values: list[str], continued: list[str]) -> None:
+    """Append to the last value the lines that continue it, and forget these."""
+    if continued:
+        values[-1] = " ".join((values[-1], *continued)).strip()
+        continued.clear()
 
 
-def _begins_next(tag: str, fields: _Lines, *, after_blank: bool) -> bool:
+def _begins_next(tag: str, fields: _Fields, *, after_blank: bool) -> bool:
     """Whether a tag belongs to the next reference, where no ER ended this one.
 
     A reference has one PMID or TY, which need not come first. Behind a blank line it begins the next reference where

@@ -110,7 +110,7 @@ def row_documents(
     header = list(next(rows, []))
     columns, file = _columns(header, place_of(path, line)), Path(path).name
     for row_number, cells in enumerate(rows, number + 1):
-        if any(cell.strip() for cell in cells) and list(cells) != header:
+        if cells and (cells[0].strip() or any(cell.strip() for cell in cells)) and cells != header:
             document = document_of(_values(cells, columns), f"{file}:{row_number}")
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
 

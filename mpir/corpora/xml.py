@@ -15,7 +15,8 @@ from mpir.io.limits import limit_bytes, too_large
 from mpir.io.read import open_bytes
 
 _PullParser: TypeAlias = "ET.XMLPullParser[Any]"
-_BLOCK = 2**16
+_BLOCK = 2**14
+"""Bytes; the elements of a block live at once, and with larger ones the garbage collector takes a tenth of the time."""
 _DEEPEST = 50_000
 """Elements inside each other; JATS has some 30. Time would grow with the square of what is nested more deeply."""
 _ANNOTATIONS = ("annotation", "annotation-xml")
@@ -43,7 +44,7 @@ def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str
     """
     parser = _Parser(path)
     root, outer = None, 0
-    for event, element in parser.events():
+    for event, element in parser.events(frozenset(tags)):
         if root is None or (parser.depth == 1 and event == "start"):
             root, outer = _checked(element, path, roots), 0
         if element.tag in tags:
@@ -67,16 +68,19 @@ def text_of(element: ET.Element | None) -> str:
     """
     if element is None:
         return ""
-    if len(element):
-        for annotation in (annotation for name in _ANNOTATIONS for annotation in list(element.iter(name))):
-            annotation.text = None
-            del annotation[:]
+    if not len(element):  # as most are
+        return white_normal(element.text or "")
+    for annotation in (annotation for name in _ANNOTATIONS for annotation in list(element.iter(name))):
+        annotation.text = None
+        del annotation[:]
     return white_normal("".join(element.itertext()))
 
 
 def white_normal(text: str) -> str:
     """The text with XML's white space made single spaces; thin and no-break spaces belong to the text and stay."""
-    return _WHITE.sub(" ", text).strip(" ")
+    if "\n" in text or "  " in text or "\t" in text or "\r" in text:  # most texts have single spaces
+        text = _WHITE.sub(" ", text)
+    return text.strip(" ")
 
 
 def _checked(root: ET.Element, path: str | Path, roots: Collection[str]) -> ET.Element:
@@ -93,8 +97,12 @@ class _Parser:
         self._root, self._lines = "", 0
         self._longest = limit_bytes("MPIR_MAX_RECORD_MB")
 
-    def events(self) -> Iterator[tuple[str, ET.Element]]:
-        """Yield the start and end of each element. Raises InputError as `read_elements`."""
+    def events(self, tags: frozenset[str] = frozenset()) -> Iterator[tuple[str, ET.Element]]:
+        """Yield the start of each root, and the start and end of each element of these names.
+
+        Raises:
+            InputError: as `read_elements`.
+        """
         with open_bytes(self._path) as stream, self._parse_errors():
             parser, recent = _new_parser(), b""
             while block := stream.read(_BLOCK):
@@ -103,7 +111,7 @@ class _Parser:
                     recent = (recent + block)[-2 * _BLOCK :]
                     parser.feed(block)
                     try:
-                        yield from self._parsed(parser)
+                        yield from self._parsed(parser, tags)
                         block = b""
                     except ET.ParseError as error:
                         block = self._next_document(error, recent)
@@ -112,7 +120,7 @@ class _Parser:
                     raise too_large(str(self._path), "a record of the XML", "MPIR_MAX_RECORD_MB")
             if recent or not self._lines:
                 parser.close()
-                yield from self._parsed(parser)
+                yield from self._parsed(parser, tags)
 
     def _without_blank(self, block: bytes) -> bytes:
         """A block of the file; outside of a document, without the white space that it begins with."""
@@ -134,19 +142,33 @@ class _Parser:
         self._lines += error.position[0] - 1
         return block
 
-    def _parsed(self, parser: _PullParser) -> Iterator[tuple[str, ET.Element]]:
-        for event, element in cast("Iterator[tuple[str, ET.Element]]", parser.read_events()):
-            self.depth += 1 if event == "start" else -1
-            if self.depth > _DEEPEST:
-                message = (
-                    f"{self._path}: the XML's elements are nested more than {_DEEPEST:,} deep; fetch the file again."
-                )
-                raise InputError(message)
-            if element.tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
-                element.tag = element.tag.partition("}")[2]
-            if self.depth == 1 and event == "start":
-                self._root = element.tag
-            yield event, element
+    def _parsed(self, parser: _PullParser, tags: frozenset[str]) -> Iterator[tuple[str, ET.Element]]:
+        depth = self.depth
+        try:
+            for event, element in cast("Iterator[tuple[str, ET.Element]]", parser.read_events()):
+                tag = element.tag
+                if event == "end":
+                    depth -= 1
+                else:
+                    depth += 1
+                    if tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
+                        tag = element.tag = tag.partition("}")[2]
+                    if depth == 1:
+                        self.depth, self._root = depth, tag
+                        yield event, element
+                        continue
+                    if depth > _DEEPEST:
+                        raise self._too_deep()
+                if tag in tags:
+                    self.depth = depth
+                    yield event, element
+        finally:
+            self.depth = depth
+
+    def _too_deep(self) -> InputError:
+        return InputError(
+            f"{self._path}: the XML's elements are nested more than {_DEEPEST:,} deep; fetch the file again."
+        )
 
     @contextmanager
     def _parse_errors(self) -> Iterator[None]:

@@ -275,6 +275,19 @@ def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
     assert "pairs a second" in printed
 
 
+def test_readers(tmp_path: Path) -> None:
+    output = tmp_path / "figures.json"
+    command = [sys.executable, FOLDER / "readers.py", "--records", "50", "--rounds", "2", "--other", FOLDER.parent]
+    done = subprocess.run([*command, "--json", output], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(output.read_text())["rows"]
+    ours = {row["format"]: row for row in rows if row["reader"] == "mpir"}
+    assert set(ours) == {"ris", "csv", "pubmed"} == {row["format"] for row in rows if "other" in row["reader"]}
+    assert all(is_spread(row["records_per_second"]) and row["peak_mib"] > 10 for row in rows)
+    assert all(row["ratio"] == 1 for row in ours.values())
+    assert len(rows) + done.stdout.count("is left out, since it is not installed") == 9
+
+
 def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
     from contextlib import ExitStack
 
