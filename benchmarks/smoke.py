@@ -161,6 +161,7 @@ SCRIPTS = (
         data=("bioasq", "pubmed"),
         packages=("pysbd", "blingfire"),
     ),
+    Script("experiments.splitting.marked_ends", "--seconds 0.1"),
     Script(
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",

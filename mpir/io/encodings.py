@@ -19,7 +19,8 @@ _WESTERN = "cp1252"
 _OTHER_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253"]
 _RUN = re.compile(rb"[\x80-\xff]{4}")
 """So many letters in a row that are no ASCII, and the text is in no Western language."""
-_COMMON = re.compile(r"[\x00-\x7f\xa0-\u017f\u0300-\u03ff\u2000-\u22ff]*+")
+_CLEARLY_UTF8 = re.compile("[\u00a0-\u017f\u0300-\u03ff\u0800-\U0010ffff]|[\u0180-\u02ff\u0400-\u07ff]{2}")
+"""Letters that two neighbours in Windows-1252 hardly ever make; its É’ would be one rare letter."""
 
 
 def wide_encoding(beginning: bytes) -> str | None:
@@ -111,9 +112,9 @@ class LineDecoder:
 
 
 def _is_utf8(line: bytes) -> bool:
-    """Whether the letters of a line that is not ASCII are common ones in UTF-8; É’ of Windows-1252 is a rare one."""
+    """Whether a line that is not ASCII is in UTF-8, and not by chance."""
     try:
-        return _COMMON.fullmatch(line.decode("utf-8-sig")) is not None
+        return _CLEARLY_UTF8.search(line.decode("utf-8-sig")) is not None
     except UnicodeDecodeError:
         return False
 

@@ -59,6 +59,7 @@ _ABBREVIATION = re.compile(
         |suppl?|natl|u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|b\.i\.d|q\.d|t\.i\.d|i\.c\.v|i\.pl)
         |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
         |(?<!the\ )U\.K|M\.D|Ph\.D
+        |(?:Dr|Mr|Mrs|Ms|Prof)\.\ (?:[A-Z]\.\ ?)?[A-Z]|Capt|Lt|Sgt|Ft
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
@@ -69,7 +70,8 @@ _ABBREVIATION_OF_NUMBER = re.compile(
 # And before a bracket or a number, where a company's seat, a group or a dose follows: "Sigma Inc. (St. Louis)", "20 mg
 # b.d. (n = 90)". Before a word these end a sentence more often than not.
 _ABBREVIATION_OF_BRACKET = re.compile(
-    _BEFORE + r"(?:(?i:[bo]\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|Inc|Ltd|Corp|Co|nov)$"
+    _BEFORE
+    + r"(?:(?i:[bo]\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
 )
 _BRACKET = re.compile(r"[\[\d]|\((?!\d{1,2}\)\s)")
 _COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "Co$"), re.compile(r"(?:Ltd|Inc|KG|LLC)\b")

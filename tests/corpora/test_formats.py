@@ -108,9 +108,12 @@ def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id,title\n1,Sjögren\n".encode() + "2,Sjögren\n".encode("cp1252"))
     with pytest.raises(InputError, match=r"a.csv:3: byte 0xf6 is not UTF-8"):
         list(read_corpus([tmp_path / "a.csv"]))
-    (tmp_path / "c.csv").write_bytes("id,title\n1,Sjögren\n".encode("cp1252") + "2,Sjögren\n".encode())
-    with pytest.raises(InputError, match=r"c.csv:3: is UTF-8, and line 2 is cp1252; .* save the whole file as UTF-8"):
-        list(read_corpus([tmp_path / "c.csv"]))
+    for title in ("Sjögren", "囊性", "Ученые", "a – b"):
+        (tmp_path / "c.csv").write_bytes("id,title\n1,Sjögren\n".encode("cp1252") + f"2,{title}\n".encode())
+        with pytest.raises(
+            InputError, match=r"c.csv:3: is UTF-8, and line 2 is cp1252; .* save the whole file as UTF-8"
+        ):
+            list(read_corpus([tmp_path / "c.csv"]))
     (tmp_path / "d.csv").write_bytes("id,title\n1,Sjögren\n2,CAFÉ’S MENÜ–\n".encode("cp1252"))
     assert [document.title for document in read_corpus([tmp_path / "d.csv"])] == ["Sjögren", "CAFÉ’S MENÜ–"]
     (tmp_path / "b.csv").write_bytes("id,title\n1,Salt\n".encode("utf-16")[:-1])

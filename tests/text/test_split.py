@@ -224,6 +224,9 @@ def test_an_abstract_knows_nothing_of_reports() -> None:
         "They had 20 mg b.d. (n = 90) or 30 mg t.d.s. [group B] for 9 days.",
         "The mean age was 54 years (S.D. 12) or 51 (s.e.m. 3).",
         "As told before in Mol Biol. 109, 317, cells divide.",
+        "All films were read by Dr. E. Smith and Prof. P. J. Jones.",
+        "Capt. Miller and Lt. Jones gave blood at Ft. Detrick.",
+        "Cells came from A.T.C.C. (Manassas, VA).",
     ],
 )
 def test_abbreviations_by_what_follows_them(text: str) -> None:
