@@ -1,4 +1,4 @@
-"""Measures: BioASQ's official ones, the standard ones of information retrieval, and whether a difference is real."""
+"""Measures: BioASQ's official ones, the standard ones of information retrieval, and significance tests."""
 
 from mpir.evaluate.bioasq import QuestionMeasures, evaluate, question_measures
 from mpir.evaluate.ir import evaluate_queries, evaluate_run

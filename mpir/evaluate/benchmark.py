@@ -1,4 +1,4 @@
-"""Models on a collection: the first stage, the bundle, each model alone, with the first stage, and blended."""
+"""Benchmark models on a collection: first stage, bundle, and each model alone, with the first stage, and blended."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One order of the candidates.
+    """One way of ordering the candidates.
 
     Attributes:
-        order: what orders them.
+        order: the name of the scores that order them.
         figures: the values (Q,) of each measure, query by query.
-        seconds: for the scores that it needs, of all queries; 0 for the first stage.
-        memory: the most memory of the process meanwhile, in bytes, where the system says it.
+        seconds: time to compute the scores for all queries; 0 for the first stage.
+        memory: peak memory of the process during scoring, in bytes; None where the system does not report it.
     """
 
     order: str
@@ -48,14 +48,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """The rows of one collection, the first stage first; `settings` say what was measured, and where."""
+    """The rows of one collection, the first stage first; `settings` describe the measurement and the machine."""
 
     collection: Collection
     rows: Sequence[Row]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def comparisons(self) -> list[dict[str, Any]]:
-        """Each row's difference to the first stage in MAIN: mean, 95 % interval, p by randomisation, Holm-adjusted."""
+        """Each row's MAIN difference from the first stage: mean, 95 % interval, and Holm-adjusted randomisation p."""
         first, *rows = self.rows
         values = [(row.figures[MAIN], first.figures[MAIN]) for row in rows]
         p_values = holm([randomisation_test(*pair) for pair in values]).tolist() if values else []
@@ -109,13 +109,13 @@ def run_benchmark(
     options: Mapping[str, Any] | None = None,
     progress: bool = False,
 ) -> Benchmark:
-    """Score the candidates of a collection by a bundle and by each model, and measure each order.
+    """Score a collection's candidates with a bundle and with each model, and measure each resulting order.
 
     Args:
         collection: queries, candidates and judgements.
-        models: rerankers by hub name or folder.
-        encoders: embedding models, by the similarity of query and document.
-        bundle: what the models are blended with.
+        models: rerankers, each a hub name or a folder.
+        encoders: embedding models, which score by the similarity of query and document.
+        bundle: the bundle that the models are blended with.
         options: further arguments of `Reranker`, such as ``device`` and ``model_options``.
         progress: whether to show a bar.
 
@@ -126,7 +126,7 @@ def run_benchmark(
     named: list[dict[str, Any]] = [{"model": name} for name in models]
     named += [{"encoder": name} for name in encoders]
     rows: list[Row] = []
-    with TemporaryDirectory() as cache:  # what the bundle has scored is not scored again beside each model
+    with TemporaryDirectory() as cache:  # the bundle's scores are computed once and reused for each model
         for number, choice in enumerate([dict[str, Any](), *named]):
             reranker = Reranker(bundle, **choice, **_options(options or {}, choice), cache=cache)
             with reranker:
@@ -144,13 +144,13 @@ def run_benchmark(
 
 
 def _options(options: Mapping[str, Any], choice: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a reranker: those of a model only where there is one."""
+    """The options of a reranker; model options are included only where there is a model."""
     of_models = ("model_options", "revision", "instruction")
     return {key: value for key, value in options.items() if "model" in choice or key not in of_models}
 
 
 def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tuple[list[Candidates], float, int | None]:
-    """The scored candidates, the seconds that this took, and the most memory of the process meanwhile."""
+    """The scored candidates, the seconds that scoring took, and the process's peak memory during it."""
     documents = [list(collection.candidates[name]) for name in collection.queries]
     _reset_peak()
     start = time.perf_counter()
@@ -164,7 +164,7 @@ def _column(reranker: Reranker) -> str:
 
 
 def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:
-    """The scores of each query's documents by each order."""
+    """The scores of each query's documents in each order."""
     first = [candidates.columns.document("bm25") for candidates in scored]
     blended = [blend_queries(candidates.columns, reranker.weights).documents for candidates in scored]
     if column is None:
@@ -189,14 +189,14 @@ def _figures(collection: Collection, scored: Sequence[Candidates], scores: Seque
 
 
 def _reset_peak() -> None:
-    """Let Linux forget the most memory that the process had."""
+    """Reset Linux's record of the process's peak memory."""
     path = Path("/proc/self/clear_refs")
     if path.is_file() and os.access(path, os.W_OK):
         path.write_text("5", encoding="ascii")
 
 
 def _peak() -> int | None:
-    """The most memory of the process in bytes, since the last reset; None where the system does not say."""
+    """The process's peak memory in bytes since the last reset; None where the system does not report it."""
     status = Path("/proc/self/status")
     lines: Iterator[str] = iter(status.read_text(encoding="utf-8").splitlines() if status.is_file() else ())
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)

@@ -1,7 +1,7 @@
 """The BioASQ Task B Phase A measures, as the official program (BioASQ/Evaluation-Measures) computes them.
 
-The five versions differ in two places: what average precision is divided by, and whether questions without gold
-items count. 2 is for BioASQ 1 and 2, 3 for 3 and 4, 5 for 5 to 7, 8 for 8, and 9 from BioASQ 9 on.
+The five versions differ in two ways: the divisor of average precision, and whether questions without gold items
+count. 2 is for BioASQ 1 and 2, 3 for 3 and 4, 5 for 5 to 7, 8 for 8, and 9 from BioASQ 9 on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mpir.validation import check_choice
 
 Omitted = Literal["skip", "zero"]
 
-# What average precision is divided by, given the number of gold items.
+# The divisor of average precision, given the number of gold items.
 DIVISORS: dict[int, Callable[[int], int]] = {
     2: lambda gold: gold,
     3: lambda gold: 10,
@@ -30,7 +30,7 @@ DIVISORS: dict[int, Callable[[int], int]] = {
     9: lambda gold: min(10, gold),
 }
 SKIPS_WITHOUT_GOLD = {9}
-# Where average precision without gold snippets is 0 / 0, which the official sum of logarithms passes over.
+# Versions where average precision without gold snippets is 0 / 0, which the official sum of logarithms skips.
 GMAP_PASSES_OVER = {2, 8}
 GMAP_EPSILON = 0.00001
 
@@ -69,8 +69,8 @@ def evaluate(
 
     With ``omitted="skip"`` the figures are the official ones: a gold question that the submission leaves out is
     skipped, and the snippet GMAP of versions 2 and 8 counts a question without gold snippets as 1. With
-    ``omitted="zero"`` both count as zero. Submitted questions that are not gold are passed over. Where no question
-    counts, the means are 0.
+    ``omitted="zero"`` both count as zero. Submitted questions that are not in the gold file are ignored. Where no
+    question counts, the means are 0.
 
     Returns:
         ``{"documents": measures, "snippets": measures}``; the measures are ``mean_precision``, ``mean_recall``,
@@ -92,7 +92,7 @@ def question_measures(
 ) -> dict[str, QuestionMeasures]:
     """The measures of each question, for ``"documents"`` and for ``"snippets"``.
 
-    The arrays of two submissions belong together pair by pair where both answer the same questions, and always with
+    The arrays of two submissions can be compared pair by pair where both answer the same questions, and always with
     ``omitted="zero"``. Gold snippets without offsets, or that end before they begin, cannot be measured: they are
     left out, and a warning with their number is logged.
 
@@ -125,7 +125,7 @@ def measure_snippets(question: Question, answer: Question, version: int) -> Meas
     gold, returned = spans(measurable(question), question.id), spans(answer.snippets or (), answer.id)
     documents = {span.document for span in gold}
     matched = [sum(span.shared(gold_span) for gold_span in gold) for span in returned]
-    # Meant to ask for an overlap, the official test holds for any snippet of a document with gold snippets.
+    # The official test was meant to require an overlap, but holds for any snippet of a document with gold snippets.
     relevant = [int(span.document in documents) for span in returned]
     return _row(matched, [span.size for span in returned], relevant, [span.size for span in gold], version)
 
@@ -173,14 +173,14 @@ def _gmap(measures: QuestionMeasures, *, passes_over: bool) -> float:
 
 
 def measurable(question: Question) -> list[Snippet]:
-    """The gold snippets whose offsets make sense; the training file has thousands without, and a few reversed."""
+    """The gold snippets with usable offsets; in the training file thousands lack offsets and a few are reversed."""
     items = question.snippets or ()
     return [item for item in items if item.begin is not None and item.end is not None and item.begin <= item.end]
 
 
 def _check_options(version: int, omitted: str) -> None:
     check_choice("the version of the BioASQ measures", version, DIVISORS)
-    check_choice("omitted", omitted, ("skip", "zero"))  # the first is the official reading
+    check_choice("omitted", omitted, ("skip", "zero"))  # "skip" is what the official program does
 
 
 def _by_id(questions: Sequence[Question], role: str) -> dict[str, Question]:

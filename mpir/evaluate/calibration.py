@@ -1,4 +1,4 @@
-"""From scores to probabilities: the logistic curve that fits judged scores best, and how far probabilities are off."""
+"""Map scores to probabilities: fit a logistic curve to judged scores, and measure the calibration error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpir.types import Bool, Float
 
 
 def fit_logistic(scores: Float, targets: Float) -> tuple[float, float]:
-    """The (slope, intercept) of sigmoid(slope·score + intercept) with the least log loss on targets (N,) of 0 to 1.
+    """The (slope, intercept) of sigmoid(slope·score + intercept) that minimise log loss on targets (N,) from 0 to 1.
 
     Platt, "Probabilistic outputs for support vector machines" (1999). Scores are standardised for the search, so that
     their scale doesn't matter.
@@ -30,9 +30,9 @@ def fit_logistic(scores: Float, targets: Float) -> tuple[float, float]:
 
 
 def fit_platt(scores: Float, positive: Bool) -> tuple[float, float]:
-    """The (slope, intercept) of `fit_logistic` for scores (N,) of what is `positive` (N,) or not; both occur.
+    """The (slope, intercept) of `fit_logistic` for scores (N,) labelled `positive` (N,); both labels must occur.
 
-    Targets are Platt's, a little off 0 and 1, so that scores which separate the two don't make the slope infinite.
+    Targets are Platt's, slightly inside 0 and 1, so that perfectly separating scores don't make the slope infinite.
     """
     hits = np.count_nonzero(positive)
     return fit_logistic(scores, np.where(positive, (hits + 1) / (hits + 2), 1 / (len(scores) - hits + 2)))

@@ -1,4 +1,4 @@
-"""Test collections for a benchmark: of ir_datasets, or local files; candidates are BM25's or those of a run."""
+"""Test collections for a benchmark, from ir_datasets or local files, with candidates from BM25 or a run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from mpir.retrieve.memory import MemoryIndex
 from mpir.text.types import Document
 
 MOST_IN_MEMORY = 1_000_000
-"""Documents that BM25 indexes in memory; a run has the candidates of larger collections."""
+"""The most documents that BM25 indexes in memory; larger collections need a run with candidates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """Judged queries with their candidates, best first and with the scores of a first stage.
+    """Judged queries with their candidates, best first, each with its first-stage score.
 
     Attributes:
-        name: for tables.
-        queries: the text of each query by its id.
-        candidates: the documents of each query.
+        name: the collection's name in tables.
+        queries: query id → text.
+        candidates: query id → documents.
         qrels: query id → document id → grade.
-        first_stage: what found the candidates.
+        first_stage: the name of the method that retrieved the candidates.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Collection:
 def open_local(
     corpus: Sequence[str], topics: str, qrels: str, run: str | None, *, depth: int, limit: int | None
 ) -> Collection:
-    """Read a collection of local files: a corpus, queries, judgements and perhaps a TREC run.
+    """Read a collection from local files: a corpus, queries, judgements and optionally a TREC run.
 
     Raises:
         InputError: a file that cannot be read, or no judged query among the queries.
@@ -60,7 +60,7 @@ def open_local(
 
 
 def open_dataset(name: str, run: str | None, *, depth: int, limit: int | None) -> Collection:
-    """Open a dataset of ir_datasets, which fetches its files.
+    """Open a dataset from ir_datasets, which downloads its files.
 
     Raises:
         InputError: no such dataset, one without queries or judgements, or one that is too large for BM25 in memory.
@@ -80,7 +80,7 @@ def open_dataset(name: str, run: str | None, *, depth: int, limit: int | None) -
         return _read_dataset(name, dataset, run, depth=depth, limit=limit)
     except InputError:
         raise
-    except Exception as error:  # of HTTP, its files and their readers
+    except Exception as error:  # HTTP, file and parser errors alike
         reason = shortened(f"{type(error).__name__}: {error}", 160)
         raise InputError(f"dataset {format_value(name)}: cannot be fetched or read ({reason}).") from error
 
@@ -105,7 +105,7 @@ def _read_dataset(name: str, dataset: Any, run: str | None, *, depth: int, limit
 
 
 def _as_document(record: Any) -> Document:
-    """A document of ir_datasets, with its title apart where it has one."""
+    """A document from ir_datasets, with a separate title where it has one."""
     title = getattr(record, "title", "") or ""
     body = next((text for key in ("abstract", "text", "body") if (text := getattr(record, key, None))), None)
     return Document(record.doc_id, title, record.default_text() if body is None else body)
@@ -123,7 +123,7 @@ def judged_queries(
 
 
 def find_candidates(documents: Sequence[Document], queries: Mapping[str, str], depth: int) -> dict[str, list[Document]]:
-    """BM25's best documents of each query, with their scores."""
+    """BM25's best documents for each query, with their scores."""
     index = MemoryIndex([document.text for document in documents])
     candidates = {}
     for name, query in queries.items():
@@ -136,18 +136,18 @@ def find_candidates(documents: Sequence[Document], queries: Mapping[str, str], d
 def run_candidates(
     path: str, documents: Iterable[Document], queries: Mapping[str, str], depth: int | None
 ) -> dict[str, list[Document]]:
-    """The best documents of a run for each query, with their scores and texts.
+    """A run's best documents for each query, with their scores and texts.
 
     Raises:
         InputError: a document of the run that the corpus lacks, or a query that is not in the run.
     """
     ranked = {query: _best(scores, depth) for query, scores in read_run(path).items() if query in queries}
     if absent := [query for query in queries if query not in ranked]:
-        raise InputError(f"{path}: has no lines of the queries {format_names(absent, 3)}; give their run.")
+        raise InputError(f"{path}: has no lines for the queries {format_names(absent, 3)}; give a run that has them.")
     needed = {name for scores in ranked.values() for name in scores}
     texts = {document.id: document for document in documents if document.id in needed}
     if absent := sorted(needed - texts.keys()):
-        raise InputError(f"{path}: the corpus lacks its documents {format_names(absent, 3)}; give its corpus.")
+        raise InputError(f"{path}: the corpus lacks its documents {format_names(absent, 3)}; give the run's corpus.")
     return {query: [replace(texts[name], score=score) for name, score in ranked[query].items()] for query in queries}
 
 
@@ -158,11 +158,11 @@ def _best(scores: Mapping[str, float], depth: int | None) -> dict[str, float]:
 def read_run_queries(
     path: str, corpus: Sequence[str], topics: str, depth: int | None
 ) -> Iterator[tuple[str, str, list[Document]]]:
-    """Yield id, text and documents of each query of a run. Raises InputError as `run_candidates`."""
+    """Yield the id, text and documents of each query of a run. Raises InputError as `run_candidates`."""
     texts = dict(read_queries(topics))
     names = [name for name in read_run(path) if name in texts]
     if not names:
-        raise InputError(f"{path}: none of its queries is in {topics}; give the topics of the run.")
+        raise InputError(f"{path}: none of its queries is in {topics}; give the queries that the run answers.")
     candidates = run_candidates(path, read_corpus(list(corpus)), {name: texts[name] for name in names}, depth)
     for name in names:
         yield name, texts[name], candidates[name]

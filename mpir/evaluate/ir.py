@@ -19,7 +19,7 @@ Run = Mapping[str, Mapping[str, float]]
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@100", "P@10", "AP")
 
 FAILURES = (ArithmeticError, CalledProcessError, KeyError, OSError, SystemError, TypeError, ValueError)
-"""What the programs behind ir_measures raise for what they cannot compute."""
+"""The exceptions that the programs behind ir_measures raise for measures they cannot compute."""
 
 
 def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, float]:
@@ -27,13 +27,13 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
 
     Args:
         qrels: query id → document id → grade; a grade of 1 or more is relevant.
-        run: query id → document id → score; queries without judgements are passed over. Scores are compared with 32
-            bits, and equal ones are ranked by document id, last first, as trec_eval does.
+        run: query id → document id → score; queries without judgements are ignored. Scores are compared as 32-bit
+            floats, and ties are broken by document id in descending order, as trec_eval does.
         measures: names as ir_measures writes them, such as ``nDCG@10``, ``RR``, ``R@100``, ``P@10``, ``AP``.
 
     Raises:
-        InputError: a measure that ir_measures does not know or cannot compute, no measure, no judgements, a run of
-            other queries, an id that is no string, a grade that is no whole number, or a score that is not finite.
+        InputError: a measure that ir_measures does not know or cannot compute, no measure, no judgements, a run for
+            other queries, an id that is not a string, a grade that is not an integer, or a score that is not finite.
     """
     by_query = evaluate_queries(qrels, run, measures)
     return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
@@ -69,7 +69,7 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
             values[metric.measure][metric.query_id] = metric.value
     except FAILURES as error:
         raise InputError(
-            f"one of {shortened(', '.join(parsed))} is computed by a program that failed "
+            f"the program that computes one of {shortened(', '.join(parsed))} failed "
             f"({shortened(str(error))}); leave it out, or give what "
             "it needs (gdeval, for ERR, needs perl and query ids that are numbers)."
         ) from error
@@ -81,8 +81,8 @@ def _check(name: str, table: Mapping[str, Mapping[str, Any]], expected: str, fit
         for document, value in values.items():
             if odd := [identifier for identifier in (query, document) if not isinstance(identifier, str)]:
                 raise InputError(
-                    f"query {format_value(query)}, document {format_value(document)}: an id is no string; expected "
-                    f"one, such as {format_value(str(odd[0]))}."
+                    f"query {format_value(query)}, document {format_value(document)}: an id is not a string; expected "
+                    f"a string, such as {format_value(str(odd[0]))}."
                 )
             if not fits(value):
                 raise InputError(
@@ -96,8 +96,8 @@ def _is_grade(value: Any) -> bool:
 
 
 def _positions(scores: Mapping[str, float]) -> dict[str, float]:
-    """Documents with falling scores in trec_eval's order, since other programs order equal scores otherwise."""
-    with np.errstate(over="ignore"):  # what 32 bits cannot hold is infinite in trec_eval, too
+    """Give documents decreasing scores in trec_eval's order, because other programs break ties differently."""
+    with np.errstate(over="ignore"):  # trec_eval, too, treats values beyond 32 bits as infinite
         rounded = np.array(list(scores.values()), np.float64).astype(np.float32).tolist()
     worst_first = sorted(zip(rounded, scores, strict=True))
     return {document: float(position) for position, (_, document) in enumerate(worst_first, 1)}
@@ -109,7 +109,7 @@ def _parse(name: str) -> Any:
     try:
         measure = ir_measures.parse_measure(name)
         known = ir_measures.DefaultPipeline.supports(measure) and _computable(measure)
-    # what ir_measures raises for a name, its parameters
+    # ir_measures raises these for names and for parameters
     except (ValueError, NameError, SyntaxError, AssertionError, TypeError):
         known = False
     if not known:
@@ -121,7 +121,7 @@ def _parse(name: str) -> Any:
 
 
 def _computable(measure: Any) -> bool:
-    """Whether trec_eval can: it ends the whole process over a cutoff of 0, and holds numbers of 32 bits."""
-    hash(measure)  # measures are told apart by their names, which odd parameters have none of
+    """Whether trec_eval can compute a measure: a cutoff of 0 ends the whole process, and cutoffs must fit 32 bits."""
+    hash(measure)  # measures are identified by their names, and some parameters cannot be named
     limits = (measure.params.get(name, 1) for name in ("cutoff", "rel"))
     return all(isinstance(limit, int) and not isinstance(limit, bool) and 1 <= limit < 2**31 for limit in limits)

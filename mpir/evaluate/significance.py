@@ -1,4 +1,4 @@
-"""Is a difference real? A paired randomisation test, a t-test over groups, a bootstrap interval, Holm's correction."""
+"""Significance: a paired randomisation test, a grouped t-test, a bootstrap interval, and Holm's correction."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from mpir.errors import InputError
 from mpir.validation import whole_number
 
-# Resamples drawn at a time: enough to vectorise, few enough for the memory.
+# Resamples drawn at a time: enough to vectorise, few enough to fit in memory.
 BATCH = 1000
 
 
 def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int = 100_000, seed: int = 0) -> float:
-    """The two-sided p-value of the difference of two means over the same questions (Smucker et al., CIKM 2007).
+    """The two-sided p-value of the difference between two means over the same questions (Smucker et al., CIKM 2007).
 
     Each permutation swaps the two systems on a random half of the questions. The observed labelling counts as one,
     so p is never 0: the smallest is 1 / (permutations + 1).
@@ -31,7 +31,7 @@ def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int
     if first.shape != second.shape:
         raise InputError(f"{first.size} and {second.size} values were given; give both systems the same questions.")
     difference = first - second
-    # Sums that are equal on paper may differ in their last bits; they count as equal.
+    # Mathematically equal sums may differ in their last bits; they count as equal.
     threshold = abs(difference.sum()) - 1e-12 * np.abs(difference).sum()
     generator = np.random.default_rng(seed)
     extreme = 1
@@ -44,12 +44,12 @@ def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int
 def grouped_t_test(first: ArrayLike, second: ArrayLike, *, groups: int = 10, seed: int = 0) -> float:
     """The two-sided p-value of a paired t-test over the means of random groups of questions.
 
-    Some papers report it in place of a test over questions. Means of groups are nearer to normal than single values,
-    and there are fewer of them; p depends on the grouping, which the randomisation test has none of.
+    Some papers report it in place of a test over questions. Group means are closer to normally distributed than
+    single values, but there are fewer of them, and p depends on the grouping. The randomisation test has no grouping.
 
     Args:
         first, second: (Q,) one measure of two systems, question by question.
-        groups: how many there are; their sizes differ by one question at most.
+        groups: the number of groups; their sizes differ by at most one question.
 
     Raises:
         InputError: the arrays differ in shape or hold NaN or infinities, or there are fewer questions than groups.
@@ -67,7 +67,7 @@ def grouped_t_test(first: ArrayLike, second: ArrayLike, *, groups: int = 10, see
         [float(values[members].mean()) for members in group_members] for values in (first, second)
     )
     differences = np.subtract(first_means, second_means)
-    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # no variance: the test has no value of its own
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # without variance the test is undefined
         return float(not differences.any())
     return float(ttest_rel(first_means, second_means).pvalue)
 
@@ -75,7 +75,7 @@ def grouped_t_test(first: ArrayLike, second: ArrayLike, *, groups: int = 10, see
 def bootstrap_interval(
     values: ArrayLike, *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of a mean (Efron 1979): its low and high end.
+    """The percentile bootstrap interval of a mean (Efron 1979), as (low, high).
 
     Args:
         values: (Q,) one measure question by question, or the difference of two systems.
@@ -86,7 +86,7 @@ def bootstrap_interval(
     resamples = whole_number("resamples", resamples)
     values = _values(values)
     if not 0 < level < 1:
-        raise InputError(f"the level of an interval is between 0 and 1, not {level}; use 0.95 for 95 %.")
+        raise InputError(f"invalid interval level {level} (expected 0 < level < 1); use 0.95 for 95 %.")
     generator = np.random.default_rng(seed)
     drawn = (generator.integers(0, values.size, (count, values.size)) for count in _batches(resamples))
     means = np.concatenate([values[index].mean(axis=1) for index in drawn])
@@ -114,10 +114,10 @@ def _values(values: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise InputError(
-            f"expected a row of numbers, found an array of shape {array.shape}; give one value a question."
+            f"expected a row of numbers, found an array of shape {array.shape}; give one value per question."
         )
     if not array.size:
-        raise InputError("expected a row of numbers, but the array is empty; give one value a question.")
+        raise InputError("expected a row of numbers, but the array is empty; give one value per question.")
     (wrong,) = np.nonzero(~np.isfinite(array))
     if wrong.size:
         raise InputError(f"the value at position {wrong[0]} is {array[wrong[0]]}; expected finite numbers.")

@@ -1,4 +1,4 @@
-"""Snippets as the official BioASQ program sees them: spans of a section with their last position included."""
+"""Snippets as the official BioASQ program sees them: spans of a section, with the end position included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpir.text import Snippet
 
 
 class Span(NamedTuple):
-    """A stretch of one document from `begin` to `end`, both included in its size and in what two spans share."""
+    """A stretch of one document from `begin` to `end`, both inclusive for sizes and overlaps."""
 
     document: str
     begin_section: str
@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Positions in the span: end − begin + 1 on the numbers of the file."""
+        """Positions in the span: end − begin + 1, with the file's offsets."""
         return self.end - self.begin + 1
 
     def shared(self, second: Span) -> int:
@@ -40,7 +40,7 @@ def spans(snippets: Iterable[Snippet], question: str) -> list[Span]:
 
 
 def merge(items: Iterable[Span]) -> list[Span]:
-    """Join the spans of one document and section that share a position; each stands where its first part stood."""
+    """Join overlapping spans of one document and section; the result takes the position of its first part."""
     merged: list[Span] = []
     for item in items:
         overlapping = [span for span in merged if span.shared(item)]

@@ -111,8 +111,8 @@ def test_a_run_of_other_queries_is_refused():
         ({"1": {"a": 1.0}}, RUN, "query 1, document a: the grade is 1.0; expected a whole number, such as 0, 1 or 2."),
         ({"1": {"a": 2**31}}, RUN, "query 1, document a: the grade is 2147483648; expected a whole number"),
         ({"1": {"a": None}}, RUN, "query 1, document a: the grade is missing; expected a whole number"),
-        ({1: {"a": 1}}, {1: {"a": 1.0}}, "query 1, document 'a': an id is no string; expected one, such as '1'."),
-        (QRELS, {"1": {7: 1.0}}, "query '1', document 7: an id is no string"),
+        ({1: {"a": 1}}, {1: {"a": 1.0}}, "query 1, document 'a': an id is not a string; expected a string, such"),
+        (QRELS, {"1": {7: 1.0}}, "query '1', document 7: an id is not a string"),
         (QRELS, {"1": {"a": None}}, "query 1, document a: the score is missing; expected a finite number."),
         (QRELS, {"1": {"a": math.nan}}, "query 1, document a: the score is nan; expected a finite number."),
         (QRELS, {"1": {"a": np.float32("inf")}}, "expected a finite number."),
@@ -132,5 +132,5 @@ def test_a_measure_that_cannot_be_computed_is_named(measure):
 
 def test_a_program_that_fails_is_named():
     named = {"first": {"a": 1}}  # gdeval takes numbers for queries, and is not there without perl
-    with pytest.raises(InputError, match="ERR@10 is computed by a program that failed"):
+    with pytest.raises(InputError, match="the program that computes one of ERR@10 failed"):
         evaluate_run(named, {"first": {"a": 1.0}}, ["ERR@10"])

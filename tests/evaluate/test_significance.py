@@ -104,7 +104,7 @@ def test_holm_by_hand():
         (lambda: randomisation_test([], []), "the array is empty"),
         (lambda: randomisation_test([0.1, float("nan")], [0.1, 0.2]), "position 1 is nan"),
         (lambda: bootstrap_interval([[0.1, 0.2]]), r"shape \(1, 2\)"),
-        (lambda: bootstrap_interval([0.1], level=95), "not 95"),
+        (lambda: bootstrap_interval([0.1], level=95), "invalid interval level 95"),
         (lambda: holm([0.1, 1.2]), "1.2"),
     ],
 )
