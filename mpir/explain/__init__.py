@@ -1,1 +1,1 @@
-"""The page that explains a ranking: its data, and the page itself (one HTML file, one module, one stylesheet)."""
+"""The page that explains a ranking: its data and its files (one HTML file, one module, one stylesheet)."""

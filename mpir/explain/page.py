@@ -1,4 +1,4 @@
-"""What the page is made of: the columns of a ranking as plain values, and a page that holds them."""
+"""Build the explain page: a ranking's columns as plain values, and the HTML that holds them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mpir.text import Document
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The Content-Security-Policy of the page that a server sends: nothing from anywhere else, and nothing inline."""
+"""The Content-Security-Policy of the served page: no resources from other origins, and nothing inline."""
 _REFERENCE = ("year", "journal", "authors", "source")
 """Metadata of a document that the page shows or exports."""
 _MODES = {"pubmed": "PubMed and Europe PMC (the question leaves this machine)"}
-"""What the page calls a mode, where that is not its name."""
+"""The page's label for a mode, where it differs from the mode's name."""
 MEDIA = {"explain.html": "text/html", "explain.mjs": "text/javascript", "explain.css": "text/css"}
 
 
@@ -34,7 +34,7 @@ def asset(name: str) -> str:
 
 
 def page_served(modes: Sequence[str]) -> str:
-    """The page that asks a server; where that has an index, with a choice of the modes that it can be searched by."""
+    """The page that queries a server, with a choice of search modes where the server has an index."""
     options = "".join(map(_option, modes))
     label = '<label for="mode">Without documents, search by</label>'
     choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if modes else ""
@@ -50,8 +50,8 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
     """Everything that the page blends and shows, as JSON-able values: columns, weights and the original texts.
 
     Args:
-        ranking: of all candidates: a column's scale may depend on every one of them.
-        documents: as they were ranked, in the order of the input, which breaks ties.
+        ranking: the ranking of all candidates, because a column's scale may depend on every one of them.
+        documents: the ranked documents in input order, which breaks ties.
         bundle: the name of the bundle or model that ranked them, for the heading.
     """
     ranked = sorted(ranking.documents, key=lambda document: document.index)
@@ -72,10 +72,10 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
 
 
 def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]) -> list[int]:
-    """Where each document stood in the first stage (from 1; equal scores share a rank).
+    """Each document's rank in the first stage (from 1; equal scores share a rank).
 
-    That is by the score that the first stage ranked by, which a hybrid search's columns do not show, or else by the
-    first column.
+    Ranks follow the first stage's own score, which is not among a hybrid search's columns; without one, the first
+    column.
     """
     scores = [documents[document.index].score for document in ranked]
     known_scores = [score for score in scores if score is not None]
@@ -107,7 +107,7 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
 
 
 def _record(document: Document) -> dict[str, Any]:
-    """What names the document elsewhere: its record's address, and what a reference manager wants of it."""
+    """The document's URL and the bibliographic fields that reference managers import."""
     metadata = document.metadata
     names = names_of(str(metadata.get("pmid", "")), [str(metadata.get("doi", ""))])
     known = {name: metadata[name] for name in _REFERENCE if metadata.get(name)}
@@ -120,7 +120,7 @@ def _record(document: Document) -> dict[str, Any]:
 
 
 def page_with(data: dict[str, Any]) -> str:
-    """The whole page as one text with its data inside, to be kept or mailed: it loads nothing."""
+    """The whole page as one self-contained HTML text, to be saved or mailed: it loads nothing."""
     script, style = asset("explain.mjs"), asset("explain.css")
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
