@@ -1,1 +1,1 @@
-"""Drop-ins for the libraries people use. Each module needs its library, and is imported only by those who have it."""
+"""Drop-ins for other libraries. Each module needs its library, so none is imported automatically."""

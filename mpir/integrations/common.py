@@ -1,4 +1,4 @@
-"""What all drop-ins share: a reranker that is loaded when first needed, and how mpir's own figures are handed on."""
+"""Shared by all drop-ins: a reranker that is loaded on first use, and the figures that results carry."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from mpir.rank.results import RankedDocument
 
 INPUT_FIELDS = {"text", "metadata"}
-"""What a ranked document has from the caller, and is not handed back beside it."""
+"""Fields that the caller supplied, which are not repeated in the result's figures."""
 SENTENCES = 3
-"""Sentences of each document that are handed on, unless told otherwise."""
+"""Sentences returned for each document by default."""
 
 
 def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, Any]:
-    """A ranked document's figures as plain values, with so many of its best sentences; the caller has its text."""
+    """A ranked document's figures and best sentences as plain values, without the text, which the caller has."""
     values = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in INPUT_FIELDS}
     return {**values, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
 
 
 def titled(metadata: Mapping[str, Any], text: str) -> dict[str, str]:
-    """A document of its text and, where its metadata's title is a string, of that."""
+    """A document with its text and, where its metadata has a string title, that title."""
     title = metadata.get("title")
     return {"title": title if isinstance(title, str) else "", "text": text}
 
 
 class Lazy:
-    """A reranker that is made when it is first asked for, from a bundle; or one that the caller has already."""
+    """A reranker that is loaded from a bundle on first use, or one that the caller already has."""
 
     def __init__(self, reranker: Reranker | None, bundle: str, device: str = "auto") -> None:
         self._reranker, self._bundle, self._device = reranker, bundle, device
@@ -45,7 +45,7 @@ class Lazy:
         return self._reranker
 
     def rank(self, query: str, documents: Sequence[Mapping[str, Any] | str], top_k: int | None = None) -> Ranking:
-        """The ranking of documents for a query; a `top_k` beyond their number means all.
+        """The ranking of documents for a query; a `top_k` above their number returns all.
 
         Raises:
             InputError: as `Reranker.rerank`.
@@ -53,5 +53,5 @@ class Lazy:
         return self.reranker.rerank(query, documents, top_k=top_k)
 
     def relevance(self, document: RankedDocument) -> float:
-        """A document's score as a number from 0 to 1, as the bundle maps it (rank/calibration.py)."""
+        """A document's score mapped to 0 to 1 by the bundle's calibration (rank/calibration.py)."""
         return self.reranker.relevance.document(document.score)

@@ -14,10 +14,10 @@ with needs("haystack", "the drop-in for Haystack"):
 
 @component
 class MpirRanker:
-    """Reranks documents by their content, and by their meta's title where it is a string.
+    """Reranks documents by their content, and by the title in their meta where it is a string.
 
-    Of documents of one id, as several retrievers bring them, the first counts. The documents that come back are copies;
-    `score` is from 0 to 1, and `meta["mpir"]` has mpir's own figures.
+    Where several retrievers return documents with the same id, the first is used. The returned documents are copies;
+    `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
     """
 
     def __init__(
@@ -32,20 +32,20 @@ class MpirRanker:
         _ = self._lazy.reranker
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline's file says of it."""
+        """The component's entry in a serialised pipeline."""
         settings = {"bundle": self.bundle, "top_k": self.top_k, "device": self.device, "sentences": self.sentences}
         data: dict[str, Any] = default_to_dict(self, **settings)
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MpirRanker:
-        """The component of what `to_dict` gave."""
+        """The component that `to_dict` serialised."""
         ranker: MpirRanker = default_from_dict(cls, data)
         return ranker
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """The best documents, best first. Raises InputError for a query or documents that are none."""
+        """The best documents, best first. Raises InputError for an invalid query or document."""
         unique = _unique(documents)
         inputs = [titled(document.meta, document.content or "") for document in unique]
         ranking = self._lazy.rank(query, inputs, self.top_k if top_k is None else top_k)

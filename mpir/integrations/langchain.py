@@ -19,9 +19,9 @@ with needs("langchain", "the drop-in for LangChain"):
 
 
 class MpirCompressor(BaseDocumentCompressor):
-    """Reranks documents by their page_content, and by their metadata's title where it is a string.
+    """Reranks documents by their page_content, and by the title in their metadata where it is a string.
 
-    The documents that come back are copies with all their metadata, and "relevance_score" and "mpir" beside it.
+    The returned documents are copies with all their metadata, plus "relevance_score" and "mpir".
     """
 
     bundle: str = "default"
@@ -39,7 +39,7 @@ class MpirCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """The best documents, best first. Raises InputError for a query or documents that are none."""
+        """The best documents, best first. Raises InputError for an invalid query or document."""
         ranking = self._lazy.rank(
             query, [titled(document.metadata, document.page_content) for document in documents], self.top_n
         )

@@ -19,10 +19,10 @@ METADATA_KEY = "mpir"
 
 
 class MpirRerank(BaseNodePostprocessor):
-    """Reranks nodes by their text and, as its title, the metadata that is embedded with it.
+    """Reranks nodes by their text, with the metadata that is embedded along with it as the title.
 
-    Each node that comes back is a copy. Its metadata has mpir's figures under "mpir", which neither an embedding nor a
-    language model gets to see; offsets of the section "abstract" point into the node's text.
+    Each returned node is a copy. Its metadata has mpir's figures under "mpir", hidden from embedding and language
+    models; offsets of the section "abstract" point into the node's text.
     """
 
     bundle: str = "default"
@@ -40,7 +40,7 @@ class MpirRerank(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name that LlamaIndex knows it by."""
+        """The name by which LlamaIndex knows this class."""
         return "MpirRerank"
 
     def _postprocess_nodes(
@@ -59,7 +59,7 @@ class MpirRerank(BaseNodePostprocessor):
         copy = node.node.model_copy(deep=True)
         copy.metadata[METADATA_KEY] = details(ranked, self.sentences)
         for hidden in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
-            hidden[:] = dict.fromkeys([*hidden, METADATA_KEY])  # once, where another has ranked them before
+            hidden[:] = dict.fromkeys([*hidden, METADATA_KEY])  # only once, even where the nodes were reranked before
         return NodeWithScore(node=copy, score=self._lazy.relevance(ranked))
 
 

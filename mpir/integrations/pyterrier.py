@@ -1,4 +1,4 @@
-"""PyTerrier: a transformer that reranks a frame of results. Starts no Java. Extra ``pyterrier``."""
+"""PyTerrier: a transformer that reranks a frame of results, without starting Java. Extra ``pyterrier``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class MpirReranker(pt.Transformer):
-    """Reranks the documents of each query by the column `text`, and by the column title where there is one.
+    """Reranks each query's documents by the column `text`, and by the column `title` where there is one.
 
-    Every other column stays. `score` and `rank` (from 0) are new, and `sentences` has each document's best sentences
-    with their offsets, scores and shares. With `first_stage`, the `score` that comes in counts as BM25.
+    `score` and `rank` (from 0) are replaced, and `sentences` holds each document's best sentences with their offsets,
+    scores and shares. Every other column stays. With `first_stage`, the incoming `score` is used as BM25's.
     """
 
     def __init__(

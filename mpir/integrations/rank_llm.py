@@ -1,6 +1,6 @@
 """rank_llm's JSON lines, in and out: {"query": {"text", "qid"}, "candidates": [{"docid", "score", "doc": {…}}]}.
 
-The form alone: the library is not needed.
+Only the file format is shared: the library is not needed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
 
 TEXTS = ("contents", "content", "text", "segment", "passage", "body", "abstract")
-"""Where a candidate's doc keeps its text, as rank_llm looks for it."""
+"""Keys of a candidate's doc that may hold its text, in the order in which rank_llm looks for it."""
 
 
 def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None = None) -> Iterator[dict[str, Any]]:
-    """The requests of a file, reranked: each line's candidates, best first, with mpir's score instead of their own.
+    """Yield a file's requests reranked: each line's candidates, best first, with mpir's scores.
 
     Raises:
-        InputError: a line of another form (file and line are named).
+        InputError: a line in another format (file and line are named).
     """
     for number, record in read_json_lines(path):
         location = place_of(path, number)

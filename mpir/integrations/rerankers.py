@@ -1,4 +1,4 @@
-"""The library rerankers: a ranker of its kind. Extra ``rerankers``."""
+"""The rerankers library: mpir as one of its rankers. Extra ``rerankers``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MpirRanker(BaseRanker):
-    """Reranks strings or rerankers' Documents. A result's document is a copy with mpir's figures in its metadata."""
+    """Reranks strings or the library's Documents. A result's document is a copy with mpir's figures in its metadata."""
 
     def __init__(
         self,
