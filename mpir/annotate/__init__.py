@@ -1,4 +1,4 @@
-"""Lexicons and negation: what a text mentions, where exactly, and whether it affirms or denies it."""
+"""Lexicons and negation: find the concepts a text mentions, and whether it affirms or denies them."""
 
 from mpir.annotate.lexicon import Lexicon
 from mpir.annotate.mentions import Mention, annotate

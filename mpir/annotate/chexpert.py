@@ -1,7 +1,7 @@
-"""CheXpert's phrases as a lexicon: a folder ``mention`` and a folder ``unmention`` with a file for each class.
+"""Read CheXpert's phrases as a lexicon: folders ``mention`` and ``unmention`` with one file for each class.
 
 The labeller of Irvin et al., "CheXpert" (2019), looks for its phrases anywhere in a lower-cased sentence, with ``_``
-for a space. Here a phrase begins where a word does and has any ending, unless it ends with ``_``.
+for a space. Here a phrase begins at a word boundary and may have any ending, unless it ends with ``_``.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from mpir.errors import InputError
 from mpir.io.read import place_of, read_lines
 
 NO_FINDING = "no_finding"
-"""The file that lists other findings, in spite of its name; its phrases give way to those of the other classes."""
+"""Despite its name, this file lists other findings; phrases of other classes take precedence over its own."""
 
 
 def read_chexpert(folder: str | Path) -> Lexicon:
-    """The lexicon of a folder with ``mention/*.txt`` and perhaps ``unmention/*.txt``; a class is named by its file.
+    """The lexicon of a folder with ``mention/*.txt`` and optionally ``unmention/*.txt``; file names are class names.
 
     Raises:
-        InputError: no such folder, no phrases in it, or a phrase of two classes (but for those of no_finding.txt).
+        InputError: no such folder, no phrases in it, or a phrase in two classes (except those of no_finding.txt).
     """
     root = Path(folder)
     files = sorted((root / "mention").glob("*.txt"), key=lambda path: path.stem == NO_FINDING)
     if not files:
-        raise InputError(f"{root}: there is no file mention/*.txt; name CheXpert's folder of phrases.")
+        raise InputError(f"{root}: there is no file mention/*.txt; give CheXpert's folder of phrases.")
     entries = [entry for path in files for entry in _entries(path, excluded=False)]
     entries += [entry for path in sorted((root / "unmention").glob("*.txt")) for entry in _entries(path, excluded=True)]
     no_finding = _name(NO_FINDING)

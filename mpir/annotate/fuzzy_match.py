@@ -1,4 +1,4 @@
-"""Nearly the phrases of a lexicon: words that share most of their beginnings, near each other, in any order.
+"""Approximate phrase matching: words that share long prefixes with a phrase's words, close together, in any order.
 
 After the "longest common suffix" of Shi, Syeda-Mahmood & Baldwin (2022), who find the largest set of a phrase's words
 that a sentence has: "opacity in the left lung" mentions "left lung opacities".
@@ -25,10 +25,10 @@ Token = tuple[int, int]
 
 
 class PartialMatcher:
-    """A phrase of W words is mentioned where W + `gap` words in a row have a partner for each of them.
+    """Finds a phrase of W words where W + `gap` consecutive words include a partner for each of its words.
 
-    Words are partners if the length of their longest common beginning, over the length of the longer one, is above
-    `threshold`. A phrase's ``*`` plays no part. A match whose words another match has, too, gives way to it.
+    Two words are partners if the length of their longest common prefix, divided by the length of the longer word, is
+    above `threshold`. A phrase's ``*`` is ignored. A match whose words all belong to another match is dropped.
     """
 
     name = "partial"
@@ -47,7 +47,7 @@ class PartialMatcher:
         self._exact = ExactMatcher(lexicon)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the memory of words, which cannot be pickled."""
+        """Everything but the cache of words, which cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name != "_partners"}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ class PartialMatcher:
         return self._exact.without_excluded(text, sorted(matches, key=lambda match: match[:2]))
 
     def _positions(self, text: str, tokens: Sequence[Token]) -> dict[str, list[int]]:
-        """The numbers of the tokens that are partners of each word, but for those inside addresses and numbers."""
+        """The positions of each word's partner tokens, except tokens inside addresses and numbers."""
         near = {token: words for token in tokens if (words := self._partners(canonical(text[slice(*token)])))}
         kept_spans, positions = set(outside(text, list(near))), dict[str, list[int]]()
         for number, token in enumerate(tokens):
@@ -83,7 +83,7 @@ class PartialMatcher:
         return tuple(word for word in self._by_word if _likeness(word, token) > self.threshold)
 
     def _groups(self, words: Sequence[str], positions: dict[str, list[int]]) -> Iterator[tuple[int, ...]]:
-        """The shortest runs of tokens that have all words, none of them used twice."""
+        """The shortest runs of tokens that cover all words, using no token twice."""
         needed = Counter(words)
         window: deque[tuple[int, str]] = deque()
         for position, word in sorted(
@@ -99,7 +99,7 @@ class PartialMatcher:
 
 
 def _is_spare(window: deque[tuple[int, str]], needed: Counter[str]) -> bool:
-    """Whether the first token of a window stands for a word that the window has often enough without it."""
+    """Whether the window still covers all needed words without its first token."""
     return sum(word == window[0][1] for _, word in window) > needed[window[0][1]]
 
 
@@ -109,7 +109,7 @@ def _likeness(first: str, second: str) -> float:
 
 
 def _widest(matches: list[tuple[Entry, tuple[int, ...]]]) -> list[tuple[Entry, tuple[int, ...]]]:
-    """Without the groups whose tokens are all in a wider group, or in an equal one before them."""
+    """Drop the groups whose tokens all belong to a wider group, or to an earlier equal one."""
     widest: list[tuple[Entry, tuple[int, ...]]] = []
     inside: dict[int, list[set[int]]] = {}
     for entry, group in sorted(matches, key=lambda item: -len(item[1])):

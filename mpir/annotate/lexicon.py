@@ -1,7 +1,7 @@
 """A lexicon: the concepts of a field and the phrases that name them.
 
-A UTF-8 file has one ``concept<TAB>phrase`` a line. A phrase that ends with ``*`` has any ending; one that begins with
-``!`` is an exclusion: a mention of its concept that lies inside such a piece of text is none. ``#`` begins a comment.
+A UTF-8 file has one ``concept<TAB>phrase`` per line. A phrase that ends with ``*`` matches any ending; one that
+begins with ``!`` is an exclusion: mentions of the concept inside such a phrase do not count. ``#`` begins a comment.
 
     pleural effusion	effusion*
     pleural effusion	!pericardial effusion*
@@ -43,7 +43,7 @@ class Lexicon:
     """The concepts of a field and their phrases; immutable.
 
     Raises:
-        InputError: no phrase at all, or a phrase that stands under two concepts.
+        InputError: no phrase at all, or a phrase listed under two concepts.
     """
 
     entries: tuple[Entry, ...]
@@ -51,13 +51,13 @@ class Lexicon:
 
     def __post_init__(self) -> None:
         if all(entry.excluded for entry in self.entries):
-            raise InputError(f"{self.source}: the lexicon names no phrase; expected lines of the form concept⇥phrase.")
+            raise InputError(f"{self.source}: the lexicon has no phrases; expected lines of the form concept⇥phrase.")
         entry_of: dict[str, Entry] = {}
         for entry in self.entries:
             earlier = entry if entry.excluded else entry_of.setdefault(entry.phrase, entry)
             if earlier.concept != entry.concept:
                 raise InputError(
-                    f"{entry.location}: the phrase {format_value(entry.phrase)} stands under "
+                    f"{entry.location}: the phrase {format_value(entry.phrase)} is listed under "
                     f"{format_value(entry.concept)}, "
                     f"and at {earlier.location} under {format_value(earlier.concept)}; a phrase names one concept, so "
                     "remove one of the lines."
@@ -68,7 +68,7 @@ class Lexicon:
         """Read a lexicon file; CRLF line ends and a byte-order mark are fine.
 
         Raises:
-            InputError: unreadable, a line without a tab or with an empty half, or what the class refuses.
+            InputError: an unreadable file, a line without a tab or with an empty half, or as the class.
         """
         entries = [
             _entry(line, place_of(path, number))
@@ -90,7 +90,7 @@ class Lexicon:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify what the lexicon says, whatever the order of its lines."""
+        """Sixteen hexadecimal digits that identify the lexicon's contents, whatever the order of its lines."""
         return fingerprint(sorted(entry.line for entry in self.entries))
 
     @cached_property
@@ -100,7 +100,7 @@ class Lexicon:
 
     @cached_property
     def exclusions(self) -> dict[str, list[str]]:
-        """The phrases that exclude mentions of each concept, of those that have any."""
+        """The phrases that exclude mentions, by concept; concepts without any are left out."""
         exclusions: dict[str, list[str]] = {}
         for entry in self.entries:
             if entry.excluded:
@@ -122,6 +122,6 @@ def _entry(line: str, location: str) -> Entry:
         raise InputError(f"{location}: found {format_value(line)}; expected a concept, a tab and a phrase.")
     if ANY_ENDING in words[:-1] or words.endswith(f" {ANY_ENDING}"):
         raise InputError(
-            f"{location}: the phrase {format_value(phrase)} has a {ANY_ENDING} inside; it may only end a word."
+            f"{location}: the phrase {format_value(phrase)} has a {ANY_ENDING} inside; it may only be at a word's end."
         )
     return Entry(concept, words, excluded, location)

@@ -1,4 +1,4 @@
-"""Where a text mentions the phrases of a lexicon, word for word."""
+"""Find the phrases of a lexicon in a text, word for word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Match(NamedTuple):
 
 
 class ExactMatcher:
-    """All phrases of a lexicon in one pass: whole words in any case, of overlapping phrases the first and longest."""
+    """Finds all phrases in one pass: whole words in any case; of overlapping phrases the first, then the longest."""
 
     name = "exact"
 
@@ -29,20 +29,20 @@ class ExactMatcher:
         self._stems = tuple(sorted((p for p in self._phrases if p.endswith(ANY_ENDING)), key=len, reverse=True))
 
     def find(self, text: str) -> list[Match]:
-        """The mentions of a text, in reading order; none overlaps another."""
+        """The mentions of a text, in reading order and without overlaps."""
         spans = list(occurrences(self._pattern, text))
         matches = [Match(begin, end, self._look_up(text[begin:end])) for begin, end in spans]
         return self.without_excluded(text, matches)
 
     def _look_up(self, matched: str) -> Entry:
-        """The longest phrase that fits a piece of text that some phrase has matched."""
+        """The longest phrase that fits a matched piece of text."""
         words = canonical(matched)
         stem = next((candidate for candidate in self._stems if words.startswith(candidate[:-1])), "")
         exact = self._phrases.get(words)
         return exact if exact is not None and len(words) >= len(stem) - 1 else self._phrases[stem]
 
     def without_excluded(self, text: str, matches: list[Match]) -> list[Match]:
-        """The matches but for those that lie inside a phrase which excludes their concept."""
+        """The matches, except those inside a phrase that excludes their concept."""
         concepts = {match.entry.concept for match in matches} & self._excluding.keys()
         spans = {concept: occurrences(self._excluding[concept], text) for concept in concepts}
         return [match for match in matches if not _is_inside(match, spans.get(match.entry.concept, []))]

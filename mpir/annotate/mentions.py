@@ -1,4 +1,4 @@
-"""Mentions: a lexicon's concepts in sentences, each with its place in the original text and what is said of it."""
+"""Mentions: a lexicon's concepts in sentences, each with its offsets in the original text and its status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mpir.text.types import Sentence
 class Mention:
     """A concept at ``text[begin:end]`` of a section (or of the string that was annotated).
 
-    `phrase` is the lexicon's, as it stands there; `trigger` what decided the status, "" for none.
+    `phrase` is the phrase as the lexicon spells it; `trigger` is the text that decided the status, "" for none.
     """
 
     concept: str
@@ -29,7 +29,7 @@ class Mention:
 
 
 class Matcher(Protocol):
-    """Whatever finds a lexicon's phrases in a text: word for word, or nearly."""
+    """Finds a lexicon's phrases in a text, exactly or approximately."""
 
     def find(self, text: str) -> list[Match]:
         """The mentions of a text, in reading order."""
@@ -44,8 +44,8 @@ def annotate(
 ) -> Iterator[list[Mention]]:
     """Yield the mentions of each sentence, in reading order.
 
-    Offsets are into the sentence's section, or into a sentence that is a plain string. `negation` is by default that of
-    the shipped triggers; `matcher` by default finds the lexicon's phrases word for word.
+    Offsets point into the sentence's section, or into the sentence itself where it is a plain string. By default,
+    `negation` uses the shipped triggers and `matcher` finds the lexicon's phrases word for word.
     """
     negation = negation or _default()
     matcher = matcher or ExactMatcher(lexicon)

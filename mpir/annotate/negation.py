@@ -1,11 +1,11 @@
-"""NegEx: does a sentence affirm what it mentions, deny it, hold it possible, or tell of the past?
+"""NegEx: does a sentence affirm a mention, negate it, call it possible, or report it as history?
 
 After Chapman et al., "A Simple Algorithm for Identifying Negated Findings and Diseases in Discharge Summaries" (2001)
-and its later form with many triggers. A trigger before or after a mention decides, the nearest on each side; one that
-overlaps the mention, or stands in an address, does not count, and one that a hyphen joins to a word ("HIV-negative")
-speaks of that word only. A file of triggers has the form in which NegEx's own lists are published, one
-``phrase<TAB>[KIND]`` a line; the lists that ship are mpir's own: negation.txt, hedges.txt ("possible", "history of")
-and, for chest X-rays, radiology.txt.
+and its later form with many triggers. The nearest trigger before and the nearest after a mention decide. A trigger
+that overlaps the mention or lies in an address does not count, and one that a hyphen joins to a word ("HIV-negative")
+applies to that word only. A file of triggers has the format of NegEx's published lists, one ``phrase<TAB>[KIND]`` per
+line. The shipped lists are mpir's own: negation.txt, hedges.txt ("possible", "history of") and, for chest X-rays,
+radiology.txt.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PAST: set[TriggerType] = {"PREH", "POSH"}
 STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
 LONGEST_WORD = 64
 ADJACENT_ONLY = {"free", "non"}
-"""Triggers that speak only of the word beside them: "pain free", but not "pain, free T4"."""
+"""Triggers that apply only to the adjacent word: "pain free", but not "pain, free T4"."""
 _JOINED = re.compile(r"(?<=\w-)\w+|\w+(?=-\w)")
 _TYPE = re.compile(r"\s*+\[?+(\w++)\]?+\s*+")
 
 
 class Verdict(NamedTuple):
-    """What is said of a mention, and the trigger that decides, as it stands in the text ("" where none does)."""
+    """The status of a mention, and the deciding trigger as spelled in the text ("" without one)."""
 
     status: Status
     trigger: str = ""
@@ -51,23 +51,23 @@ class NegEx:
     """Triggers by phrase, and the rule by which they decide.
 
     A trigger before the mention counts as PREN (negated), PREP (possible) or PREH (historical), one after it as POST,
-    POSP or POSH; any other that is nearest on its side, such as CONJ ("but") or PSEU ("no change in"), only ends the
-    scope. Where both sides decide, negated goes before possible, and possible before historical.
+    POSP or POSH. Any other nearest trigger, such as CONJ ("but") or PSEU ("no change in"), only ends the scope. Where
+    both sides decide, negated takes precedence over possible, and possible over historical.
     """
 
     def __init__(self, triggers: Iterable[tuple[str, TriggerType]], *, reach: int | None = None) -> None:
-        """Take (phrase, kind) pairs; a phrase may be of several kinds, such as ``resolved`` of PREN and POST.
+        """Take (phrase, kind) pairs; a phrase may have several kinds, such as ``resolved`` with PREN and POST.
 
-        `reach` is the most words between trigger and mention, None for any number.
+        `reach` is the maximum number of words between trigger and mention, None for no limit.
 
         Raises:
-            InputError: no trigger, one of unknown kind, or a reach below 0.
+            InputError: no trigger, a trigger of unknown kind, or a reach below 0.
         """
         self.triggers: dict[str, set[TriggerType]] = {}
         for phrase, trigger_type in triggers:
             self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, trigger_type, "triggers"))
         if not self.triggers:
-            raise InputError("NegEx: there is no trigger; give one or more, each with its kind.")
+            raise InputError("NegEx: there are no triggers; give at least one, with its kind.")
         self.reach = optional_whole_number("reach", reach, minimum=0)
 
     @classmethod
@@ -75,7 +75,7 @@ class NegEx:
         """Read files of triggers, or shipped lists by name (``negation``, ``hedges``, ``radiology``).
 
         By default the first two. Raises:
-            InputError: unreadable, a line that is no trigger, or a kind that is unknown (file and line are named).
+            InputError: an unreadable file, a line without a trigger, or an unknown kind (file and line are named).
         """
         paths = [SHIPPED.get(str(source), Path(source)) for source in sources or DEFAULT]
         return cls((pair for path in paths for pair in _read(path)), reach=reach)
@@ -90,7 +90,7 @@ class NegEx:
         return compiled(self.triggers)
 
     def judge(self, sentence: str, mentions: Sequence[Span]) -> list[Verdict]:
-        """What a sentence says of each of its mentions, given as (begin, end) in it."""
+        """The verdict on each mention of a sentence, given as (begin, end) in it."""
         if not mentions:
             return []
         text = fold(sentence)
@@ -105,9 +105,9 @@ class NegEx:
         return self.triggers[canonical(text[slice(*trigger)])]
 
     def _verdict(self, text: str, sentence: str, mention: Span, triggers: tuple[list[Span], ...]) -> Verdict:
-        """The strongest of what the nearest triggers say, given as those of the present, of the past and of one word.
+        """The strongest verdict of the nearest triggers, given as present, historical and one-word triggers.
 
-        Only those of the present end a scope, so "no history of" negates.
+        Only present triggers end a scope, so "no history of" negates.
         """
         verdicts = []
         for side, status_of in ((self._before, BEFORE), (self._after, AFTER)):
@@ -126,7 +126,7 @@ class NegEx:
         return min(verdicts, key=lambda verdict: STRENGTH.index(verdict.status), default=Verdict(AFFIRMED))
 
     def _before(self, text: str, triggers: list[Span], mention: Span) -> Span | None:
-        """The nearest trigger before a mention; of one that runs into it ("no acute"), the shorter one that fits."""
+        """The nearest trigger before a mention; where one overlaps it ("no acute"), a shorter trigger that fits."""
         number = bisect_left(triggers, mention[0], key=itemgetter(0)) - 1
         if number >= 0 and triggers[number][1] > mention[0]:
             shorter = self._pattern.match(text, triggers[number][0], mention[0])
@@ -148,7 +148,7 @@ class NegEx:
 
 
 def _is_bound(text: str, trigger: Span) -> bool:
-    """Whether a trigger is a word that speaks only of the word beside it, or that a hyphen joins to another."""
+    """Whether a trigger applies only to the adjacent word, or is joined to another word by a hyphen."""
     joined = _JOINED.match(text, trigger[0])
     return text[slice(*trigger)] in ADJACENT_ONLY or (joined is not None and joined.end() == trigger[1])
 
@@ -175,7 +175,7 @@ def _check(phrase: str, trigger_type: str, location: str) -> TriggerType:
     known: dict[str, TriggerType] = {name: name for name in get_args(TriggerType)}
     if trigger_type not in known or not canonical(phrase) or phrase.endswith(ANY_ENDING):
         raise InputError(
-            f"{location}: the trigger {format_value(phrase)} is of the kind {format_value(trigger_type)}; expected "
+            f"{location}: the trigger {format_value(phrase)} has the kind {format_value(trigger_type)}; expected "
             f"words, and a kind from {', '.join(known)}."
         )
     return known[trigger_type]

@@ -1,4 +1,4 @@
-"""Phrases as a regular expression: any number of them, longest first, in one pass over a text."""
+"""Compile any number of phrases into one regular expression, longest first, for one pass over a text."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _MAY_HAVE_ADDRESS = re.compile(r"://|www\.|@")
 
 
 def fold(text: str) -> str:
-    """Lower case, character by character: a text keeps its length, so that offsets into it stay."""
+    """Lower-case character by character, which keeps the text's length and so its offsets."""
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(folded if len(folded := character.lower()) == 1 else character for character in text)
-    return lower.replace("ς", "σ")  # a capital Σ has become one or the other, by what stands beside it
+    return lower.replace("ς", "σ")  # lower-casing turns a capital Σ into either form, depending on its neighbours
 
 
 def canonical(phrase: str) -> str:
-    """A phrase, or the piece of text that it matched, as it is compared: lower case, one space, no ligatures."""
+    """A phrase or a matched piece of text in the form for comparison: lower case, single spaces, no ligatures."""
     words = _JOIN.sub(" ", fold(phrase)).strip()
     return words if words.isascii() else words.translate(_LETTERS)
 
 
 def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
-    """One pattern for canonical phrases, to be searched for in a folded text.
+    """One pattern for canonical phrases, to search a folded text.
 
-    It matches whole words, any white space or hyphens between them, and of several phrases the longest; a phrase that
-    ends with ``*`` has any ending. Phrases stand in groups by the first letters, so that most are never tried.
+    It matches whole words with any white space or hyphens between them, and prefers the longest of several phrases; a
+    phrase that ends with ``*`` matches any ending. Phrases are grouped by their first letters, so most are never tried.
     """
     groups: dict[str, list[str]] = {}
     for phrase in sorted(set(phrases), key=lambda text: (-len(text.rstrip(ANY_ENDING)), text)):
@@ -54,7 +54,7 @@ def _escape(phrase: str) -> str:
 
 
 def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Where a pattern of `compiled` matches a text, but not inside a web or mail address or a number."""
+    """The spans where a pattern from `compiled` matches a text, outside web addresses, mail addresses and numbers."""
     folded = fold(text)
     if folded.isascii() or not _LIGATURE.search(folded):
         spans = [match.span() for match in pattern.finditer(folded)]
@@ -64,14 +64,14 @@ def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
 
 
 def _printed(pattern: re.Pattern[str], folded: str) -> list[Span]:
-    """The spans of a pattern in a folded text with ligatures, which are letters to the pattern."""
+    """The spans of a pattern in a folded text whose ligatures the pattern sees as separate letters."""
     offsets = [offset for offset, character in enumerate(folded) for _ in LIGATURES.get(character, character)]
     matches = pattern.finditer(folded.translate(_LETTERS))
     return [(offsets[match.start()], offsets[match.end() - 1] + 1) for match in matches]
 
 
 def outside(text: str, spans: Sequence[Span]) -> list[Span]:
-    """The spans that lie in no web or mail address and are no part of a number."""
+    """The spans that are not inside a web address, a mail address or a number."""
     addresses = [match.span() for match in _ADDRESS.finditer(text)] if _MAY_HAVE_ADDRESS.search(text) else []
     return [
         (begin, end)
@@ -81,7 +81,7 @@ def outside(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def covering(spans: Sequence[Span], offset: int) -> int | None:
-    """The number of the span, of ascending ones that don't overlap, which has a place inside; None for no such span."""
+    """The index of the span that contains an offset, among ascending spans without overlaps; None without one."""
     number = bisect_right(spans, offset, key=itemgetter(0)) - 1
     return number if number >= 0 and offset < spans[number][1] else None
 

@@ -41,9 +41,9 @@ def test_the_fingerprint_is_that_of_the_content() -> None:
         ("\tedema\n", r"lexicon\.tsv:1: .*expected a concept"),
         ("edema\t*\n", r"lexicon\.tsv:1: .*expected a concept"),
         ("edema\ted*ma\n", r"lexicon\.tsv:1: the phrase 'ed\*ma' has a \* inside"),
-        ("a\tmass\nb\tMASS\n", r"lexicon\.tsv:2: the phrase 'mass' stands under 'b', and at .*:1 under 'a'"),
-        ("", r"lexicon\.tsv: the lexicon names no phrase"),
-        ("edema\t!leg edema\n", r"lexicon\.tsv: the lexicon names no phrase"),
+        ("a\tmass\nb\tMASS\n", r"lexicon\.tsv:2: the phrase 'mass' is listed under 'b', and at .*:1 under 'a'"),
+        ("", r"lexicon\.tsv: the lexicon has no phrases"),
+        ("edema\t!leg edema\n", r"lexicon\.tsv: the lexicon has no phrases"),
     ],
 )
 def test_what_is_no_lexicon_is_refused(tmp_path: Path, content: str, message: str) -> None:
