@@ -1,4 +1,4 @@
-"""The Model Context Protocol around the tools: what agents read of them, and how errors reach them.
+"""Serve the tools over the Model Context Protocol: their descriptions for agents, and how errors are reported.
 
 "Model Context Protocol Specification", https://modelcontextprotocol.io.
 """
@@ -26,7 +26,7 @@ answer names its `ranking`; give that to `evidence`, or read the resource rankin
 is for reading and checking, not for clinical decisions.
 """
 Query = Annotated[str, Field(description="A question in words, in English.")]
-TopK = Annotated[int, Field(description="Documents to show, best first, from 1 to 100.")]
+TopK = Annotated[int, Field(description="Documents to return, best first, from 1 to 100.")]
 Candidates = Annotated[int, Field(description="Documents to rank, from 1 to 500.")]
 Source = Annotated[
     Literal["index", "pubmed"] | None,
@@ -40,7 +40,7 @@ Answer = TypeVar("Answer")
 class SourceDocument(BaseModel):
     """A document to rank."""
 
-    id: str = Field(description="Any id of yours; answers use it.")
+    id: str = Field(description="Your own id for the document; answers refer to it.")
     title: str = ""
     abstract: str = Field("", description="The abstract or another text.")
 
@@ -49,7 +49,7 @@ Documents = Annotated[list[SourceDocument], Field(description="Up to 500 documen
 
 
 def make_server(tools: Tools, *, index: bool, pubmed: bool) -> MCPServer[Any]:
-    """A server of these tools; those for an index and for PubMed are there only where the server has them."""
+    """A server of these tools; those for an index or for PubMed only where the server has one."""
     server: MCPServer[Any] = MCPServer("mpir", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     if pubmed:
         _add_pubmed(server, tools)
@@ -108,10 +108,10 @@ def _add_evidence(server: MCPServer[Any], tools: Tools) -> None:
     def evidence(
         query: Query,
         *,
-        ranking: Annotated[str | None, Field(description="The id of an earlier answer, to search nothing.")] = None,
+        ranking: Annotated[str | None, Field(description="An earlier answer's ranking, in place of a search.")] = None,
         source: Source = None,
         documents: Documents | None = None,
-        k: Annotated[int, Field(description="Sentences, from 1 to 100.")] = 5,
+        k: Annotated[int, Field(description="Sentences to return, from 1 to 100.")] = 5,
     ) -> dict[str, Any]:
         """The sentences that answer best, each with the document to cite (id, PMID, title) and its offsets."""
         values = None if documents is None else [document.model_dump() for document in documents]
@@ -119,7 +119,7 @@ def _add_evidence(server: MCPServer[Any], tools: Tools) -> None:
 
 
 def _named(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """The function with its errors as sentences that the agent reads, in place of "the tool failed"."""
+    """Wrap a function so that the agent reads its error messages in place of "the tool failed"."""
 
     @wraps(function)
     def answer(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:

@@ -1,4 +1,4 @@
-"""What an agent can ask for, as plain functions of a reranker: small answers, with ids and offsets to cite."""
+"""An agent's tools as plain methods around a reranker: small answers, with ids and offsets to cite."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 PubMedSearch = Callable[..., "SearchResult"]
 MAX_DOCUMENTS, MAX_CHARACTERS, MAX_QUERY = 500, 100_000, 4_000
-"""Of a call: documents, characters of a document, characters of a query."""
+"""Limits of a call: documents, characters per document, characters per query."""
 MAX_SHOWN = 100
-"""Documents or sentences of an answer."""
+"""The most documents or sentences in an answer."""
 KEPT_RANKINGS = 32
-"""Rankings that can be read whole again."""
+"""How many rankings are kept to be read in full."""
 
 
 class Tools:
-    """The tools of one server. Rankings that were made can be read whole, by the id that each answer has."""
+    """The tools of one server. Recent rankings can be read in full, by the id in each answer."""
 
     def __init__(
         self, reranker: Reranker, *, index: Retriever | None = None, search_pubmed: PubMedSearch | None = None
     ) -> None:
-        """Use a reranker, and an index and PubMed where there are any."""
+        """Use a reranker, and optionally an index and PubMed."""
         self._reranker, self._index, self._search = reranker, index, search_pubmed
         self._rankings: LRUCache[str, Ranking] = LRUCache(KEPT_RANKINGS)
         self._lock = threading.Lock()
@@ -49,9 +49,9 @@ class Tools:
         end: str | None = None,
         types: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Search PubMed and Europe PMC, and rank what they have. Raises MpirError for what cannot be answered."""
+        """Search PubMed and Europe PMC, and rank the results. Raises MpirError where the call cannot be answered."""
         if self._search is None:
-            raise InputError("this server does not search PubMed; its owner left that out with --no-pubmed.")
+            raise InputError("this server does not search PubMed: it was started with --no-pubmed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         result = self._search(query, candidates, start=start, end=end, types=types)
@@ -60,11 +60,11 @@ class Tools:
         return {**self._answer(ranking, top_k), "searches": sent, "warnings": list(result.warnings)}
 
     def search_index(self, query: str, *, candidates: int = 100, top_k: int = 10) -> dict[str, Any]:
-        """Search the server's index, and rank what it has. Raises MpirError for what cannot be answered."""
+        """Search the server's index, and rank the results. Raises MpirError where the call cannot be answered."""
         return self._answer(self._ranked_index(query, candidates), top_k)
 
     def rerank(self, query: str, documents: Sequence[Mapping[str, Any]], *, top_k: int = 10) -> dict[str, Any]:
-        """Rank documents of the agent's own. Raises MpirError for what cannot be answered."""
+        """Rank documents that the agent supplies. Raises MpirError where the call cannot be answered."""
         _check_query(query)
         _check_documents(documents)
         return self._answer(self._reranker.rerank(query, list(documents)), top_k)
@@ -78,14 +78,14 @@ class Tools:
         documents: Sequence[Mapping[str, Any]] | None = None,
         k: int = 5,
     ) -> dict[str, Any]:
-        """The k sentences that answer best, of a ranking, of documents, or of a new search.
+        """The k sentences that answer best, from a ranking, from documents, or from a new search.
 
         Raises:
-            InputError: there is no such ranking or source, or more than one of the three is given.
+            InputError: an unknown ranking or source, or more than one of the three arguments.
         """
         whole_number("k", k, maximum=MAX_SHOWN)
         if sum(value is not None for value in (ranking, source, documents)) > 1:
-            raise InputError("ranking, source and documents are given together; give one of them.")
+            raise InputError("ranking, source and documents exclude each other; give only one of them.")
         if ranking is not None:
             result = self.ranking(ranking)
         elif documents is not None:
@@ -97,11 +97,11 @@ class Tools:
         return self._sentences(result, k)
 
     def ranking(self, name: str) -> Ranking:
-        """A ranking that was made before. Raises InputError where it is not kept any more."""
+        """An earlier ranking. Raises InputError where it is no longer kept."""
         with self._lock:
             ranking = self._rankings.get(name)
         if ranking is None:
-            raise InputError(f"there is no ranking {name[:40]!r} (any more); search or rerank again.")
+            raise InputError(f"ranking {name[:40]!r} does not exist or is no longer kept; search or rerank again.")
         return ranking
 
     def _searched(self, query: str, source: str) -> Ranking:
@@ -113,7 +113,7 @@ class Tools:
 
     def _ranked_index(self, query: str, candidates: int) -> Ranking:
         if self._index is None:
-            raise InputError("this server has no index; its owner gives one with --index DIR. Try search_pubmed.")
+            raise InputError("this server has no index (mpir mcp --index DIR adds one). Try search_pubmed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         return self._reranker.rerank(query, self._index.search(query, candidates))
@@ -153,7 +153,7 @@ _SHOWN_METADATA = ("pmid", "doi", "journal", "year", "url", "source")
 
 
 def _sentence(sentence: RankedSentence) -> dict[str, Any]:
-    """The text and where it stands: the section, and offsets in code points, end exclusive."""
+    """The text with its section and offsets, in code points, end exclusive."""
     return {"text": sentence.text, "section": sentence.section, "begin": sentence.begin, "end": sentence.end}
 
 
@@ -164,7 +164,7 @@ def _check_query(query: str) -> None:
 
 def _check_documents(documents: Sequence[Mapping[str, Any]]) -> None:
     if not 1 <= len(documents) <= MAX_DOCUMENTS:
-        raise InputError(f"there are {len(documents):,} documents; expected 1 to {MAX_DOCUMENTS:,} in a call.")
+        raise InputError(f"there are {len(documents):,} documents; expected 1 to {MAX_DOCUMENTS:,} per call.")
     for number, document in enumerate(documents, 1):
         unknown = [name for name in document if name not in ("id", "title", "abstract")]
         if unknown:

@@ -99,7 +99,7 @@ def test_an_agent_ranks_cites_and_reads_the_ranking(transport: Any, tiny_bundle:
 def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> None:
     async def work() -> None:
         async with over_stdio(tiny_bundle, "--no-pubmed") as client:
-            assert "expected 1 to 500 in a call" in await call(client, "rerank", query=QUERY, documents=[])
+            assert "expected 1 to 500 per call" in await call(client, "rerank", query=QUERY, documents=[])
             assert "expected 1 to 4,000" in await call(client, "rerank", query=" ", documents=DOCUMENTS)
             assert "search or rerank again" in await call(client, "evidence", query=QUERY, ranking="0123")
             assert "top_k" in await call(client, "rerank", query=QUERY, documents=DOCUMENTS, top_k=1000)
@@ -107,7 +107,7 @@ def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> N
             assert "longer than 100,000" in await call(client, "rerank", query=QUERY, documents=long)
             assert "--no-pubmed" in await call(client, "evidence", query=QUERY)
             both = await call(client, "evidence", query=QUERY, ranking="0", source="index")
-            assert "give one of them" in both
+            assert "give only one of them" in both
 
     run(work)
 
