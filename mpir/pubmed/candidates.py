@@ -24,7 +24,7 @@ from mpir.validation import check_choice, whole_number
 SOURCES = ("pubmed", "europepmc")
 NAMES = {"pubmed": eutils.NAME, "europepmc": europepmc.NAME}
 LONGEST = 4000
-"""Characters of a query that are searched for at most."""
+"""The most characters of a query."""
 
 
 def search(
@@ -40,26 +40,26 @@ def search(
     settings: Settings | None = None,
     report: Report = lambda *_: None,
 ) -> SearchResult:
-    """The best k candidates for a query, from services on the network. The query leaves this machine.
+    """The best k candidates for a query from services on the network. The query leaves this machine.
 
-    Several searches, from strict to loose, are sent until there are k candidates. `own_query`, or a query that has
-    tags or AND, OR, NOT, is sent as it is, once.
+    Several searches, from strict to loose, are sent until there are k candidates. `own_query`, or a query with tags
+    or AND, OR, NOT, is sent once and unchanged.
 
     Args:
-        query: in words, or in a service's own syntax.
-        k: candidates, from 1 to 10,000.
-        own_query: what is searched for in place of the query's words, in PubMed's or Europe PMC's syntax.
-        start: the first date of publication, as YYYY, YYYY-MM or YYYY-MM-DD; `end` is the last.
-        types: publication types by NLM's names, any of which will do.
-        sources: "pubmed", "europepmc" or both; by default both, where they understand the query.
-        preprints: also Europe PMC's preprints.
-        settings: addresses, key, cache and time-outs; by default those of the environment.
-        report: called with a service's name, how many candidates or records there are, and how many there are to be.
+        query: the query in words, or in a service's own syntax.
+        k: the number of candidates, from 1 to 10,000.
+        own_query: a search to send in place of the query's words, in PubMed's or Europe PMC's syntax.
+        start: the earliest publication date, as YYYY, YYYY-MM or YYYY-MM-DD; `end` is the latest.
+        types: publication types by NLM's names; a record needs only one of them.
+        sources: "pubmed", "europepmc" or both; by default those that understand the query.
+        preprints: whether to include Europe PMC's preprints.
+        settings: addresses, key, cache and time-outs; by default from the environment.
+        report: called with a service's name, the number of candidates or records so far, and the number expected.
 
     Raises:
-        InputError: a query without words, or one that the service cannot read (its own message is in the sentence);
-            limits, k or a key that cannot be.
-        ServiceError: no service gives a usable answer. If only one of two fails, a warning of the result says so.
+        InputError: a query without words, or one that the service cannot parse (the error quotes its message);
+            invalid limits, k or key.
+        ServiceError: no service gives a usable answer. If only one of two fails, the result has a warning.
     """
     _check(query, own_query)
     k = whole_number("--k", k, maximum=MAX_IDS)
@@ -83,7 +83,7 @@ def search(
         }
         results, faults = _all_done({name: jobs[name] for name in chosen})
         documents = _documents(PubMed(client), results, faults, wish.k, report)
-    warnings += [f"{fault} The candidates are those of {_names(results)} alone." for fault in faults]
+    warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
     return SearchResult(
         query=query,
         documents=tuple(documents),
@@ -105,7 +105,7 @@ def _check(query: str, own_query: str | None) -> None:
 
 
 def _sources(sources: Sequence[str] | None, own_query: str | None) -> tuple[list[str], list[str]]:
-    """The sources to ask, and a warning where the query's syntax leaves one out."""
+    """The sources to query, and a warning where the query's syntax excludes one."""
     if sources is not None:
         names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
         for name in names:
@@ -121,7 +121,7 @@ def _sources(sources: Sequence[str] | None, own_query: str | None) -> tuple[list
 
 
 def _all_done(jobs: Mapping[str, Callable[[], SourceResult]]) -> tuple[dict[str, SourceResult], list[ServiceError]]:
-    """The results of jobs that run at the same time, and the errors of those that failed.
+    """Run jobs concurrently; return the results, and the errors of the jobs that failed.
 
     Raises:
         ServiceError: all of them failed.
@@ -142,7 +142,7 @@ def _all_done(jobs: Mapping[str, Callable[[], SourceResult]]) -> tuple[dict[str,
 def _documents(
     service: PubMed, results: dict[str, SourceResult], faults: list[ServiceError], k: int, report: Report
 ) -> list[Document]:
-    """The k best documents of all sources. PubMed's records are fetched, or those of Europe PMC serve in their place.
+    """The k best documents of all sources: PubMed's records are fetched, or replaced by Europe PMC's where that fails.
 
     Raises:
         ServiceError: PubMed's records cannot be fetched, and no other source has any.
@@ -169,10 +169,10 @@ def _documents(
 def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> None:
     """Warn of PMIDs without a record. Raises ServiceError where no candidate has one."""
     if missing and len(missing) == number:
-        raise ServiceError(eutils.NAME, f"named {number} records and delivered none of them; try again later.")
+        raise ServiceError(eutils.NAME, f"listed {number} records but delivered none of them; try again later.")
     if missing:
         result.warnings.append(
-            f"{eutils.NAME} named {len(missing)} records that it did not deliver, so they are left out: PMIDs "
+            f"{eutils.NAME} listed {len(missing)} records that it did not deliver, so they are left out: PMIDs "
             f"{format_names(missing)}."
         )
 

@@ -1,4 +1,4 @@
-"""What goes wrong between mpir and a service, in sentences that hold nothing of a query."""
+"""Errors between mpir and a service, whose messages never contain the query."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mpir.errors import MpirError
 
 
 class ServiceError(MpirError):
-    """A service that cannot be reached, refuses, or gives no usable answer, after every retry.
+    """A service that cannot be reached, refuses the request, or gives no usable answer after all retries.
 
-    `service` names it with its host, and `reason` is the rest of the sentence, which fits several services, too.
+    `service` is its name and host; `reason` is the rest of the sentence, which also fits several services.
     """
 
     def __init__(self, service: str, reason: str) -> None:
@@ -19,7 +19,7 @@ class ServiceError(MpirError):
 
 
 def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
-    """Several services' errors as one: a sentence for each reason."""
+    """Join several services' errors into one, with a sentence for each reason."""
     services: dict[str, list[str]] = {}
     for error in errors:
         services.setdefault(error.reason, []).append(error.service)
@@ -29,11 +29,11 @@ def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
 
 
 class DamagedAnswerError(Exception):
-    """An answer that is cut, empty or of another form; the message says which. The request is sent again."""
+    """An answer that is truncated, empty or malformed, as the message says. The request is sent again."""
 
 
 class RefusedError(Exception):
-    """A status that is no success. `status` is HTTP's, `text` the beginning of the answer, `wait` its Retry-After."""
+    """An HTTP error: the `status`, the beginning of the answer's `text`, and its Retry-After in `wait`."""
 
     def __init__(self, status: int, text: str, wait: float | None) -> None:
         super().__init__(f"status {status}")

@@ -1,4 +1,4 @@
-"""Europe PMC's REST search, whose answers hold the abstracts: https://europepmc.org/RestfulWebService."""
+"""Europe PMC's REST search, whose answers include abstracts: https://europepmc.org/RestfulWebService."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from mpir.text.types import Document
 
 NAME = "Europe PMC"
 RATE = 3.0
-"""Requests in a second."""
+"""Requests per second."""
 PAGE = 200
-"""Records of one request."""
+"""Records per request."""
 _HEADING = re.compile(r"<h4>\s*([^<>]{1,100}?)\s*:?\s*</h4>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some records of an answer, how many there are in all, and the mark of the next page.
+    """One page of records, the total number of matches, and the cursor of the next page.
 
     `blank` counts records without a title and an abstract, which are left out; `error` is the service's message.
     """
@@ -39,7 +39,7 @@ class Page:
 
 
 class EuropePMC:
-    """Searches by one client."""
+    """Searches Europe PMC through a client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -85,7 +85,7 @@ def _read_page(content: bytes) -> Page:
 
 
 def _document(record: Mapping[str, Any]) -> Document | None:
-    """A record as a document; its id is the PMID or, of a preprint, Europe PMC's. None without an id or any text."""
+    """A record as a document, with the PMID or, for a preprint, Europe PMC's id. None without an id or any text."""
     fields = {name: value for name, value in record.items() if isinstance(value, str)}
     names = names_of(fields.get("pmid", ""), [fields.get("doi", "")])
     document_id = names.get("pmid") or fields.get("id", "").strip()
@@ -98,7 +98,7 @@ def _document(record: Mapping[str, Any]) -> Document | None:
 
 
 def _label(match: re.Match[str]) -> str:
-    """The heading of a part of an abstract as PubMed's reader writes it."""
+    """A section heading of an abstract, in the form that the PubMed reader uses."""
     return f" {match[1].upper()}: "
 
 

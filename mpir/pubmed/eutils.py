@@ -1,10 +1,10 @@
-"""PubMed by NCBI's E-utilities: esearch for PMIDs by relevance, efetch for records.
+"""PubMed through NCBI's E-utilities: esearch returns PMIDs by relevance, efetch returns records.
 
 Documentation: https://www.ncbi.nlm.nih.gov/books/NBK25499/
 
-Records are fetched by POST of their PMIDs and not from the history of a search (WebEnv): what is wanted are the new
-records of several searches together, and no history holds that list. The same PMIDs are also the same request
-tomorrow, so that its answer is kept, whereas every search has a WebEnv of its own.
+Records are fetched by POST of their PMIDs and not from a search's history (WebEnv), because the list joins the new
+records of several searches, and no history holds it. The same PMIDs are also the same request tomorrow, so its answer
+can be cached, whereas every search has its own WebEnv.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mpir.text.types import Document
 
 NAME = "PubMed"
 MAX_IDS = 10_000
-"""PMIDs of one search that PubMed gives at most."""
+"""The most PMIDs that PubMed returns for one search."""
 BATCH = 200
-"""Records of one request; from about 200 ids on NCBI asks for POST."""
+"""Records per request; NCBI asks for POST from about 200 ids on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """The answer to a search: PMIDs by relevance, how many there are in all, and what PubMed says of the query."""
+    """The answer to a search: PMIDs by relevance, the total number of matches, and PubMed's messages on the query."""
 
     ids: tuple[str, ...]
     count: int
@@ -40,7 +40,7 @@ class Hits:
 
 
 class PubMed:
-    """Searches and fetches by one client."""
+    """Searches and fetches through a client."""
 
     def __init__(self, client: Client) -> None:
         settings = client.settings
@@ -66,7 +66,7 @@ class PubMed:
         )
 
     def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
-        """The documents by PMID, without those that PubMed does not deliver when asked twice. Raises ServiceError."""
+        """The documents by PMID, without those that PubMed fails to deliver twice. Raises ServiceError."""
         documents: dict[str, Document] = {}
         for start in range(0, len(pmids), BATCH):
             documents |= self._records(pmids[start : start + BATCH])
@@ -101,10 +101,10 @@ def _read_hits(content: bytes) -> Hits:
         return Hits(ids=(), count=0, translation="", messages=(), error=shortened(str(error), 300))
     ids = member(result, "idlist", list)
     if not all(isinstance(pmid, str) and pmid.isascii() and pmid.isdigit() and len(pmid) < 10 for pmid in ids):
-        raise DamagedAnswerError("it has ids that are no PMIDs")
+        raise DamagedAnswerError("it has ids that are not PMIDs")
     number = count(result, "count")
     if number and not ids:
-        raise DamagedAnswerError("it counts records and names none")
+        raise DamagedAnswerError("it counts records but lists none")
     translation = result.get("querytranslation")
     return Hits(
         ids=tuple(dict.fromkeys(ids)),
@@ -124,7 +124,7 @@ _SAYINGS = {
 
 
 def _messages(lists: Iterable[object]) -> Iterable[str]:
-    """What PubMed says of a query, in its own words behind ours."""
+    """PubMed's messages on a query, each after a label of ours."""
     for group in lists:
         members: Mapping[str, Any] = group if isinstance(group, dict) else {}
         for name, saying in _SAYINGS.items():

@@ -1,4 +1,4 @@
-"""PubMed and Europe PMC as a first stage that a server asks."""
+"""PubMed and Europe PMC as a server's first stage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mpir.pubmed.settings import Settings
 
 
 class PubMedFirstStage:
-    """Searches by `search` with the settings that it is made with."""
+    """Calls `search` with fixed settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

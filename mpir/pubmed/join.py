@@ -1,4 +1,4 @@
-"""One list from two services: fused by rank, each paper once, its sources named."""
+"""Merge the lists of two services: fuse ranks, deduplicate papers, and record their sources."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mpir.retrieve.fusion import reciprocal_rank_fusion
 from mpir.text.types import Document
 
 SOURCE = "source"
-"""The metadata that names a document's sources."""
+"""The metadata field with a document's sources."""
 
 
 def fused(rankings: Sequence[Sequence[str]]) -> list[str]:
-    """The ids of several rankings by reciprocal rank fusion; equal ones in the order of the rankings."""
+    """The ids of several rankings by reciprocal rank fusion; ties follow the order of the rankings."""
     ids = list(dict.fromkeys(document_id for ranking in rankings for document_id in ranking))
     ranks = np.full((len(ids), len(rankings)), np.inf)
     row_of = {document_id: row for row, document_id in enumerate(ids)}
@@ -27,10 +27,10 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[str]:
 
 
 def joined(ids: Iterable[str], by_source: Mapping[str, Mapping[str, Document]]) -> list[Document]:
-    """The documents of the ids in their order, each paper once.
+    """The documents of the ids, in order, with each paper once.
 
-    Two records are one paper where they share a PMID (their id) or a DOI, unless both have PMIDs that differ. The first
-    source's text counts, unless it has no abstract; "source" in the metadata names every source.
+    Two records are the same paper where they share a PMID (their id) or a DOI, unless both have PMIDs and these differ.
+    The first source's text is used, unless it has no abstract; "source" in the metadata names every source.
     """
     papers: dict[str, Document] = {}
     paper_of_doi: dict[str, str] = {}

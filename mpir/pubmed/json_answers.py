@@ -1,4 +1,4 @@
-"""Answers in JSON, checked value by value: a service's form is nothing to rely on."""
+"""Answers in JSON, checked value by value, because a service's format cannot be relied on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mpir.pubmed.errors import DamagedAnswerError
 
 
 def read_object(content: bytes) -> dict[str, Any]:
-    """The object of an answer. Raises DamagedAnswerError for anything else."""
+    """The JSON object of an answer. Raises DamagedAnswerError for anything else."""
     if not content.strip():
         raise DamagedAnswerError("it is empty")
     try:
-        value = json.loads(content, strict=False)  # NCBI's messages hold raw control characters
+        value = json.loads(content, strict=False)  # NCBI's messages contain raw control characters
     except (ValueError, RecursionError):
-        raise DamagedAnswerError("its JSON is cut, or it is no JSON") from None
+        raise DamagedAnswerError("it is truncated JSON or not JSON") from None
     if not isinstance(value, dict):
-        raise DamagedAnswerError("its JSON is of another form")
+        raise DamagedAnswerError("its JSON is not an object")
     return value
 
 
@@ -30,7 +30,7 @@ def member(value: Mapping[str, Any], name: str, types: type | tuple[type, ...]) 
 
 
 def count(value: Mapping[str, Any], name: str) -> int:
-    """A member that is a whole number, perhaps as text. Raises DamagedAnswerError for another one."""
+    """A member that is a whole number, possibly as text. Raises DamagedAnswerError for anything else."""
     text = str(value.get(name, ""))
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise DamagedAnswerError(f"it has no {name}")
@@ -38,7 +38,7 @@ def count(value: Mapping[str, Any], name: str) -> int:
 
 
 def texts(value: object) -> list[str]:
-    """The strings of a list, or a string by itself; nothing of anything else."""
+    """The strings of a list, or a single string as a list; empty for anything else."""
     if isinstance(value, str):
         return [value]
     return [entry for entry in value if isinstance(entry, str) and entry] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Answers of services kept for a day: a file for each request, checked, bounded in all."""
+"""Cache the answers of services for a day: one checked file for each request, with a bound on their total size."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from mpir.io.write import atomic_write
 log = logging.getLogger(__name__)
 SECONDS = 24 * 60 * 60
 LIMIT = 256 * 2**20
-"""Bytes of all kept answers; the oldest make room."""
+"""The most bytes of all kept answers together; beyond it, the oldest are deleted."""
 _SUFFIX = ".answer"
 
 
 def request_key(url: str, parameters: Mapping[str, str]) -> str:
-    """The name of a request: a digest of its address and parameters, which hides both."""
+    """The cache key of a request: a digest of its address and parameters, which reveals neither."""
     lines = [url, *(f"{name}={value}" for name, value in sorted(parameters.items()))]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class KeptAnswers:
-    """A folder of answers, each behind its own SHA-256; one that is damaged or older than a day counts as absent.
+    """A folder of answers, each stored after its SHA-256; a damaged answer or one older than a day counts as absent.
 
     Where the folder cannot be written, a warning is logged once and nothing is kept.
     """
@@ -58,7 +58,7 @@ class KeptAnswers:
                 stream.write(hashlib.sha256(answer).digest() + answer)
             self._make_room()
         except (OSError, MpirError) as error:
-            log.warning("%s: answers cannot be kept there (%s); going on without", self._folder, type(error).__name__)
+            log.warning("%s: answers cannot be cached there (%s); going on without", self._folder, type(error).__name__)
             self._folder = None
 
     def _make_room(self) -> None:

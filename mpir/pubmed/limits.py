@@ -1,4 +1,4 @@
-"""Limits of a search as users give them: dates and publication types, checked, and in each service's syntax."""
+"""A user's limits on a search, dates and publication types: check them, and write them in each service's syntax."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mpir.pubmed.publication_types import PUBLICATION_TYPES
 
 _DATE = re.compile(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?")
 EARLIEST, LATEST = "1500-01-01", "3000-12-31"
-"""What stands for a bound that is open; PubMed takes no range without one."""
+"""Stand-ins for an open bound, because PubMed accepts no range without both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Dates of publication (inclusive, "YYYY-MM-DD") and publication types by NLM's names, any of which will do."""
+    """Publication dates (inclusive, "YYYY-MM-DD") and publication types by NLM's names, one of which must match."""
 
     start: str = EARLIEST
     end: str = LATEST
@@ -26,15 +26,15 @@ class Limits:
 
     @property
     def has_dates(self) -> bool:
-        """Whether there is a bound at all."""
+        """Whether either date is bounded."""
         return (self.start, self.end) != (EARLIEST, LATEST)
 
 
 def read_limits(start: str | None = None, end: str | None = None, types: Sequence[str] = ()) -> Limits:
-    """Limits from text: dates as YYYY, YYYY-MM or YYYY-MM-DD, types by name.
+    """Parse limits from text: dates as YYYY, YYYY-MM or YYYY-MM-DD, types by name.
 
     Raises:
-        InputError: a date that cannot be, a start after the end, or an unknown type (the nearest ones are named).
+        InputError: an invalid date, a start after the end, or an unknown type (the error suggests the nearest ones).
     """
     first = EARLIEST if start is None else _date("--from", start, last=False)
     last = LATEST if end is None else _date("--to", end, last=True)
@@ -69,7 +69,7 @@ def _type(name: str) -> str:
 
 
 def limited_for_pubmed(query: str, limits: Limits) -> str:
-    """The query with the limits in PubMed's syntax; without any it is unchanged."""
+    """The query with the limits in PubMed's syntax, unchanged where there are none."""
     clauses = []
     if limits.types:
         clauses.append(_any(f'"{name}"[Publication Type]' for name in limits.types))
@@ -80,7 +80,7 @@ def limited_for_pubmed(query: str, limits: Limits) -> str:
 
 
 def limited_for_europepmc(query: str, limits: Limits, *, preprints: bool) -> str:
-    """The query with the limits in Europe PMC's syntax: records of MEDLINE, and preprints where they are chosen."""
+    """The query with the limits in Europe PMC's syntax: MEDLINE records, and preprints where chosen."""
     clauses = ["SRC:MED OR SRC:PPR" if preprints else "SRC:MED"]
     if limits.types:
         clauses.append(_any(f'PUB_TYPE:"{name}"' for name in limits.types))

@@ -1,4 +1,4 @@
-"""At most so many requests a second to one server, by all threads of the process together."""
+"""Limit the requests per second to one server, across all threads of the process."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 
 
 class Pace:
-    """Turns at an even distance."""
+    """Spaces requests evenly."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._next = 0.0
 
     def wait(self, per_second: float) -> None:
-        """Wait for a turn, so that turns are at least 1 / `per_second` seconds apart."""
+        """Wait until the last request is at least 1 / `per_second` seconds ago."""
         with self._lock:
             turn = max(self._next, time.monotonic())
             self._next = turn + 1 / per_second

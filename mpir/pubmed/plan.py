@@ -1,4 +1,4 @@
-"""From a query in words to searches from strict to loose: all telling words, then fewer of them, then any of them."""
+"""Plan searches for a query, from strict to loose: all distinctive words, then fewer of them, then any of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mpir.text.background import pubmed
 from mpir.text.terms import stop_words_of, terms
 
 MAX_WORDS = 24
-"""Words of a query that are searched for, the most telling ones."""
+"""The most words of a query that are searched for; the most distinctive are chosen."""
 _QUESTION_WORDS = """
 which what who whom whose when where why how does do did has have had can could should would will may might must
 been being was were am from about any all some between during through than then also used using use there list
 name describe define explain please currently known many much most more its his her our we you us me my i
 """
 QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
-"""Words that ask, and that hardly any abstract holds for their meaning."""
+"""Words of questions, which rarely matter to the meaning of an abstract."""
 _WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
 _PIECE = re.compile(r"[^-/]+")
 _OPERATOR = re.compile(r"(?<!\w)(?:AND|OR|NOT)(?!\w)")
@@ -35,12 +35,12 @@ mesh major topic; mesh subheading; mesh terms; other term; pharmacological actio
 supplementary concept; text word; text words; title/abstract
 """
 PUBMED_TAGS = frozenset([*_TAGS.split(), *(" ".join(tag.split()) for tag in _LONG_TAGS.split(";"))])
-"""PubMed's field tags (https://pubmed.ncbi.nlm.nih.gov/help/#search-tags); "[Ca2+]" is none."""
+"""PubMed's field tags (https://pubmed.ncbi.nlm.nih.gov/help/#search-tags), so that "[Ca2+]" is not taken for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A search for all of the `required` words, and for one or more of the `alternatives` where there are any."""
+    """A search for all of the `required` words and at least one of the `alternatives`, where there are any."""
 
     required: tuple[str, ...]
     alternatives: tuple[str, ...] = ()
@@ -62,9 +62,9 @@ def has_europepmc_fields(query: str) -> bool:
 
 
 def content_words(query: str) -> list[str]:
-    """The words of a query that tell documents apart, and its phrases in quotation marks, in the query's order.
+    """The query's content words and quoted phrases, in the query's order.
 
-    Where only stop words are left, these are returned: a search for them is better than none.
+    Where there are only stop words, these are returned: a search for them is better than none.
     """
     words = list(dict.fromkeys(match[0].replace("’", "'") for match in _WORD.finditer(query)))
     left_out = stop_words_of("english") | QUESTION_WORDS
@@ -74,7 +74,7 @@ def content_words(query: str) -> list[str]:
 
 
 def make_plan(query: str) -> list[Step]:
-    """The searches for a query, the strictest first. Empty where the query has no word."""
+    """The searches for a query, the strictest first. Empty where the query has no words."""
     words = content_words(query)
     telling = _by_telling(words)
     steps = [Step(tuple(word for word in words if word in telling[:size])) for size in _sizes(len(words))]
@@ -86,7 +86,7 @@ def make_plan(query: str) -> list[Step]:
 
 
 def _sizes(count: int) -> list[int]:
-    """How many words each of the strict searches has: all, and a quarter less each time, down to two."""
+    """The number of words in each strict search: all, then a quarter fewer each time, down to two."""
     sizes = [count] if count else []
     while sizes and sizes[-1] > 2:
         sizes.append(max(2, sizes[-1] * 3 // 4))
@@ -94,14 +94,14 @@ def _sizes(count: int) -> list[int]:
 
 
 def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
-    """The words, those of fewest documents first; a compound or phrase counts as its rarest word."""
+    """The words by document frequency, rarest first; a compound or phrase counts as its rarest word."""
     background = pubmed()
     weights = {word: max(background.idf(terms(word, stop_words="none") or [word])) for word in words}
     return tuple(sorted(words, key=lambda word: -weights[word]))
 
 
 def for_pubmed(step: Step) -> str:
-    """A step in PubMed's syntax. Required words stand without operators, so that its term mapping sees phrases."""
+    """A step in PubMed's syntax. Required words have no operators between them, so that term mapping sees phrases."""
     required = " ".join(step.required)
     if not step.alternatives:
         return required
@@ -110,7 +110,7 @@ def for_pubmed(step: Step) -> str:
 
 
 def for_europepmc(step: Step) -> str:
-    """A step in Europe PMC's syntax, in titles and abstracts: without a field it would search full texts, too."""
+    """A step in Europe PMC's syntax, limited to titles and abstracts; by default it would also search full texts."""
     required = " AND ".join(step.required)
     if step.alternatives:
         alternatives = f"({' OR '.join(step.alternatives)})"

@@ -1,4 +1,4 @@
-"""Records of PubMed's efetch as documents: the reader of PubMed XML, and what a searcher wants to see besides."""
+"""Read efetch records as documents, with the metadata that searchers want to see."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _YEARS = (".//PubDate/Year", ".//PubDate/MedlineDate", ".//ArticleDate/Year")
 
 
 def read_records(content: bytes) -> dict[str, Document]:
-    """The documents of an answer by PMID, with year, journal, authors, types and address in their metadata.
+    """The documents of an answer by PMID, with year, journal, authors, types and URL in their metadata.
 
     Raises:
-        DamagedAnswerError: it is empty, cut, or no PubMed XML.
+        DamagedAnswerError: it is empty, truncated, or not PubMed XML.
     """
     if not content.strip():
         raise DamagedAnswerError("it is empty")
     if content.lstrip()[:1] != b"<" or content.lstrip()[:20].lower().startswith((b"<!doctype html", b"<html")):
-        raise DamagedAnswerError("it is no XML")
+        raise DamagedAnswerError("it is not XML")
     with tempfile.TemporaryDirectory(prefix="mpir") as folder:
         path = Path(folder) / "efetch.xml"
         path.write_bytes(content)
@@ -37,7 +37,7 @@ def read_records(content: bytes) -> dict[str, Document]:
             documents = {document.id: document for document in read_pubmed([path])}
             details = dict(map(_details, read_elements(path, PUBMED, _RECORDS)))
         except InputError:
-            raise DamagedAnswerError("its XML is cut, or is not PubMed's") from None
+            raise DamagedAnswerError("its XML is truncated or not PubMed's") from None
     return {
         pmid: replace(document, metadata={**document.metadata, **details.get(pmid, {}), "url": record_url(pmid)})
         for pmid, document in documents.items()
@@ -45,7 +45,7 @@ def read_records(content: bytes) -> dict[str, Document]:
 
 
 def record_url(pmid: str) -> str:
-    """The page of a record."""
+    """The URL of a record's page."""
     return f"{RECORD_URL}/{pmid}/"
 
 

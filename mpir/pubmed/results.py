@@ -1,4 +1,4 @@
-"""What a search on the network brings: documents, the queries that were sent, and warnings."""
+"""Results of a search on the network: documents, the queries sent, and warnings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mpir.text.types import Document
 class SentQuery:
     """A query as a service received it.
 
-    `hits` is the number of records that the service says match; `new` how many candidates it added to those of the
-    queries before; `translation` the query as the service understood it, where it says so.
+    `hits` is the number of matches that the service reports; `new` the number of candidates added to those of earlier
+    queries; `translation` the query as the service understood it, where it reports that.
     """
 
     source: str
@@ -28,8 +28,8 @@ class SentQuery:
 class SearchResult(Sequence[Document]):
     """The candidates for a query, most promising first: a sequence of documents that `rerank` takes.
 
-    `searches` are the queries in the order in which they were sent, source by source. `warnings` are sentences about
-    anything that is missing: a service that failed, or records that were named and not delivered.
+    `searches` are the queries in the order sent, source by source. `warnings` are sentences about anything missing: a
+    service that failed, or records that were listed but not delivered.
     """
 
     query: str

@@ -1,4 +1,4 @@
-"""How the services are reached: addresses, key, time-outs, cache. From arguments, else from the environment."""
+"""How services are reached: addresses, key, time-outs and cache, from arguments or else the environment."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ EUROPEPMC = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 VARIABLES = {"eutils": "MPIR_EUTILS", "europepmc": "MPIR_EUROPEPMC", "key": "NCBI_API_KEY", "email": "NCBI_EMAIL"}
 """The environment variable that holds each setting."""
 RATE, RATE_WITH_KEY = 3.0, 10.0
-"""Requests a second that NCBI allows without and with a key."""
+"""Requests per second that NCBI allows without and with a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Addresses and manners.
+    """Addresses, time-outs and caching.
 
-    `eutils` is what stands before ``/esearch.fcgi``, `europepmc` what stands before ``/search``. `timeout` counts
-    seconds without a byte; `back_off` is the first pause in seconds before a request is sent again, and doubles.
-    `cache` is the folder of kept answers (None keeps nothing); `refresh` asks again and keeps the new answer. `rate`
-    replaces the services' limits of requests a second, for servers of your own.
+    `eutils` is the base URL of ``/esearch.fcgi``, `europepmc` that of ``/search``. `timeout` is in seconds without a
+    byte received; `back_off` is the first pause in seconds before a retry, and doubles each time. `cache` is the
+    folder of cached answers (None disables it); `refresh` fetches anew and caches the new answer. `rate` replaces the
+    services' limits on requests per second, for servers of your own.
     """
 
     eutils: str = EUTILS
@@ -42,13 +42,13 @@ class Settings:
 
     @classmethod
     def from_environment(cls, **chosen: Any) -> Settings:
-        """The chosen settings; where one is None, the environment's, else the default.
+        """The given settings; where one is None, it comes from the environment or else is the default.
 
-        The cache is the folder "pubmed" in mpir's folder for caches, unless another one, or False, is chosen.
+        The cache is the folder "pubmed" in mpir's cache folder, unless another folder, or False, is given.
 
         Raises:
-            InputError: an address that is no http(s) URL, a key or email that is blank or has white space, or a
-                time-out that is no number above 0.
+            InputError: an address that is not an http(s) URL, a key or email that is blank or has white space, or a
+                time-out that is not a number above 0.
         """
         values = {name: value for name, value in chosen.items() if value is not None}
         origins = {name: f"--{name}" for name in values}
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def requests_per_second(self) -> float:
-        """What PubMed may be asked in a second."""
+        """The most requests per second to PubMed."""
         return self.rate or (RATE_WITH_KEY if self.key else RATE)
 
 
@@ -84,4 +84,4 @@ def _check_url(origin: str, url: str) -> None:
     except ValueError:
         is_url = False
     if not is_url or address.query or address.fragment or not url.isprintable() or " " in url:
-        raise InputError(f"{origin} is {format_value(url)}; expected the start of an address, such as {EUTILS}.")
+        raise InputError(f"{origin} is {format_value(url)}; expected a base URL, such as {EUTILS}.")

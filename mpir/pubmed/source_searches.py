@@ -1,4 +1,4 @@
-"""The plan's searches in one service, until there are k candidates."""
+"""Run a plan's searches on one service until there are k candidates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mpir.text.types import Document
 
 _BRACKETS = {"round": "()", "square": "[]"}
 Report = Callable[[str, int, int], None]
-"""Called with a service's name, how many candidates or records there are, and how many there are to be."""
+"""Called with a service's name, the number of candidates or records so far, and the number expected."""
 
 
 @dataclass(slots=True)
 class SourceResult:
-    """The ids that a service ranks best, its records so far as the search brings them, queries and warnings."""
+    """A service's best ids, the records that came with them, the queries sent, and warnings."""
 
     ids: list[str] = field(default_factory=list)
     documents: dict[str, Document] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class SourceResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What is to be searched: steps in words or, in their place, a query in the service's own syntax."""
+    """What to search for: steps in words or, instead, a query in the service's own syntax."""
 
     steps: Sequence[Step]
     own_query: str | None
@@ -42,7 +42,7 @@ class Wish:
 
 
 def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
-    """PMIDs from PubMed. Raises ServiceError, and InputError with PubMed's words on a query that it cannot read."""
+    """PMIDs from PubMed. Raises ServiceError, or InputError with PubMed's message on a query it cannot parse."""
     result = SourceResult()
     for query in _queries(wish, for_pubmed):
         sent = limited_for_pubmed(query, wish.limits)
@@ -65,7 +65,7 @@ def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
 
 
 def search_europepmc(service: EuropePMC, wish: Wish, report: Report) -> SourceResult:
-    """Records from Europe PMC. Raises ServiceError, and InputError with its words on a query that it cannot read."""
+    """Records from Europe PMC. Raises ServiceError, or InputError with its message on a query it cannot parse."""
     result = SourceResult()
     for query in _queries(wish, for_europepmc):
         sent = limited_for_europepmc(query, wish.limits, preprints=wish.preprints)
@@ -91,7 +91,7 @@ def _queries(wish: Wish, render: Callable[[Step], str]) -> Iterator[str]:
 
 
 def _added(result: SourceResult, ids: Sequence[str], k: int) -> int:
-    """Append the ids that are new, up to k in all; the number of them."""
+    """Append new ids, up to k in total; return how many were added."""
     before = len(result.ids)
     known = set(result.ids)
     result.ids += [document_id for document_id in ids if document_id not in known][: k - before]
@@ -99,21 +99,21 @@ def _added(result: SourceResult, ids: Sequence[str], k: int) -> int:
 
 
 def _check_query(name: str, wish: Wish, message: str) -> None:
-    """Raise an error for a query that a service does not take: its own words on a user's, and none on the plan's."""
+    """Raise an error for a rejected query: with the service's message for a user's query, without for a plan's."""
     if message and wish.own_query is not None:
-        raise InputError(f"the query: {name} says: {message.rstrip('.')}. Correct it, quotes and brackets first.")
+        raise InputError(f"{name} rejects the query: {message.rstrip('.')}. Correct its quotes or brackets first.")
     if message:
-        raise ServiceError(name, "did not take a query of words; try again later, or give one with --query.")
+        raise ServiceError(name, "rejected a query of plain words; try again later, or give your own with --query.")
 
 
 def _check_balance(query: str) -> None:
-    """Raise InputError for a query that finds nothing, and whose quotes or brackets have no partner."""
+    """Raise InputError for a query without results whose quotes or brackets are unbalanced."""
     odd = [] if query.count('"') % 2 == 0 else ["quotation marks"]
     odd += [f"{name} brackets" for name, pair in _BRACKETS.items() if query.count(pair[0]) != query.count(pair[1])]
     if odd:
-        raise InputError(f"the query finds nothing, and its {' and '.join(odd)} are not balanced; correct it.")
+        raise InputError(f"the query has no results, and its {' and '.join(odd)} are unbalanced; correct it.")
 
 
 def _note_shortage(result: SourceResult, name: str, number: int, expected: int) -> None:
     if number < expected:
-        result.warnings.append(f"{name} named {number} of the {expected} records that it counts for a search.")
+        result.warnings.append(f"{name} listed only {number} of the {expected} records that it counts for a search.")

@@ -1,4 +1,4 @@
-"""Requests over HTTP with manners: pace, time-outs, bounded answers, retries, and sentences in place of exceptions."""
+"""HTTP requests with rate limits, time-outs, bounded answers, retries, and errors in plain sentences."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 ATTEMPTS = 4
 LARGEST = 64 * 2**20
-"""Bytes of an answer, unpacked; 200 records with abstracts take some 2 MiB."""
+"""The most bytes of a decompressed answer; 200 records with abstracts take some 2 MiB."""
 LONGEST_WAIT = 30.0
-"""Seconds that a server may ask to be left alone for, in its Retry-After."""
+"""The longest Retry-After, in seconds, that is honoured."""
 PATIENCE = 4
-"""Time-outs that an answer as a whole may take: one that trickles in ends, too."""
+"""The longest time for a whole answer, in time-outs, so that a slow trickle ends, too."""
 LONG = 1500
-"""Characters of parameters from which they go into the body of a POST request."""
+"""Parameters of this many characters or more go into the body of a POST request."""
 _PRIVATE = ("api_key", "email", "tool")
 """Parameters that don't change an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service: its `name` for messages, its address, the option that names it, and requests allowed in a second.
+    """A service: its `name` for messages, its address, the option that sets it, and its allowed requests per second.
 
     `takes_post` says whether long parameters may go into the body of a POST request.
     """
@@ -65,7 +65,7 @@ class Client:
     """Sends requests for one search. Use it in a ``with`` block; threads may share it."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises InputError for a proxy in the environment that no request could go through."""
+        """Raises InputError for an unusable proxy in the environment."""
         self.settings = settings
         self._answers = KeptAnswers(settings.cache)
         self._client = _make_client(settings.timeout)
@@ -85,13 +85,13 @@ class Client:
         *,
         is_complete: Callable[[Answer], bool] = lambda _: True,
     ) -> Answer:
-        """The parsed answer to a request, kept or new; `parse` raises DamagedAnswerError for one to be asked again.
+        """The parsed answer to a request, cached or new; if `parse` raises DamagedAnswerError, the request is repeated.
 
-        An answer that is not `is_complete` is returned, but not kept.
+        An answer that is not `is_complete` is returned but not cached.
 
         Raises:
             ServiceError: no usable answer after all attempts.
-            InputError: NCBI does not know the key.
+            InputError: NCBI rejects the key.
         """
         url = f"{service.url.rstrip('/')}/{path}"
         key = request_key(url, {name: value for name, value in parameters.items() if name not in _PRIVATE})
@@ -99,7 +99,7 @@ class Client:
         if content is not None:
             try:
                 return parse(content)
-            except DamagedAnswerError:  # kept by another version
+            except DamagedAnswerError:  # cached by another version
                 pass
         content, answer = self._answered(service, url, parameters, parse)
         if is_complete(answer):
@@ -129,7 +129,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     def _send(self, service: Service, url: str, parameters: Mapping[str, str]) -> bytes:
-        """Send one request. Raises RefusedError, DamagedAnswerError for a long answer, and httpx's errors."""
+        """Send one request. Raises RefusedError, DamagedAnswerError for too long an answer, and httpx's errors."""
         size = sum(len(name) + len(value) + 2 for name, value in parameters.items())
         is_long = service.takes_post and size > LONG
         how: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
@@ -148,12 +148,12 @@ def _bounded(chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
         if size > LARGEST:
             raise DamagedAnswerError(f"it has more than {LARGEST:,} bytes")
         if time.monotonic() > deadline:
-            raise DamagedAnswerError("it trickles in too slowly")
+            raise DamagedAnswerError("it arrives too slowly")
         yield chunk
 
 
 def _wait(response: httpx.Response) -> float | None:
-    """The seconds of a Retry-After; a date there is passed over, as the doubling pause will do."""
+    """The seconds of a Retry-After; a date is ignored, because the doubling pause suffices."""
     text = response.headers.get("Retry-After", "")
     return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
@@ -170,13 +170,13 @@ def _make_client(timeout: float) -> httpx.Client:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The certificates that are trusted, read once: that takes longer than many an answer."""
+    """The trusted certificates, loaded once because loading takes longer than many requests."""
     import httpx
 
     try:
         return httpx.create_ssl_context()
-    except OSError as error:  # what the environment names is missing, or holds no certificate
-        reason = "none is in it" if isinstance(error, ssl.SSLError) else error.strerror
+    except OSError as error:  # the environment's path is missing, or has no certificate
+        reason = "it contains none" if isinstance(error, ssl.SSLError) else error.strerror
         raise InputError(
             f"$SSL_CERT_FILE or $SSL_CERT_DIR: no certificate can be read ({reason}); correct it."
         ) from None
@@ -184,13 +184,13 @@ def _certificates() -> ssl.SSLContext:
 
 @contextmanager
 def _naming_proxy() -> Iterator[None]:
-    """Around what reads proxies from the environment. Raises InputError for one that cannot be."""
+    """Wrap code that reads proxies from the environment. Raises InputError for an invalid one."""
     try:
         yield
     except (ValueError, ImportError, TypeError) as error:
         reason = "needs the package socksio" if isinstance(error, ImportError) else "is no http:// or https:// address"
         names = ", ".join(f"${name}" for name in _proxy_variables()) or "the proxy"
-        raise InputError(f"{names}: a proxy of the environment {reason}; correct or unset it.") from None
+        raise InputError(f"{names}: a proxy from the environment {reason}; correct or unset it.") from None
 
 
 def _proxy_variables() -> list[str]:
@@ -199,7 +199,7 @@ def _proxy_variables() -> list[str]:
 
 
 class _WithoutQueries(logging.Filter):
-    """Takes what follows the "?" out of the addresses that httpx logs: a query is nothing for a log."""
+    """Removes everything after the "?" from the URLs that httpx logs, to keep queries out of logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         import httpx
@@ -228,12 +228,12 @@ def _check_key(error: RefusedError) -> None:
 def _refused(service: Service, error: RefusedError) -> str:
     if error.status == 429:
         hint = " or set $NCBI_API_KEY" if service.option == "--eutils" else ""
-        return f"took no more requests (status 429, {ATTEMPTS} attempts); wait a minute{hint}."
+        return f"accepts no more requests for now (status 429, {ATTEMPTS} attempts); wait a minute{hint}."
     if error.status >= 500:
         return f"failed (status {error.status}, {ATTEMPTS} attempts); try again later."
     if 300 <= error.status < 400:
-        return f"moved (status {error.status}), and mpir asks no other address; correct {service.option}."
-    return f"did not take the request (status {error.status}); check {service.option} and the query."
+        return f"has moved (status {error.status}), and mpir does not follow redirects; correct {service.option}."
+    return f"rejected the request (status {error.status}); check {service.option} and the query."
 
 
 def _reason(error: Exception, timeout: float) -> str:
@@ -243,15 +243,15 @@ def _reason(error: Exception, timeout: float) -> str:
         return f"gave no usable answer in {ATTEMPTS} attempts: {error}; try again later."
     if isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout):
         proxies = ", ".join(f"${name}" for name in _proxy_variables())
-        remedy = f" and the proxy in {proxies}" if proxies else ", or name a proxy in $HTTPS_PROXY"
+        remedy = f" and the proxy in {proxies}" if proxies else ", or set a proxy in $HTTPS_PROXY"
         return f"cannot be reached{_cause(error)}; check the network{remedy}."
     if isinstance(error, httpx.TimeoutException):
         return f"did not answer within {timeout:g} s in {ATTEMPTS} attempts; try again later."
-    return f"ended the connection before the answer was complete, {ATTEMPTS} times; try again later."
+    return f"closed the connection before the answer was complete, {ATTEMPTS} times; try again later."
 
 
 def _cause(error: BaseException) -> str:
-    """What the system says, in brackets; a library's own words may hold anything."""
+    """The system's message, in brackets; a library's own message might contain anything."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

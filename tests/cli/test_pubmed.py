@@ -65,7 +65,7 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
         ([QUERY, "--k", "10001"], "--k is 10001"),
         ([QUERY, "--from", "2020-13"], "--from: no such date"),
         ([QUERY, "--type", "clinical tril"], "unknown publication type 'clinical tril'; did you mean"),
-        ([QUERY, "--query", '"nintedanib[tiab]'], "PubMed says: Unbalanced quotes"),
+        ([QUERY, "--query", '"nintedanib[tiab]'], "PubMed rejects the query: Unbalanced quotes"),
         ([QUERY, "--eutils", "here"], "--eutils is 'here'"),
         ([], "there is no query"),
     ],

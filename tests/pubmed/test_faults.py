@@ -58,7 +58,7 @@ def test_one_service_stands_in_for_another(server: Server, settings: Make) -> No
     server.faults = [("efetch.fcgi", "500")] * 30
     result = search(QUERY, 20, settings=settings(cache=False))
     assert len(result) == 20
-    assert [warning for warning in result.warnings if "status 500" in warning and "Europe PMC alone" in warning]
+    assert [warning for warning in result.warnings if "status 500" in warning and "from Europe PMC only" in warning]
 
 
 def test_both_services_down_is_one_error(server: Server, settings: Make) -> None:
@@ -73,7 +73,7 @@ def test_records_that_do_not_come_are_named(server: Server, settings: Make) -> N
     server.faults = [("esearch.fcgi", "missing ids")]
     result = search(QUERY, 20, own_query=tagged, settings=settings(cache=False))
     assert len(result) == 10
-    assert any("named 10 records that it did not deliver" in warning for warning in result.warnings)
+    assert any("listed 10 records that it did not deliver" in warning for warning in result.warnings)
 
 
 def test_random_mixtures_of_faults(server: Server, settings: Make) -> None:

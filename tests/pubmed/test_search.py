@@ -55,7 +55,7 @@ def test_pages_of_europe_pmc_follow_each_other(server: Server, settings: Make, m
     server.faults = [("search", "")] * (len(server.requests) - 1) + [("search", "duplicates")]  # the last page
     cut = search(QUERY, 40, own_query=tagged, settings=settings(cache=False))
     assert len(cut) == 30
-    assert "Europe PMC named 30 of the 40 records that it counts for a search." in cut.warnings
+    assert "Europe PMC listed only 30 of the 40 records that it counts for a search." in cut.warnings
 
 
 def test_preprints_are_a_choice(settings: Make) -> None:
@@ -81,7 +81,7 @@ def test_a_query_in_syntax_goes_as_it_is_to_the_service_that_reads_it(server: Se
 
 
 def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
-    with pytest.raises(InputError, match=r"PubMed says: Unbalanced quotes in the query. Correct it"):
+    with pytest.raises(InputError, match=r"PubMed rejects the query: Unbalanced quotes in the query. Correct its"):
         search(QUERY, own_query='"nintedanib[tiab]', settings=settings())
 
 
@@ -90,7 +90,7 @@ def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
 )
 def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, tagged: str, odd: str) -> None:
     server.faults = [("", "nothing")]
-    with pytest.raises(InputError, match=f"finds nothing, and its {odd}"):
+    with pytest.raises(InputError, match=f"has no results, and its {odd}"):
         search(QUERY, own_query=tagged, settings=settings())
 
 
@@ -187,7 +187,7 @@ def test_an_unreachable_proxy_is_named(settings: Make, monkeypatch: pytest.Monke
     with pytest.raises(ServiceError, match=r"check the network and the proxy in \$HTTP_PROXY"):
         search(QUERY, settings=settings())
     monkeypatch.setenv("HTTP_PROXY", "carrier-pigeon://coop")
-    with pytest.raises(InputError, match=r"\$HTTP_PROXY: a proxy of the environment is no http"):
+    with pytest.raises(InputError, match=r"\$HTTP_PROXY: a proxy from the environment is no http"):
         search(QUERY, settings=settings())
 
 
@@ -209,5 +209,5 @@ def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message
 
 @pytest.mark.parametrize("url", ["ftp://x", "eutils", "http://", "http://h:99999", "https://h/?q=1", ""])
 def test_addresses_that_cannot_be(url: str) -> None:
-    with pytest.raises(InputError, match=r"--eutils is .*; expected the start of an address"):
+    with pytest.raises(InputError, match=r"--eutils is .*; expected a base URL"):
         Settings.from_environment(eutils=url)
