@@ -1,4 +1,4 @@
-"""Questions, documents, and the sentences inside them with exact offsets."""
+"""Questions, documents, and their sentences with exact offsets."""
 
 from mpir.text.types import ABSTRACT, TITLE, Document, Question, Sentence, Snippet
 

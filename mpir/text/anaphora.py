@@ -1,4 +1,4 @@
-"""Sentences that begin with a word for what an earlier one names: "It is caused by mutations of CFTR." """
+"""Find sentences that begin with a reference to an earlier one: "It is caused by mutations of CFTR." """
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATTERNS = (
     "enzyme|kinase|receptor|channel|hormone|peptide|factor|molecule|complex|pathway|cell|drug|compound|agent|inhibitor|"
     "antibody|vaccine|treatment|therapy|method|tool|software|package|database"
 )
-_EXPLETIVE = r"It (?:(?!an? |the )\w+ ){1,4}(?:that|whether|how|why)\b"  # "It is known that …" speaks of nothing before
+_EXPLETIVE = r"It (?:(?!an? |the )\w+ ){1,4}(?:that|whether|how|why)\b"  # "It is known that …" refers to nothing
 _ANAPHORIC = re.compile(
     rf"(?!{_EXPLETIVE})(?:It|They|Its|Their|(?:The|This|These|Those|Such(?: an?)?|Both) (?:{_PATTERNS})s?)\b"
 )
@@ -24,15 +24,15 @@ _ANAPHORIC = re.compile(
 def is_anaphoric(text: str) -> bool:
     """Whether a sentence begins with it, they, its, their, or the, this, these, such with a kind of thing.
 
-    Beginnings tell most of what can be told without a parser; "The gene that …" is taken for one, too.
+    The first words decide most cases without a parser, but "The gene that …" is wrongly counted as anaphoric.
     """
     return _ANAPHORIC.match(text) is not None
 
 
 def antecedents(sentences: Sequence[Sentence], document_of: I64) -> I64:
-    """For each of N sentences the row (N,) of the one that names what it begins with, and its own row if it has none.
+    """For each of N sentences, the row (N,) of its antecedent sentence, or its own row if it has none.
 
-    That is the nearest earlier sentence of its document that is not anaphoric itself; a title never is.
+    The antecedent is the nearest earlier sentence of the document that is not anaphoric itself and not a title.
     """
     rows = np.arange(len(sentences))
     named: dict[int, int] = {}

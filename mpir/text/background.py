@@ -1,4 +1,4 @@
-"""How rare words are in PubMed: document frequencies for ranking a few texts whose collection is not at hand."""
+"""Document frequencies of words in PubMed, for ranking a few texts whose collection is not available."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ HEAD = "# documents"
 
 @dataclass(frozen=True)
 class Background:
-    """In how many of `documents` documents a term occurs; one that is not in `frequencies` counts as in one.
+    """The number of documents, of `documents` in all, in which each term occurs; an unlisted term counts as 1.
 
-    Among a few candidates that all match a query, their own frequencies say that its words are common, and that a word
-    which happens to be missing in most of them is the rare one.
+    Frequencies from a few candidates that all match a query mislead: the query's words look common, and a word that
+    most candidates happen to lack looks rare.
     """
 
     documents: int
@@ -40,13 +40,13 @@ class Background:
 
     @classmethod
     def from_tsv(cls, content: bytes) -> Background:
-        """What `to_tsv` wrote."""
+        """Read the output of `to_tsv`."""
         (_, documents), *rows = (line.split("\t") for line in gzip.decompress(content).decode().splitlines())
         return cls(int(documents), {word: int(count) for word, count in rows})
 
     @classmethod
     def of(cls, texts: Iterable[str], minimum: int = 1) -> Background:
-        """The frequencies in texts, without terms that fewer than `minimum` of them have."""
+        """Count document frequencies in texts, without terms that occur in fewer than `minimum` of them."""
         count, frequencies = 0, dict[str, int]()
         for text in texts:
             count += 1
@@ -57,5 +57,5 @@ class Background:
 
 @cache
 def pubmed() -> Background:
-    """The shipped frequencies, of PubMed abstracts (data_scripts/document_frequencies.py)."""
+    """The shipped frequencies from PubMed abstracts (made by data_scripts/document_frequencies.py)."""
     return Background.from_tsv((files("mpir.text") / SHIPPED).read_bytes())

@@ -1,9 +1,10 @@
-"""Searches in the field syntax of PubMed, Ovid and other databases, as words that BM25 and models can read.
+"""Turn searches in the field syntax of PubMed, Ovid and other databases into words for BM25 and models.
 
     ("heart failure"[mh] OR hfref[tiab]) AND sglt2*   heart failure hfref sglt2
     exp Heart Failure/ and (hfref adj3 acute).ti,ab.  Heart Failure hfref acute
 
-A query is one of these only if it has a mark that no question has; every other comes back unchanged. Time is linear.
+A query counts as such a search only if it has a mark that no question has; any other is returned unchanged. Time is
+linear.
 """
 
 from __future__ import annotations
@@ -38,22 +39,22 @@ _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s
 _LINE_NUMBER = re.compile(r"^\s*+#?\d{1,3}[.)]?\s++(?=\D)", re.MULTILINE)
 _TOKEN = re.compile(r"(?<!\w)(?:AND|OR|NOT)(?!\w)|[()\n]|\"[^\"\n]*+\"?")
 _ENDS = {"AND", "OR", "NOT", ")", "\n"}
-"""Marks that end what NOT leaves out."""
+"""Marks that end the scope of NOT."""
 _TRUNCATION = re.compile(r"(?<=\w)(?:[*$?#]\d?(?!\w)|[?#](?=\w))|(?<!\w)\*(?=\w)")
 _SMALL_OPERATOR = re.compile(r"(?<!\w)(?:and|or|not)(?!\w)")
 _HEADING_SEARCH = re.compile(r"(?<!\w)exp [\w\", -]{1,100}+/(?=[\s)]|$)")
 _CODE = re.compile(r"(?:#?\d{1,3}|or|and|not|[-/,])", re.IGNORECASE)
 _OVID_MARKS = (_OVID_FIELDS, _EMBASE, _NEAR, _HEADING_SEARCH)
-"""Marks of services that take operators in small letters, too."""
+"""Marks of services that also accept operators in lower case."""
 _MARKS = (_TAG, _COCHRANE, _WEB, *_OVID_MARKS)
 
 
 @lru_cache(maxsize=1024)
 def plain_query(query: str) -> str:
-    """The words of a query without operators, field tags, truncation marks and headings' syntax, and each term once.
+    """The words of a query, each term once, without operators, field tags, truncation marks and heading syntax.
 
-    What follows NOT is left out, and so are filters by language, date, author or journal. A query without a mark of
-    such syntax, or of nothing else, comes back as it is.
+    Terms after NOT are left out, and so are filters by language, date, author or journal. A query without such syntax,
+    or with nothing else, is returned unchanged.
     """
     if not is_field_search(query):
         return query
@@ -77,15 +78,15 @@ def is_field_search(query: str) -> bool:
 
 @cache
 def report_field_search() -> None:
-    """Say once, for a program's life, how searches in field syntax are read. The text itself is not said."""
+    """Log once per process how searches in field syntax are read. The query itself is not logged."""
     log.warning(
         "a query is in a database's field syntax; BM25 and the models read its words without operators, field tags, "
-        "truncation marks and what follows NOT"
+        "truncation marks and terms after NOT"
     )
 
 
 def _terms(text: str) -> Iterator[str]:
-    """The terms between operators, brackets and line ends, but for filters and what NOT excludes."""
+    """The terms between operators, brackets and line ends, except filters and terms after NOT."""
     begin, depth, excluded = 0, 0, -1  # excluded: the depth of brackets at which NOT began, or -1
     for token in [*_TOKEN.finditer(text), None]:
         mark = token[0] if token else "\n"
@@ -104,7 +105,7 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _term(text: str) -> str:
-    """The words of a term; nothing where it is a filter, or refers to lines of a search by their numbers."""
+    """The words of a term; empty if it is a filter or refers to lines of a search by number."""
     if not text.strip() or _FILTER.search(text):
         return ""
     words = _TRUNCATION.sub("", _TAG.sub(" ", text)).replace("/", " ").replace('"', " ").replace("[", " ").split()

@@ -1,4 +1,4 @@
-"""A text as models and BM25 read it: its words, without what print and markup put between their letters."""
+"""Prepare a text for models and BM25: whole words, without line-end hyphens, ligatures and markup."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mpir.text.markup import without_markup
 from mpir.text.normalise import LIGATURES, composed, without_surrogates
 from mpir.text.terms import terms
 
-_PRINTED = str.maketrans({**LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # the latter have no width
+_PRINTED = str.maketrans({**LIGATURES, **dict.fromkeys("\u200b\u2060\ufeff", "")})  # zero-width characters
 _ANY_PRINTED = re.compile("[ﬀ-ﬆ\u200b\u2060\ufeff]")
 _SOFT_HYPHEN = re.compile(r"\u00ad(?:[^\S\n]*+\n\s*+)?")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_]++)")
 
 
 def legible(text: str) -> str:
-    """The text with whole words and without tags: "effec-⏎tive" is effective, "ﬁrst" first.
+    """The text with whole words and without tags: "effec-⏎tive" becomes "effective", "ﬁrst" becomes "first".
 
-    Texts from PDF files and web pages are full of them, and neither encoders nor BM25 would know the words. Letters
-    with accents are one code point each (NFC), so that equal words are equal. Most texts come back as they are. Offsets
-    point into the given text, so that is what is shown. U+FFFD replaces half a surrogate pair.
+    Texts from PDF files and web pages often need this, because neither encoders nor BM25 would recognise the words.
+    Accented letters become one code point each (NFC), so that equal words compare equal. U+FFFD replaces an unpaired
+    surrogate. Most texts are returned unchanged. Offsets still point into the original text, which is what users see.
     """
     text = without_markup(text)
     if not text.isascii():
@@ -32,9 +32,10 @@ def legible(text: str) -> str:
 
 
 def _joined(match: re.Match[str]) -> str:
-    """Both halves as one word, but where the second is a word and more frequent in PubMed's abstracts than the whole.
+    """Join both halves, unless the second half is a word more frequent in PubMed's abstracts than the whole.
 
-    The first has to be, too, if the whole is a word at all: "Paraceta-mol" is one, though "mol" is the more frequent.
+    If the whole is a word at all, the first half must be more frequent, too: "Paraceta-mol" is joined although "mol" is
+    more frequent than the whole.
     """
     first, second = match.groups()
     known = pubmed().frequencies

@@ -1,4 +1,4 @@
-"""Questions without the words that only make them questions, for a search that matches words."""
+"""Remove question words from queries, for search engines that match words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ QUESTION_WORDS = frozenset(
         *("any", "it", "its", "known", "many", "there", "used"),
     }
 )
-"""Words of questions that a document need not hold, lower-cased."""
+"""Question words that a relevant document need not contain, lower-cased."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def without_question_words(query: str) -> str:
-    """The query with its question words blanked out, or as it is where nothing else would be left."""
+    """The query with its question words blanked out, or unchanged where nothing else would be left."""
     content = _WORD.sub(lambda word: "" if word[0].casefold() in QUESTION_WORDS else word[0], query)
     return " ".join(content.split()) if any(character.isalnum() for character in content) else query

@@ -1,7 +1,7 @@
-"""Sentences with exact offsets, by rules for biomedical abstracts; docs/evidence/splitting.md compares known splitters.
+"""Split texts into sentences with exact offsets, by rules for biomedical abstracts.
 
-Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop), and rules of their
-own, beside those for abstracts, are a choice: `splitting` is ``abstract`` or ``report``.
+Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop) and need rules of
+their own, so `splitting` is ``abstract`` or ``report``. docs/evidence/splitting.md compares other splitters.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from mpir.text.types import Document, Sentence
 
 Splitting = Literal["abstract", "report"]
 
-# Where a sentence may end: a terminator, what closes after it, and white space. Every part is possessive and anchored
-# on one character before it, so that the search stays linear on any text, a megabyte of full stops included.
+# Where a sentence may end: a terminator, closing brackets or quotes, and white space. Every part is possessive and
+# anchored on one character before it, so the search stays linear on any text, even a megabyte of full stops.
 _END = (
     r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
-    # the numbers of references, as full texts have them: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It"
+    # reference numbers, as in full texts: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It"
     r"""|(?=[\[\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
     r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
-    r"""|(?<=[.!?)\]%])(?=(?:[A-Z][A-Z/&,\ -]{3,40}+|"""  # a structured heading glued on: "in rats.RESULTS: "
+    r"""|(?<=[.!?)\]%])(?=(?:[A-Z][A-Z/&,\ -]{3,40}+|"""  # a heading without a space: "in rats.RESULTS: "
     r"""Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?):\ """
-    # the same without its colon, as Web of Science joins them, or any word of a sentence: "at night.MethodsWe asked"
+    # the same without its colon, as in Web of Science, or before any sentence: "at night.MethodsWe asked"
     r"""|(?:Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?)"""
     r"""[A-Z][a-z]*+\ )"""
     r"""|(?<=[.!?])(?=(?:A|[A-Z][a-z]++)\ )(?:(?<=[a-z]{3}.)|(?<=[)\]%].))"""
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
-# In reports, also: sentences and list numbers without a space before them (XXXX stands where names were removed), and
-# lines that begin with a heading, a number or a bullet.
+# In reports, also: sentences and list numbers without a space before them (XXXX marks removed names), and lines that
+# begin with a heading, a number or a bullet.
 _REPORT = (
     r"""|(?<=[^\W\d_][^\W\d_][.!?])(?=(?:A|[A-Z][a-z]++|X{2,}+)[ ,:]|\d{1,2}[.)]\s*+[A-Z])"""
     r"""|(?<=\S)[^\S\n]*+\n\s*+(?=[A-Z][A-Za-z/,& -]{2,40}+:|\d{1,2}[.)]\s|[-*•]\s)"""
 )
-# In texts with tags, which are rare, also: behind what closes after a terminator, and before a paragraph.
+# In texts with tags, which are rare, also: after closing tags behind a terminator, and before a paragraph.
 _MARKUP = (
     rf"""(?<=[.!?])[)\]}}"'”’»]*+(?:<sup>\d[\d, –-]*+</sup>\s++(?=[A-Z])|(?:\s|{CLOSING})++(?=\S)|(?={BLOCK}))"""
     rf"""|(?<=\S)\s*+(?={PARAGRAPH})|"""
@@ -47,10 +47,10 @@ _ENDS: dict[tuple[Splitting, bool], re.Pattern[str]] = {
     ("report", False): re.compile(_END + _REPORT),
     ("report", True): re.compile(_MARKUP + _END + _REPORT),
 }
-# A list's number, or tags, which are no sentence by themselves and stay with the next one.
+# A list number or tags, which are not a sentence by themselves and stay with the next one.
 _NO_SENTENCE = re.compile(rf"\s*+(?:(?:{OPENING}|{CLOSING})\s*+)*+(?:\(?\d{{1,2}}[.)]\s*+)?")
-# What stands before a full stop that ends no sentence, and what does so before a number. Checked on the last few
-# characters only. In capitals the second group's words are names: cystic fibrosis, nitric oxide, multiple sclerosis.
+# Abbreviations whose full stop does not end a sentence, and those that do not end one before a number. Only the last
+# few characters are checked. In capitals, words of the second group are names (cystic fibrosis, nitric oxide).
 _BEFORE = r"(?:^|[\s(\[,;/%])"
 _ABBREVIATION = re.compile(
     _BEFORE
@@ -67,8 +67,8 @@ _ABBREVIATION_OF_NUMBER = re.compile(
     _BEFORE + r"(?:(?i:c\.i|s\.d|s\.e|s\.e\.m|pp?|vols?|tabs?|max)"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec|J|Biol|Soc)$"
 )
-# And before a bracket or a number, where a company's seat, a group or a dose follows: "Sigma Inc. (St. Louis)", "20 mg
-# b.d. (n = 90)". Before a word these end a sentence more often than not.
+# Those that do not end one before a bracket or a number, where a company's location, a group or a dose follows:
+# "Sigma Inc. (St. Louis)", "20 mg b.d. (n = 90)". Before a word these end a sentence more often than not.
 _ABBREVIATION_OF_BRACKET = re.compile(
     _BEFORE
     + r"(?:(?i:[bo]\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
@@ -78,27 +78,26 @@ _COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "Co$"), re.compile(r"(?:Ltd|Inc|K
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12
-# So many different words before full stops that lowercase words follow, and their writer leaves capitals out. Most
-# abstracts have none, and those with some have the same one ("Borr. afzelii, Borr. garinii").
+# From this many different words before "full stop, lowercase word", the writer is taken to omit capitals. Most
+# abstracts have none, and those with some repeat one word ("Borr. afzelii, Borr. garinii").
 _HASTY = 3
-# Of a species, a name or a unit, and not an end even there: "e. coli", "at 20 c. was".
+# Part of a species, a name or a unit, which is no sentence end even in such texts: "e. coli", "at 20 c. was".
 _INITIAL = re.compile(r"(?:^|\W)[^\W\d_]\.$")
-# Words of a sentence: 3 in 10,000 of PubMed's have more. What goes on for longer has no stops, and is cut into pieces
-# of some forty words, behind a pause where one is near.
+# The most words of a sentence: 3 in 10,000 of PubMed's have more. Longer text lacks full stops, and is cut into
+# pieces of some forty words, after a pause where one is near.
 _LONGEST, _PIECE, _NEAR = 100, 40, 6
 _WORD = re.compile(r"\S+")
 
 
 def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, int]]:
-    """Find the sentences of a text, an abstract's by default. A list's number stays with its item.
+    """Find the sentences of a text, by default with the rules for abstracts. A list number stays with its item.
 
-    Where capitals are left out any word may begin a sentence. In an abstract, what goes on for more than 100 words
-    without an end is cut into pieces of about 40. In a report it stays whole, so that no negation is cut off from what
-    it negates.
+    Where the writer omits capitals, any word may begin a sentence. In an abstract, more than 100 words without an end
+    are cut into pieces of about 40. In a report they stay whole, so that no negation is separated from its object.
 
     Returns:
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
-        and end on a character that is not white space, and hold every such character of the text. Time is linear.
+        and end with a non-space character, and cover every non-space character of the text. Time is linear.
     """
     end = _ENDS[splitting, has_tags(text)]
     spans, begin, checked_to = [], 0, 0
@@ -135,7 +134,7 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
 
 
 def _ends(text: str, matches: list[re.Match[str]]) -> list[int]:
-    """Where sentences begin: before no plain word, but in texts of writers who leave capitals out."""
+    """Where sentences begin; before a lowercase word only where the writer omits capitals."""
     plain = {match for match in matches if _is_plain(text, match)}
     if plain and (text.islower() or _is_hasty(text, plain, len(matches))):
         plain = {match for match in plain if _INITIAL.search(text, max(0, match.start() - 3), match.start())}
@@ -148,7 +147,7 @@ def _is_hasty(text: str, plain: set[re.Match[str]], matches: int) -> bool:
 
 
 def _is_plain(text: str, match: re.Match[str]) -> bool:
-    """Whether a lowercase word follows that no sentence begins with, and no blank line is before it."""
+    """Whether an ordinary lowercase word follows, without a blank line before it."""
     word = text[match.end()].islower() and not _NAME.match(text, match.end())
     return word and match.group().count("\n") < 2
 
@@ -161,7 +160,7 @@ def _strip(text: str, begin: int, end: int) -> tuple[int, int] | None:
 
 
 def _pieces(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """The span itself, or of a long one its pieces."""
+    """The span itself, or the pieces of a long one."""
     if end - begin < 2 * _LONGEST:  # too short for so many words
         return [(begin, end)]
     words = [match.span() for match in _WORD.finditer(text, begin, end)]
@@ -174,7 +173,7 @@ def _pieces(text: str, begin: int, end: int) -> list[tuple[int, int]]:
 
 
 def _nearest_pause(text: str, words: list[tuple[int, int]], cut: int) -> int:
-    """The number of the word before which to cut: `cut`, or where an item of a list or a clause ends near it."""
+    """The index of the word before which to cut: `cut`, or a nearby end of a list item or clause."""
 
     def rank(number: int) -> tuple[bool, bool, int]:
         end, begin = words[number - 1][1], words[number][0]

@@ -1,4 +1,4 @@
-"""The words of a text as BM25 counts them: lower case, without stop words, plurals folded."""
+"""Tokenise a text for BM25: lower case, without stop words, plurals folded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WORD = re.compile(r"\w+")
 
 
 def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
-    """A text's words as BM25 counts them, without stop words.
+    """A text's words for BM25, without stop words.
 
-    These are Lucene's 33 English ones (``english``); the same but for "no" and "not" (``not-no``), where "no effusion"
-    is to differ from "effusion"; or there are ``none``.
+    Stop words are Lucene's 33 English ones (``english``); the same without "no" and "not" (``not-no``), where "no
+    effusion" must differ from "effusion"; or ``none``.
 
     Raises:
         InputError: another name.
@@ -29,7 +29,7 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
 
 @cache
 def stop_words_of(name: StopWords) -> frozenset[str]:
-    """The words that a choice of stop words leaves out. Raises InputError for another name."""
+    """The stop words of this name. Raises InputError for an unknown name."""
     from bm25s.stopwords import STOPWORDS_EN
 
     check_choice("stop_words", name, get_args(StopWords))
@@ -39,7 +39,7 @@ def stop_words_of(name: StopWords) -> frozenset[str]:
 
 @lru_cache(maxsize=2**16)
 def _singular(word: str) -> str:
-    """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending fits decides."""
+    """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending matches applies."""
     if len(word) < 3:  # the "s" of "Alzheimer's" would leave nothing
         return word
     if word.endswith("ies"):

@@ -1,4 +1,4 @@
-"""The nouns of mpir: what is asked, what is searched, and the pieces of text that may answer."""
+"""mpir's basic types: questions, documents, sentences and snippets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title and an abstract (any body of text), with what first stages scored it, if there were any.
+    """A title and an abstract (any body of text), with first-stage scores, if there are any.
 
-    `score` is the first stage's own, the one that it ranked by; `scores` holds several by name, such as "bm25" and
-    "dense". A `score` alone, without any in `scores`, counts as "bm25". `metadata` is whatever else a caller knows of
-    it, and `key` the id as the caller gave it (a number, say); both are kept and never looked at.
+    `score` is the score that the first stage ranked by; `scores` holds several by name, such as "bm25" and "dense". A
+    `score` without any `scores` counts as "bm25". `metadata` holds the caller's other fields, and `key` the id in the
+    caller's type (such as a number); both are passed through unread.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A span that a BioASQ file names as an answer. `end` is exclusive; offsets may be unknown (None)."""
+    """A span that a BioASQ file gives as an answer. `end` is exclusive; offsets may be unknown (None)."""
 
     document: str
     begin_section: str
