@@ -1,1 +1,1 @@
-"""Pictures of tuning and of training, as PNG and SVG."""
+"""Plots of tuning and training, as PNG and SVG."""

@@ -1,4 +1,4 @@
-"""The pictures of a training run: its losses, and its figures on dev."""
+"""Plot a training run: its losses, and its metrics on dev."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mpir.plots.tuning import STYLE, look
 from mpir.types import F64
 
 POINTS = 40
-"""How many windows a loss curve is averaged in."""
+"""The number of windows over which a loss curve is averaged."""
 
 
 def curves(log: str | Path, path: str | Path) -> None:
-    """Draw what a run's log.jsonl holds as a PNG: each perspective's loss, smoothed, and the dev figures.
+    """Plot a run's log.jsonl as a PNG: each perspective's smoothed loss, and the dev metrics.
 
     Raises:
-        InputError: the log cannot be read, or holds no step.
+        InputError: the log cannot be read, or has no training step.
         OutputError: the picture cannot be written.
     """
     with needs("train", "a picture"):
@@ -42,10 +42,10 @@ def curves(log: str | Path, path: str | Path) -> None:
 
 
 def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, dict[str, float]]]:
-    """Losses (perspective → batch → loss) and looks at dev (batch → name → figure, with their mean).
+    """Losses (perspective → batch → loss) and evaluations on dev (batch → name → value, with their mean).
 
-    A resumed run goes back to an earlier batch, and one that is begun anew to the first: what was logged from there on
-    before does not count.
+    A resumed run goes back to an earlier batch, and a restarted run to the first: entries logged before from that batch
+    on are dropped.
     """
     losses: dict[str, dict[int, float]] = {}
     looks: dict[int, dict[str, float]] = {}
@@ -67,12 +67,12 @@ def read_log(log: str | Path) -> tuple[dict[str, dict[int, float]], dict[int, di
         except KeyError as error:
             raise InputError(f"{log}:{number}: the key {error} is missing; give the log.jsonl of a run.") from error
     if not losses:
-        raise InputError(f"{log}: holds no training step; give the log.jsonl of a run.")
+        raise InputError(f"{log}: has no training step; give the log.jsonl of a run.")
     return losses, looks
 
 
 def smooth(values: Sequence[float], points: int = POINTS) -> tuple[F64, F64]:
-    """Means of `points` windows of like size (every value, if there are fewer), after the places of their middles."""
+    """The midpoints and means of `points` windows of similar size (of every value, if there are fewer)."""
     windows = np.array_split(np.arange(len(values)), min(points, len(values)))
     array = np.asarray(values, np.float64)
     return np.array([window.mean() for window in windows]), np.array([array[window].mean() for window in windows])

@@ -1,4 +1,4 @@
-"""Pictures of tuning, as PNG and SVG. Colours are Okabe and Ito's, told apart by colour-blind readers, too."""
+"""Plots of tuning, as PNG and SVG, in Okabe and Ito's colours, which colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ STYLE = {
 
 
 def look(number: int) -> dict[str, str]:
-    """The colour and the line of one of several; after eight, colours come again with other lines."""
+    """The colour and line style of a curve; after eight, colours repeat with another line style."""
     lap, position = divmod(number, len(COLOURS))
     return {"color": COLOURS[position], "linestyle": LINES[(position + lap) % len(LINES)]}
 
 
 def fill(number: int) -> dict[str, str]:
-    """The colour and the hatching of one of several bars."""
+    """The colour and hatching of a bar."""
     lap, position = divmod(number, len(COLOURS))
     return {"facecolor": COLOURS[position], "edgecolor": "white", "hatch": HATCHES[lap % len(HATCHES)]}
 
 
 @contextmanager
 def _figure(path: str | Path, width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[Any]:
-    """Axes (rows, columns) to draw on; written to `path` with the suffixes .png and .svg at the end."""
+    """Yield axes (rows, columns) to draw on; the figure is then written to `path` as .png and .svg."""
     with needs("tune", "a picture"):
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def best_so_far(path: str | Path, curves: Mapping[str, Sequence[F64]], measure: 
                 low, high = table.min(axis=0), table.max(axis=0)
                 axis.fill_between(steps, low, high, color=line["color"], alpha=0.15, linewidth=0)
         axis.set(xlabel="evaluations of the objective", ylabel=f"best {measure} so far", xlim=(1, None))
-        if len(curves) > 1:  # above, since a search that finds nothing is a line along the bottom
+        if len(curves) > 1:  # above the axes, because a search without improvement is a line along the bottom
             axis.figure.legend(loc="outside upper center", ncols=len(curves), fontsize=8)
 
 
@@ -99,7 +99,7 @@ def weight_paths(path: str | Path, space: Space, result: SearchResult) -> None:
 
 
 def partial_dependence(path: str | Path, effects: Sequence[Dependence], measure: str) -> None:
-    """The objective against the share of each weight, one panel a weight."""
+    """The objective against the share of each weight, with one panel per weight."""
     columns = min(4, len(effects))
     rows = -(-len(effects) // columns)
     with _figure(path, 2.0 * columns + 0.6, 1.9 * rows + 0.5, rows, columns) as axes:
@@ -134,7 +134,7 @@ def bars(path: str | Path, rows: Mapping[str, tuple[float, float, float]], measu
 
 
 def shares_at_the_top(path: str | Path, shares: Mapping[str, F64]) -> None:
-    """What every column adds to the score of the documents at ranks 1 to K, stacked to 100 %."""
+    """Each column's contribution to the score of the documents at ranks 1 to K, stacked to 100 %."""
     with _figure(path, 6.4, 3.2) as axes:
         axis = axes[0, 0]
         bottom = np.zeros(len(next(iter(shares.values()))))
