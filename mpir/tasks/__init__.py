@@ -1,1 +1,1 @@
-"""Whole tasks put together: BioASQ Task B Phase A."""
+"""Complete tasks: BioASQ Task B Phase A."""

@@ -1,4 +1,4 @@
-"""BioASQ Task B Phase A: questions to scored candidates, and scored candidates to documents and snippets."""
+"""BioASQ Task B Phase A: from questions to scored candidates, and from these to documents and snippets."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from mpir.types import I64, Float
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A way to order the documents and sentences of a scored question, and to cut both lists.
+    """A way to order the documents and sentences of a scored question, and to cut off both lists.
 
-    Without weights it is BM25 alone. `cutoffs` are in scores of these weights, without probabilities. `join` is the
-    share of the first's score from which on neighbouring sentences are one snippet (rank/passages.py); None joins none.
+    Without weights it is BM25 alone. `cutoffs` are scores of these weights, not probabilities. Neighbouring sentences
+    are one snippet where the second has at least the share `join` of the first's score (rank/passages.py); None joins
+    none.
     """
 
     name: str
@@ -43,9 +44,9 @@ class System:
 
 
 def systems(weights: Weights) -> list[System]:
-    """BM25 alone, every other column alone (BM25 finds the candidates but takes no part), and the blend.
+    """BM25 alone, every other column alone (BM25 finds the candidates but is not scored), and the blend.
 
-    What only orders sentences leaves all documents level, in BM25's order; a document column does that to sentences.
+    A sentence column alone leaves all documents tied, in BM25's order; a document column does the same to sentences.
     """
     none = dict.fromkeys(weights.beta, 0.0)
     bare = replace(
@@ -63,9 +64,9 @@ def systems(weights: Weights) -> list[System]:
 
 
 def added_up(weights: Weights) -> System | None:
-    """What needs no perspective: the document columns added up, each in z-scores; None where BM25 is the only one.
+    """The baseline without perspectives: the sum of the document columns' z-scores; None where BM25 is the only one.
 
-    Sentences come in the order of their documents.
+    Sentences follow the order of their documents.
     """
     names = [BM25, *(name for name in weights.beta if name != BM25)]
     if len(names) == 1 or BM25 not in weights.beta:
@@ -90,13 +91,13 @@ def score_questions(
 ) -> Iterator[tuple[Question, Candidates]]:
     """Retrieve and score questions; results come in order, each written to the journal before it is yielded.
 
-    Questions are scored as many at once as `Reranker.stream` takes, and what the journal holds is not scored again.
+    Questions are scored in batches, as in `Reranker.stream`, and questions in the journal are not scored again.
     """
     held = [_holds(journal, question) for question in questions]
     fresh = [question for question, known in zip(questions, held, strict=True) if not known]
     candidate_lists = (index.search(question.body, candidates) for question in fresh)
     stream = reranker.stream_scored((question.body for question in fresh), candidate_lists)
-    # Results come several at a time: the bar shows the last of them while the next are made, and an average rate.
+    # Results come several at a time: meanwhile the bar shows the last finished one and an average rate.
     bar = tqdm(
         questions, desc="questions", unit="question", mininterval=0, miniters=1, smoothing=0, disable=not progress
     )
@@ -116,9 +117,9 @@ def _holds(journal: Journal, question: Question) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a question's submitted documents, and of the sentences of each submitted snippet, best first.
+    """The rows of a question's submitted documents, and of each submitted snippet's sentences, best first.
 
-    `unreached` names the levels where fewer candidates reached the cut-off than its minimum, which were added.
+    `unreached` names the levels where fewer candidates than the minimum reached the cut-off, so others were added.
     """
 
     documents: I64
@@ -127,7 +128,7 @@ class Selection:
 
 
 def select(scored: Candidates, system: System) -> Selection:
-    """The system's best documents, and the best sentences inside those documents, as far as its cut-offs let them."""
+    """The system's best documents, and the best sentences inside them, within its cut-offs."""
     document_scores, sentence_scores = system.scores(scored)
     ranked = document_order(scored.columns, document_scores)
     best, reached_documents = _cut(ranked, document_scores, system.cutoffs.documents)
@@ -145,7 +146,7 @@ def select(scored: Candidates, system: System) -> Selection:
 
 
 def _passages(scored: Candidates, order: I64, scores: Float, join: float | None) -> list[list[int]]:
-    """The sentences of each snippet, its best one first: one each, or joined with neighbours; snippets best first."""
+    """The snippets, best first, each a sentence or joined neighbours with the best sentence first."""
     if join is None:
         return [[row] for row in order.tolist()]
     of, passages = scored.columns.document_of, {}
@@ -175,9 +176,9 @@ def answer_with(question: Question, scored: Candidates, selection: Selection) ->
 
 
 def _cut(order: I64, scores: Float, cutoff: Cutoff, *, lowest: float | None = None) -> tuple[I64, bool]:
-    """Return the ranked candidates that are submitted, and whether as many as must be reached the thresholds.
+    """Return the ranked candidates to submit, and whether the minimum number of them reached the thresholds.
 
-    `lowest` is the score that a share counts from, by default that of the last of them.
+    `lowest` is the score from which shares are measured, by default that of the last candidate.
     """
     ranked = np.asarray(scores, np.float64)[order][None]
     floor = ranked[:, -1] if len(order) and lowest is None else np.array([0.0 if lowest is None else lowest])
@@ -186,7 +187,7 @@ def _cut(order: I64, scores: Float, cutoff: Cutoff, *, lowest: float | None = No
 
 
 def _snippet(scored: Candidates, rows: Sequence[int]) -> Snippet:
-    """The snippet from the first to the last of a section's sentences, which are in the order of its text."""
+    """The snippet from the first to the last of a section's sentences, given in text order."""
     sentences = [scored.sentences[row] for row in rows]
     first, last = sentences[0], max(sentences, key=lambda sentence: sentence.end)
     text = first.text

@@ -1,4 +1,4 @@
-"""Everything that BioASQ's upload would refuse in a submission, before the deadline."""
+"""Check a submission for everything that BioASQ's upload would refuse."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mpir.text import Question
 def check_submission(
     path: str | Path, *, questions: Sequence[Question] | None = None, sections: Sections | None = None
 ) -> tuple[list[Question], list[str]]:
-    """The submitted questions that can be read, and one sentence for each problem of the file.
+    """The readable questions of a submission, and one sentence for each problem in the file.
 
-    `questions` are the test set's: each must be submitted, and no other. `sections` gives the text of a document's
-    sections, to compare ids and offsets with the corpus, and raises KeyError for a document that this lacks.
+    `questions` are the test set's: each must be submitted, and no other. `sections` returns the text of a document's
+    sections, to check ids and offsets against the corpus, and raises KeyError for a document that the corpus lacks.
 
     Raises:
-        InputError: the file is no JSON object with a list of questions.
+        InputError: the file is not a JSON object with a list of questions.
     """
     submitted, problems = read_submission(path)
     problems += submission_problems(submitted, sections, source=str(path))
@@ -39,7 +39,7 @@ def _unknown_documents(submitted: Sequence[Question], sections: Sections, source
                 sections(document)
             except KeyError:
                 yield (
-                    f"{source}, question {shortened(question.id)}: the corpus holds no document "
+                    f"{source}, question {shortened(question.id)}: the corpus has no document "
                     f"{format_value(document)}; submit documents of the corpus that offsets are checked against."
                 )
 

@@ -1,4 +1,4 @@
-"""The rankings of a file of queries, written whole or not at all: of all of them, or of one part in a folder."""
+"""Write the rankings of a file of queries, completely or not at all: all to a file, or one part to a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mpir.io.journal import Journal
 from mpir.io.write import atomic_folder, atomic_write
 
 JOB_KIND = "rankings"
-"""What a part's manifest calls the rankings of queries."""
+"""The name of query rankings in a part's manifest."""
 LINES, TOTAL = "lines.jsonl", "all queries"
 RANKINGS_SHARD = FolderFormat(marker=SHARD_MANIFEST, names=(SHARD_MANIFEST, LINES))
 Query = TypeVar("Query")
@@ -29,22 +29,22 @@ def write_rankings(
     job: Mapping[str, Any],
     shard: Shard | None = None,
 ) -> int:
-    """Write what `rank` gives for each query, in their order, to a file, or those of one part to a folder.
+    """Write the results of `rank` for all queries, in order, to a file, or those of one part to a folder.
 
-    Finished queries are in a journal beside the output until all are, so that an interrupted run goes on.
+    Finished queries are kept in a journal next to the output until all are done, so that an interrupted run resumes.
 
     Args:
-        queries: all of them; a part takes every n-th.
-        rank: the lines of a query's ranking, each with its end.
-        output: the file, or the folder of the part.
-        job: what the lines depend on, in JSON-able values.
+        queries: all queries; a part takes every n-th.
+        rank: returns the lines of a query's ranking, with line ends.
+        output: the output file, or the part's folder.
+        job: everything that the lines depend on, as JSON-able values.
         shard: the part; by default all.
 
     Returns:
-        How many queries there are in all.
+        The total number of queries.
 
     Raises:
-        OutputError: the output cannot be written, holds something else, or is being written by another process.
+        OutputError: the output cannot be written, is something else, or is being written by another process.
     """
     shard, total = shard or Shard(), 0
     with Journal(f"{output}.rankings.jsonl", {**job, "part": str(shard)}) as journal:
@@ -73,7 +73,7 @@ def _write_part(output: Path, texts: Iterable[str], shard: Shard, job: Mapping[s
 
 
 def merge_rankings(shards: Sequence[FinishedShard], output: Path) -> int:
-    """Write the lines of all parts, which stand in order, to a file; return of how many queries.
+    """Write the lines of all parts, given in order, to a file; return the number of queries.
 
     Raises:
         ArtefactError: a part is damaged.

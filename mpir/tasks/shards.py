@@ -1,4 +1,4 @@
-"""Scored questions in parts: each part has its share of them, and all parts together are what one run makes."""
+"""Score questions in parts, and merge the parts into the result of a single run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mpir.text.types import Question
 from mpir.tune.dataset import Dataset
 
 KEY = "shard"
-"""What a part's manifest says of its part."""
+"""The manifest entry that describes the part."""
 
 
 def shard_facts(shard: Shard, questions: Sequence[Question]) -> dict[str, Any]:
-    """What the manifest of a part says: which it is, and of which questions all parts are."""
+    """The facts for a part's manifest: which part it is, and the questions of the whole job."""
     if shard.count == 1:
         return {}
     of = fingerprint([[question.id, question.body] for question in questions])
@@ -26,11 +26,11 @@ def shard_facts(shard: Shard, questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def merge(folders: Sequence[str | Path]) -> Dataset:
-    """All parts of one job as the set that a single run makes.
+    """Merge all parts of one job into the set that a single run makes.
 
     Raises:
-        ArtefactError: a folder holds no scored questions, or is damaged.
-        InputError: a part is missing, doubled, or of another job.
+        ArtefactError: a folder has no scored questions, or is damaged.
+        InputError: a part is missing, given twice, or from another job.
     """
     datasets = {Path(folder): Dataset.load(folder) for folder in folders}
     shards = in_order([_as_shard(Path(folder), datasets[Path(folder)]) for folder in folders])
@@ -38,9 +38,9 @@ def merge(folders: Sequence[str | Path]) -> Dataset:
 
 
 def _as_shard(folder: Path, dataset: Dataset) -> FinishedShard:
-    """The part that a scored set is. Raises InputError for a complete one."""
+    """The part in a scored set. Raises InputError for a complete set."""
     if KEY not in dataset.made_by:
-        raise InputError(f"{folder}: is no part but a complete set; give folders that --shard i/n made.")
+        raise InputError(f"{folder}: is a complete set, not a part; give folders that --shard i/n made.")
     shard = dataset.made_by[KEY]
     job = {key: value for key, value in dataset.made_by.items() if key != KEY}
     return FinishedShard(
@@ -49,6 +49,6 @@ def _as_shard(folder: Path, dataset: Dataset) -> FinishedShard:
 
 
 def _joined(sets: Sequence[Dataset]) -> Dataset:
-    """The sets as one, made by what made each of them."""
+    """The sets joined into one, with their common settings."""
     made_by: Mapping[str, Any] = {key: value for key, value in sets[0].made_by.items() if key != KEY}
     return replace(Dataset.concat(sets), made_by=made_by, data="")

@@ -1,4 +1,4 @@
-"""Submissions of BioASQ Task B Phase A: every compared system's answers, and the official measures of each."""
+"""Submissions for BioASQ Task B Phase A: each compared system's answers and official measures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BLEND = "blend"
 class Answers:
     """The answered questions by system, and the blend's scores of all candidates by question and document.
 
-    `unreached` has, by level, the questions for which too few candidates reached the blend's cut-off.
+    `unreached` lists, by level, the questions for which too few candidates reached the blend's cut-off.
     """
 
     submissions: dict[str, list[Question]]
@@ -41,10 +41,10 @@ class Answers:
 def compared_systems(
     weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH, join: float | None = None
 ) -> list[System]:
-    """The blend, last, with its cut-offs and joined sentences; where it is measured, what to compare it with before it.
+    """The blend with its cut-offs and joined sentences, after the systems that a measurement compares it with.
 
-    That is every column alone, the sum of the document columns and, if the cut-offs have thresholds or sentences are
-    joined, the blend without that. These submit the cut-offs' maximum of single sentences for every question.
+    These are every column alone, the sum of the document columns and, if the cut-offs have thresholds or sentences are
+    joined, the blend without either. They submit the cut-offs' maximum of single sentences for every question.
     """
     blend = System(BLEND, weights, cutoffs, join)
     if not measured:
@@ -69,7 +69,7 @@ def answer_questions(
     candidates: int = 100,
     progress: bool = False,
 ) -> Answers:
-    """Retrieve, score and answer every question by every system, of which the blend is the last."""
+    """Retrieve and score every question, and answer it with every system; the blend is the last."""
     answers = Answers({system.name: [] for system in compared})
     scored_questions = score_questions(questions, index, reranker, journal, candidates=candidates, progress=progress)
     for question, scored in scored_questions:
@@ -93,10 +93,10 @@ def cutoffs_for(
 ) -> Cutoffs:
     """The cut-offs of a submission: the caller's by level, else those of the weights, else ten each.
 
-    Those of the weights are used for version 9 of the measures and later only. `relevance` maps probabilities.
+    The weights' cut-offs are used only from version 9 of the measures on. `relevance` maps scores to probabilities.
 
     Raises:
-        InputError: a cut-off by probability, and maps that were not fitted to the weights.
+        InputError: a cut-off by probability, but the maps were not fitted to the weights.
     """
     tuned = weights.cutoffs if version >= FIRST_CUT else None
     cutoffs = tuned or TEN_EACH

@@ -194,7 +194,7 @@ def test_a_submission_is_checked_against_the_corpus(
     assert "nothing that the upload would refuse" in capsys.readouterr().out
     job["output"].write_text(job["output"].read_text().replace("pubmed/T1", "pubmed/T9"))
     assert run(check=job["output"]) == 2
-    assert "the corpus holds no document 'T9'" in capsys.readouterr().out
+    assert "the corpus has no document 'T9'" in capsys.readouterr().out
 
 
 def test_limits_are_kept(run: Callable[..., int], job: dict[str, Path]) -> None:

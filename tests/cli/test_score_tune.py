@@ -394,7 +394,7 @@ def test_parts_are_together_what_one_run_makes(
     for wrong, message in (
         (parts[:2], "parts are missing: 1/3; make them with --shard"),
         ([*parts, parts[0]], "is part 2, as "),
-        ([*parts, str(work / "scored")], "is no part but a complete set"),
+        ([*parts, str(work / "scored")], "is a complete set, not a part"),
     ):
         assert main(["merge", *wrong, "--output", str(tmp_path / "wrong")]) == 2
         assert message in capsys.readouterr().err
