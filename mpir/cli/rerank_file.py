@@ -36,6 +36,9 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
 def check_file_options(arguments: argparse.Namespace) -> Shard | None:
     """The part to write to --output, or None where the lines go to standard output.
 
+    Without --cache, no scores are kept then: in half precision they depend on what was scored together with them, and
+    the lines must not depend on earlier runs.
+
     Raises:
         InputError: --shard without --output, or --output without a file of queries or a format of lines.
         OutputError: it cannot be written, or holds something else.
@@ -52,6 +55,7 @@ def check_file_options(arguments: argparse.Namespace) -> Shard | None:
         )
     shard = chosen_shard(arguments)
     _check_output(arguments, shard)
+    arguments.no_cache |= arguments.cache is None
     return shard
 
 
@@ -90,6 +94,7 @@ def write_rankings_file(
 
     def rank(query: Query) -> str:
         identifier, text, documents = query
+        reranker.forget_texts()  # which other parts may not have read
         (ranking,) = reranker.rerank_batch(
             [text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments)
         )

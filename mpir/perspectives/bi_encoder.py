@@ -108,10 +108,14 @@ class BiEncoderPerspective(Perspective):
             cosines[row] = (left.passages[left_rows[row]] @ right.passages[right_rows[row]].T).max()
         return cosines, in_passages
 
-    def close(self) -> None:
-        """End the processes of the encoders' devices, and let go of the vectors."""
+    def forget_texts(self) -> None:
+        """Let go of the vectors of texts that were read last."""
         self._vectors.clear()
         self._query_vectors.clear()
+
+    def close(self) -> None:
+        """End the processes of the encoders' devices, and let go of the vectors."""
+        self.forget_texts()
         self.texts.close()
 
     @property

@@ -140,9 +140,13 @@ class LatePerspective(Perspective):
         matches = (match for match in self.matches(question, text) if match.asked_at != (0, 0))
         return [f"{match.query_token}: {match.text_token} {match.similarity:.2f}" for match in matches]
 
+    def forget_texts(self) -> None:
+        """Let go of the vectors of texts that were read last."""
+        self._cache.clear()
+
     def close(self) -> None:
         """End the processes of the encoder's devices, and let go of the vectors."""
-        self._cache.clear()
+        self.forget_texts()
         self.encoder.close()
 
     @property

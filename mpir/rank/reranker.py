@@ -205,6 +205,15 @@ class Reranker:
         if self.cache is not None:
             self.cache.close()
 
+    def forget_texts(self) -> None:
+        """Let go of the vectors of texts that were read last, so that scores do not depend on earlier calls.
+
+        The last digits of a vector depend on the texts that were read together with its own.
+        """
+        for perspective in self.perspectives:
+            if forget := getattr(perspective, "forget_texts", None):
+                forget()
+
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the open cache: a pickled or copied reranker has the cache's folder, wherever it works."""
         cache = None if self.cache is None else (self.cache.folder.absolute(), self.cache.limit)

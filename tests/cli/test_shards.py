@@ -1,6 +1,10 @@
 """``--shard`` and ``mpir merge``: parts at the command line are together, byte for byte, what one run makes."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -188,6 +192,32 @@ class TestRankings:
         assert run("merge", *parts, "--output", tmp_path / "never") == 2
         assert "part2: was made of another corpus than" in error(capsys)
 
+    def test_each_query_reads_its_texts_itself(
+        self, tmp_path: Path, bi_encoder_bundle: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The last digits of a vector depend on the texts that are read with it: others in another part, or run."""
+        from mpir.models.encoder import Encoder
+
+        texts_read, read = list[str](), Encoder.vectors
+
+        def counted(self: Encoder, texts: list[str], **options: object) -> object:
+            texts_read.extend(texts)
+            return read(self, texts, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Encoder, "vectors", counted)
+        command = ["rerank", "--queries", self.queries, "--bundle", bi_encoder_bundle, "--device", "cpu", "--json"]
+        assert run(*command) == 0  # keeps scores and vectors for other runs
+        shared = len(texts_read)
+        parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
+        for number, part in enumerate(parts, 1):
+            assert run(*command, "--output", part, "--shard", f"{number}/3") == 0
+        by_parts, texts_read[:] = sorted(texts_read[shared:]), []
+        assert run(*command, "--output", tmp_path / "whole") == 0
+        assert sorted(texts_read) == by_parts
+        assert len(by_parts) > shared  # documents that several queries share are read for each of them
+        assert run("merge", *parts, "--output", tmp_path / "joined") == 0
+        assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+
     def test_an_interrupted_run_goes_on(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -288,3 +318,53 @@ class TestSeveralIndexes:
         ):
             assert run("search", "--index", indexes[1], "--index", second, "--mode", mode, "aspirin") == 2
             assert message in error(capsys)
+
+
+class TestSlurm:
+    """The page's script, in a loop that sets the variables that Slurm sets."""
+
+    TASKS = range(1, 4)
+
+    @pytest.fixture
+    def script(self) -> str:
+        page = (Path(__file__).parents[2] / "docs/guides/scale.md").read_text(encoding="utf-8")
+        (script,) = re.findall(r"^```\n(#!/bin/bash\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        return str(script)
+
+    def sbatch(self, script: str, folder: Path, *words: object) -> list[str]:
+        """Run the script for each task of an array, as `sbatch shard.sh WORDS` does; what they wrote to stderr."""
+        (folder / "shard.sh").write_text(script)
+        errors = []
+        for task in self.TASKS:
+            variables = {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": str(task), "TMPDIR": str(folder)}
+            variables |= {"SLURM_ARRAY_TASK_COUNT": str(len(self.TASKS)), "SLURM_ARRAY_TASK_MIN": "1"}
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables, "PATH": path}
+            command = ["bash", "shard.sh", *map(str, words)]
+            ended = subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True, check=False)
+            assert ended.returncode == 0, ended.stderr
+            errors.append(ended.stderr)
+        return errors
+
+    def test_the_rankings_of_an_array_are_those_of_one_run(
+        self, script: str, tmp_path: Path, corpus: Path, tiny_bundle: Path
+    ) -> None:
+        documents = [json.loads(line) for line in corpus.read_text().splitlines()]
+        lines = ({"id": word, "query": f"does {word} thin blood", "documents": documents} for word in WORDS)
+        queries = tmp_path / "candidates.jsonl"
+        queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        how = ["--queries", queries, "--trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
+        errors = self.sbatch(script, tmp_path, "ranked", "mpir", "rerank", *how)
+        assert "mpir: note: part 2/3, as the Slurm array says; --shard 1/1 does all" in errors[1]
+        assert run("merge", *(tmp_path / "ranked").iterdir(), "--output", tmp_path / "run.trec") == 0
+        assert run("rerank", *how, tmp_path / "whole.trec") == 0
+        assert (tmp_path / "run.trec").read_bytes() == (tmp_path / "whole.trec").read_bytes()
+
+    def test_an_array_of_one_index(self, script: str, tmp_path: Path, corpus: Path, tiny_encoder: Path) -> None:
+        pytest.importorskip("faiss")
+        how = [corpus, "--dense", "--encoder", tiny_encoder, "--index"]
+        errors = self.sbatch(script, tmp_path, "vectors", "mpir", "index", *how)
+        assert "3: has no documents, as the corpus fills only 1 of 3 parts" in errors[2]
+        assert run("merge", *(tmp_path / "vectors").iterdir(), "--output", tmp_path / "index") == 0
+        assert run("index", *how, tmp_path / "whole") == 0
+        assert content(tmp_path / "index/dense") == content(tmp_path / "whole/dense")

@@ -8,6 +8,7 @@ import pytest
 from mpir.perspectives import Loading, ScoreCache, score_pairs
 from mpir.perspectives.base import build
 from mpir.perspectives.bi_encoder import BiEncoderPerspective
+from mpir.rank.reranker import Reranker
 
 TEXTS = ["yes aspirin does thin the blood .", "the heart", "is a gene in a cell " * 20]
 
@@ -47,6 +48,16 @@ def test_another_question_reads_no_document_again(tiny_checkpoint: Path, tmp_pat
     alone = score_pairs([loaded(tiny_checkpoint)], pairs)
     np.testing.assert_allclose(repeated.values, alone.values, atol=1e-6)
     assert repeated.in_passages.tolist() == alone.in_passages.tolist() == [False, False, True, False]
+
+
+def test_forgotten_texts_are_read_again(tiny_checkpoint: Path, texts_read: list[str]) -> None:
+    perspective, pairs = loaded(tiny_checkpoint), [("does aspirin thin blood", text) for text in TEXTS]
+    for count in (4, 4):
+        score_pairs([perspective], pairs)
+        assert len(texts_read) == count
+    Reranker(perspectives=[perspective]).forget_texts()
+    score_pairs([perspective], pairs)
+    assert len(texts_read) == 8
 
 
 def test_vectors_of_one_number_format_are_not_read_by_another(

@@ -76,7 +76,7 @@ def build_shard(
         shards = encode(documents, build_folder, encoder, job_shard=shard, **how)
         write_finished(build_folder, shard, {**job, SHARDS: shards}, {"source": dict(settings.source)})
     if shards < shard.number:
-        _log.warning("%s: has no documents, as all %d shards of them are in other parts", target, shards)
+        _log.warning("%s: has no documents, as the corpus fills only %d of %d parts", target, shards, shard.count)
     return document_count(target)
 
 

@@ -118,7 +118,7 @@ def test_more_parts_than_shards(
     encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_parts(documents, tmp_path, encoder, 4)
-    assert "4: has no documents, as all 3 shards of them are in other parts" in caplog.text
+    assert "4: has no documents, as the corpus fills only 3 of 4 parts" in caplog.text
 
 
 def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
