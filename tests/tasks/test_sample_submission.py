@@ -2,7 +2,7 @@
 
 A change of the default bundle or its weights changes the answers: then write the file anew from the submission of
 
-    mpir bioasq --precision fp32 --candidates 5 --output submission.json
+    mpir bioasq --precision fp32 --candidates 5 --snippets 10 --output submission.json
 
 and say so in the change. Any other change leaves them as they are.
 """
@@ -18,7 +18,8 @@ EXPECTED = json.loads((Path(__file__).parent / "sample_submission.json").read_te
 
 def test_the_main_job_answers_as_before(tmp_path: Path) -> None:
     output = tmp_path / "submission.json"
-    options = ["--precision", "fp32", "--candidates", "5", "--no-cache", "--quiet", "--output", str(output)]
+    options = ["--precision", "fp32", "--candidates", "5", "--snippets", "10", "--no-cache", "--quiet"]
+    options += ["--output", str(output)]
     subprocess.run([sys.executable, str(ROOT / "experiments/bioasq.py"), *options], check=True, capture_output=True)
     result = {item["id"]: item for item in json.loads(output.read_text(encoding="utf-8"))["questions"]}
     assert set(result) == set(EXPECTED)
