@@ -106,9 +106,10 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
             raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
         tagged = _TAGGED.match(line)
         if not tagged or (len(tagged[1]) > 2 and fields and not has_long_tags and _is_text(tagged[1])):
-            after_blank = not line.strip()
-            if values and not after_blank:
-                continued.append(line.strip())
+            text, is_behind = line.strip(), after_blank and has_long_tags  # only RIS has blank lines inside a text
+            if values and text and not is_behind:
+                continued.append(text)
+            after_blank = not text or is_behind
             continue
         if continued:
             _append(values, continued)

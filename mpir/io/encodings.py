@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _BLOCK = 2**16
 _WESTERN = "cp1252"
+_SINGLE_BYTE = (_WESTERN, "cp1251", "koi8_r", "cp1253")
 _OTHER_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253"]
 _RUN = re.compile(rb"[\x80-\xff]{4}")
 """So many letters in a row that are no ASCII, and the text is in no Western language."""
@@ -84,11 +85,11 @@ class LineDecoder:
         """Return the text of a line.
 
         Raises:
-            UnicodeDecodeError: it is in no encoding, or in an older one behind lines of UTF-8.
-            InputError: it is in UTF-8 behind lines of Windows-1252.
+            UnicodeDecodeError: it is in no encoding, in an older one behind lines of UTF-8, or in UTF-8 with a damage.
+            InputError: it is in UTF-8 behind lines in an encoding of a byte for each letter.
         """
         if self._encoding:
-            if self._encoding == _WESTERN and _is_utf8(line):
+            if self._encoding in _SINGLE_BYTE and _is_utf8(line):
                 raise InputError(
                     f"{self._name}:{number}: is UTF-8, and line {self._line} is {self._encoding}; one is damaged, so "
                     "save the whole file as UTF-8."
@@ -99,7 +100,7 @@ class LineDecoder:
             self._is_utf8 = True
             return text
         except UnicodeDecodeError:
-            if self._is_utf8 or not (encoding := older_encoding(line)):
+            if self._is_utf8 or _is_damaged_utf8(line) or not (encoding := older_encoding(line)):
                 raise
             log.warning(
                 "%s:%d: is not UTF-8; read as %s, so save it as UTF-8 if letters are wrong",
@@ -117,6 +118,12 @@ def _is_utf8(line: bytes) -> bool:
         return _CLEARLY_UTF8.search(line.decode("utf-8-sig")) is not None
     except UnicodeDecodeError:
         return False
+
+
+def _is_damaged_utf8(line: bytes) -> bool:
+    """Whether a line that is not UTF-8 has more letters in UTF-8 than damages."""
+    text = line.decode("utf-8", errors="replace")
+    return len(_CLEARLY_UTF8.findall(text.replace("\ufffd", ""))) > text.count("\ufffd")
 
 
 def older_encoding(text: bytes) -> str:

@@ -174,3 +174,6 @@ def test_references_without_an_end_are_told_apart(tmp_path: Path) -> None:
     damaged = "PT - One\nLID - 10.1000/1 [doi]\n\nPMID- 2\nTI  - Two\nLID - 10.1000/2 [doi]\n"
     documents = list(read_references(write(tmp_path / "d.nbib", damaged)))
     assert [item.metadata["doi"] for item in documents] == ["10.1000/1", "10.1000/2"]
+    damaged = "PMID- 1\nTI  - One\nAB  - First.\n\nPM+D- 2\nTI  - Two\nAB  - Second.\n"
+    documents = list(read_references(write(tmp_path / "e.nbib", damaged)))
+    assert [(item.title, item.abstract) for item in documents] == [("One", "First."), ("Two", "Second.")]
