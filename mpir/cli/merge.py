@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mpir.io.job_shards import FinishedShard
 
 EPILOG = """\
-The result is byte for byte what one run without --shard writes; scored questions in half precision may differ in their
-last digits, since several share a batch. Missing, doubled and foreign parts are named.
+The result is byte for byte what one run without --shard writes; scored questions may differ in their last digits, since
+several share a batch. Missing, doubled and foreign parts are named.
 
 OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
