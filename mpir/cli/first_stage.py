@@ -216,15 +216,16 @@ def keep_vectors(
 ) -> bool:
     """Add the vectors of a corpus to the folder of its index, unless they are there; whether they were.
 
-    `opened` is the encoder where it has been opened.
+    The index is there already. `opened` is the encoder where it has been opened.
     """
     from mpir.corpora.corpus import corpus_fingerprint, read_collection
+    from mpir.retrieve import read_info
     from mpir.retrieve.dense import build_dense, dense_matches
 
     which, dense_folder = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
     opened, source = opened or open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
     if dense_matches(dense_folder, source, opened.identity, factory=factory, sentences=sentences):
         return True
-    how: dict[str, Any] = {"factory": factory, "sentences": sentences}
+    how: dict[str, Any] = {"factory": factory, "sentences": sentences, "total": read_info(folder).documents}
     build_dense(read_collection(paths), dense_folder, opened, source=source, progress=progress, **how)
     return False

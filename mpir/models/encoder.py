@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # an encoder is known before torch is imported
 
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
+    from mpir.models.partial_vectors import PartialVectors
     from mpir.models.torch_backend import TorchBackend
 
 PAIRS_PER_PASS = 16_384
@@ -150,11 +151,19 @@ class Encoder:
     def _with_contrasts(self, logits: F32) -> F32:
         return np.hstack([logits, *(logits[:, [first]] - logits[:, [second]] for first, second in self._contrasts)])
 
-    def vectors(self, texts: Sequence[str], *, pooling: Pooling = MEAN, progress: bool = False) -> tuple[F32, I64]:
+    def vectors(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: Pooling = MEAN,
+        progress: bool = False,
+        partial: PartialVectors | None = None,
+    ) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
 
         By default they are unit vectors of the mean states. R ≥ N: a text that is longer than `max_length` has one
-        vector for each of its overlapping passages.
+        vector for each of its overlapping passages. With `partial`, batches that an interrupted call has finished
+        are not read again; the vectors are the same.
 
         Raises:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
@@ -164,11 +173,14 @@ class Encoder:
 
         tokens = self.backend.read_texts(texts)
         values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
+        known = None if partial is None else partial.restore(values, tokens.pair_of)
         bar = _bar(len(values), "reading texts", "text", progress=progress)
-        with bar, closing(self.backend.run_all(tokens, PooledVector(pooling))) as batched:
+        with bar, closing(self.backend.run_all(tokens, PooledVector(pooling), known)) as batched:
             for rows, batch_vectors in batched:
                 values[rows] = batch_vectors
                 bar.update(len(rows))
+                if partial is not None:
+                    partial.add(rows)
         self.backend.trim_after(len(texts))
         return values, tokens.pair_of
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpir.models.encoder import Encoder
+from mpir.models.partial_vectors import PartialVectors
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.prompts import Prompts
 from mpir.types import F32, I64
@@ -45,6 +46,11 @@ class PooledEncoder:
     def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N documents or their passages, and the document (R,) of each, ascending."""
         return self._vectors(self.encoder, self.prompts.document, texts, progress=progress)
+
+    def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
+        """As `vectors`, without reading again the batches that an interrupted call has kept."""
+        documents = self.prompts.apply(self.prompts.document, texts)
+        return self.encoder.vectors(documents, pooling=self.pooling, partial=partial)
 
     def query_vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N queries or their passages, and the query (R,) of each, ascending."""

@@ -34,7 +34,7 @@ from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.workers import Answers, Workers
 from mpir.text.types import Pair
-from mpir.types import F32
+from mpir.types import F32, Bool
 
 log = logging.getLogger(__name__)
 
@@ -179,13 +179,18 @@ class TorchBackend:
             self._untrimmed = 0
             trim_memory()
 
-    def run_all(self, tokens: TokenisedPairs, reading: Reading) -> Answers:
+    def run_all(self, tokens: TokenisedPairs, reading: Reading, known: Bool | None = None) -> Answers:
         """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
+
+        A batch is left out if all its rows are `known` (R,); that changes no other batch.
 
         Raises:
             CancellationError: nobody waits for them any more (cancellation.py).
         """
-        row_batches = takewhile(lambda _: is_awaited(), batches(tokens.lengths, self.tokens_per_batch))
+        unknown = (
+            rows for rows in batches(tokens.lengths, self.tokens_per_batch) if known is None or not known[rows].all()
+        )
+        row_batches = takewhile(lambda _: is_awaited(), unknown)
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
         if len(self.devices) > 1:
             yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next

@@ -14,24 +14,35 @@ DOCUMENTS = "".join(
 )
 
 
-@pytest.mark.parametrize(("options", "is_shown"), [([], True), (["--quiet"], False)])
-def test_a_terminal_shows_the_stages(options: list[str], is_shown: bool, tiny_bundle: Path, tmp_path: Path) -> None:
-    (tmp_path / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+def on_a_terminal(*arguments: str) -> tuple[str, str]:
+    """What a command writes to standard output, and what it shows on a terminal."""
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 100))  # of a terminal without columns a bar would have none either
-    command = [sys.executable, "-m", "mpir", "rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--no-cache"]
-    finished = subprocess.run(
-        [*command, "--bundle", str(tiny_bundle), "--top-k", "1", "--json", *options],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        check=True,
-    )
+    command = [sys.executable, "-m", "mpir", *arguments]
+    finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, check=True, text=True)
     os.write(theirs, b"end")
     os.close(theirs)
     shown = ""
     while not shown.endswith("end"):
         shown += os.read(ours, 10_000).decode()
     os.close(ours)
-    assert json.loads(finished.stdout)["candidates"] == 60
+    return finished.stdout, shown
+
+
+@pytest.mark.parametrize(("options", "is_shown"), [([], True), (["--quiet"], False)])
+def test_a_terminal_shows_the_stages(options: list[str], is_shown: bool, tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--no-cache", "--bundle", str(tiny_bundle)]
+    output, shown = on_a_terminal(*command, "--top-k", "1", "--json", *options)
+    assert json.loads(output)["candidates"] == 60
     for stage in ("reading …", "splitting …", "scoring", "pair/s"):
         assert (stage in shown) is is_shown
+
+
+def test_a_terminal_shows_how_many_documents_are_encoded(tiny_encoder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    (tmp_path / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+    command = ["index", str(tmp_path / "docs.jsonl"), "--index", str(tmp_path / "index"), "--dense"]
+    _, shown = on_a_terminal(*command, "--encoder", str(tiny_encoder))
+    assert "Encoding: 100%" in shown
+    assert "60/60" in shown

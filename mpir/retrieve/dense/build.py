@@ -1,7 +1,8 @@
 """Building a dense index: documents become vectors shard by shard, then the shards become segments.
 
-A shard that is finished is kept when the build is interrupted, and the same call goes on after it; so does one for
-another kind of index, whose vectors are the same. The index that stands at the folder stays until the new one is whole.
+A shard that is finished is kept when the build is interrupted, and so are an unfinished one's vectors, but for the last
+minute's (blocks.py). The same call goes on after them; so does one for another kind of index, whose vectors are the
+same. The index that stands at the folder stays until the new one is whole.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def build_dense(
     source: Mapping[str, Any] | None = None,
     seed: int = 1,
     progress: bool = False,
+    total: int | None = None,
 ) -> DenseInfo:
     """Make the vectors of title and abstract of every document, and an index of them.
 
@@ -71,7 +73,8 @@ def build_dense(
         source: what the documents came from, in JSON-able values; only a build of the same goes on after an interrupt.
             What it calls "encoder" is the name to open the encoder by, and may change.
         seed: of the sample of vectors that the index is trained on, where its kind is trained.
-        progress: show a bar on standard error.
+        progress: show a bar on standard error, which counts documents whose vectors are made.
+        total: how many documents there are, for the bar, if that is known.
 
     Raises:
         InputError: no documents, an id that occurs twice, vectors that are not numbers, or an unknown factory.
@@ -86,7 +89,8 @@ def build_dense(
         "source": corpus_of(source or {}),
     }
     with building(Path(folder), settings) as build_folder:
-        encode(documents, build_folder, encoder, sentences=sentences, texts=texts, progress=progress)
+        how: dict[str, Any] = {"sentences": sentences, "texts": texts, "progress": progress, "total": total}
+        encode(documents, build_folder, encoder, **how)
         return index_shards(build_folder, factory, seed, encoder=dict(encoder.identity), source=dict(source or {}))
 
 

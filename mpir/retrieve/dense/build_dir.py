@@ -16,13 +16,14 @@ from mpir.io.folder_format import FolderFormat, under
 from mpir.io.hash import fingerprint
 from mpir.io.lock import exclusive
 from mpir.io.write import replace_folder
+from mpir.retrieve.dense.blocks import BLOCK
 from mpir.retrieve.dense.faiss_backend import TooFewVectorsError
 from mpir.retrieve.dense.manifest import MANIFEST, corpus_of, part_of
 from mpir.retrieve.dense.segment import IDS, INDEX, MAPPED, VECTORS
 
 _log = logging.getLogger(__name__)
 STATE, FINISHED, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
-SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, FINISHED, *MAPPED))
+SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, FINISHED, BLOCK, *MAPPED))
 DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REMOVED, *under("[0-9]" * 6, SHARD.names)))
 """The files of a dense index, whole or half built."""
 
@@ -89,11 +90,15 @@ def writing(path: Path) -> AbstractContextManager[None]:
 
 @contextmanager
 def new_shard(build_folder: Path, number: int) -> Iterator[Path]:
-    """A new folder of a shard; it counts once the block ends without an error."""
+    """A new folder of a shard, with blocks of vectors alone; it counts once the block ends without an error."""
     folder = build_folder / f"{number:06d}"
     SHARD.refuse_foreign_files(folder)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.match(BLOCK):
+            path.unlink()
     yield folder
     write_json_with_checksum(folder / FINISHED, {"files": list_files(folder, folder.iterdir())})
 

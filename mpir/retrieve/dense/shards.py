@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from tqdm import tqdm
 
 from mpir.errors import InputError, RepeatedIdError, format_value
 from mpir.io.hash_set import HashSet
 from mpir.io.job_shards import Shard
+from mpir.models.partial_vectors import PartialVectors
+from mpir.retrieve.dense.blocks import Blocks, remove_blocks
 from mpir.retrieve.dense.build_dir import finished_shard, new_shard
+from mpir.retrieve.dense.document_bar import DocumentBar
 from mpir.retrieve.dense.segment import (
     FIRST,
     FIRST_PASSAGE,
@@ -43,6 +45,14 @@ class Vectoriser(Protocol):
         """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
 
 
+@runtime_checkable
+class ResumableVectoriser(Protocol):
+    """One that makes vectors in batches, and tells of each."""
+
+    def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
+        """As `Vectoriser.vectors`, without the batches that an interrupted call has kept."""
+
+
 def encode(
     documents: Iterable[Document],
     build_folder: Path,
@@ -51,6 +61,7 @@ def encode(
     sentences: bool,
     texts: bool,
     progress: bool,
+    total: int | None = None,
     job_shard: Shard | None = None,
 ) -> int:
     """Write the shards of documents that are not there yet, or of these only a job's part; return how many there are.
@@ -59,34 +70,57 @@ def encode(
         InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
     """
     known_ids, number, job_shard = HashSet(), -1, job_shard or Shard()
-    stream = iter(tqdm(documents, desc="Encoding", unit=" documents", disable=not progress))
-    for number, batch in enumerate(_batches(stream)):
-        names = [document.id for document in batch]
-        check_unique(names, known_ids.among(names))
-        known_ids.add(names)
-        if not job_shard.takes(number):
-            continue
-        if shard := finished_shard(build_folder, number):
-            _check_same(shard, names)
-            continue
-        with new_shard(build_folder, number) as shard:
-            write_shard(shard, batch, encoder, sentences=sentences, texts=texts)
+    with DocumentBar(total, is_shown=progress) as bar:
+        for number, batch in enumerate(_batches(iter(documents))):
+            names = [document.id for document in batch]
+            check_unique(names, known_ids.among(names))
+            known_ids.add(names)
+            if not job_shard.takes(number):
+                continue
+            if shard := finished_shard(build_folder, number):
+                _check_same(shard, names)
+                bar.skip(len(batch))
+                continue
+            with new_shard(build_folder, number) as shard:
+                write_shard(shard, batch, encoder, sentences=sentences, texts=texts, bar=bar)
     return number + 1
 
 
 def write_shard(
-    shard: Path, documents: Sequence[Document], encoder: Vectoriser, *, sentences: bool, texts: bool
+    shard: Path,
+    documents: Sequence[Document],
+    encoder: Vectoriser,
+    *,
+    sentences: bool,
+    texts: bool,
+    bar: DocumentBar | None = None,
 ) -> None:
-    """Fill one shard. A text without a word has no vector."""
+    """Fill one shard. A text without a word has no vector. What an interrupt has left of it is not encoded again."""
+    bar = bar or DocumentBar(None, is_shown=False)
     worded = [i for i, document in enumerate(documents) if has_words(document.text)]
-    vectors, text_of = encoder.vectors([documents[i].text for i in worded])
+    share = len(documents) / (2 if sentences else 1)
+    with Blocks(shard, [documents[i].text for i in worded], "documents", bar.of_texts(share, len(worded))) as blocks:
+        vectors, text_of = _vectors(encoder, blocks)
+        if sentences:
+            blocks.write()  # another pass follows, which may be interrupted, too
     counts = np.zeros(len(documents), np.int64)
     counts[worded] = np.bincount(text_of, minlength=len(worded))
     save(shard, [document.id for document in documents], vectors, _bounds(counts))
     if texts:
         write_records(shard, documents)
     if sentences:
-        _save_sentences(shard, encoder, documents)
+        _save_sentences(shard, encoder, documents, bar)
+    remove_blocks(shard)
+    bar.finish_shard(len(documents))
+
+
+def _vectors(encoder: Vectoriser, blocks: Blocks) -> tuple[F32, I64]:
+    """Vectors (R, W) of the texts of blocks or their passages, and the text (R,) of each, ascending."""
+    if isinstance(encoder, ResumableVectoriser):
+        return encoder.resume_vectors(blocks.texts, blocks)
+    vectors, text_of = encoder.vectors(blocks.texts)
+    blocks.report(len(blocks.texts))
+    return vectors, text_of
 
 
 def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
@@ -134,16 +168,16 @@ def _check_same(shard: Path, names: Sequence[str]) -> None:
         )
 
 
-def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document]) -> None:
+def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document], bar: DocumentBar) -> None:
     """The vectors of every sentence: one, or those of the passages of a sentence longer than the encoder reads."""
     by_document = [split_sentences(document) for document in documents]
-    vectors, text_of = encoder.vectors(
-        [sentence.text for document_sentences in by_document for sentence in document_sentences]
-    )
+    texts = [sentence.text for document_sentences in by_document for sentence in document_sentences]
+    with Blocks(shard, texts, "sentences", bar.of_texts(len(documents) / 2, len(texts))) as blocks:
+        vectors, text_of = _vectors(encoder, blocks)
     counts = [len(document_sentences) for document_sentences in by_document]
     np.save(shard / SENTENCES, vectors.astype(np.float16))
     np.save(shard / FIRST_SENTENCE, _bounds(counts))
-    np.save(shard / FIRST_PASSAGE, _bounds(np.bincount(text_of, minlength=sum(counts))))
+    np.save(shard / FIRST_PASSAGE, _bounds(np.bincount(text_of, minlength=len(texts))))
 
 
 def _bounds(counts: Sequence[int] | I64) -> I64:
