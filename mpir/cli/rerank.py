@@ -130,13 +130,13 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     check_output_options(arguments, [("--docs", path) for path in arguments.docs or []])
     inputs = _inputs(arguments)
     first = next(inputs, None)
+    source = arguments.queries or arguments.run_file or "standard input"
     if first is None:
-        source = arguments.queries or "standard input"
         raise InputError(f"{source}: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
     for name in files_of(arguments):
         if next(inputs, None) is not None:
             raise InputError(
-                f"--{name} shows the ranking of one query, but standard input has more; pipe in one at a time."
+                f"--{name} shows the ranking of one query, but {source} has more; give one query at a time."
             )
     return chain([first], inputs)
 

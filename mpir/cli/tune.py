@@ -239,7 +239,7 @@ def _report_evidence(
     action = "written to" if adoption == "written" else "not written; kept"
     print(f"At level {arguments.level:g} the new {noun} {verdict}: {action} {arguments.output}.")
     if adoption == "written" and not evidence.better:
-        print(f"The file was not there yet; use {name} until more questions show a gain.")
+        print(f"The file is new, so it replaces no weights; use {name} until more questions show a gain.")
 
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:

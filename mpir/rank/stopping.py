@@ -46,6 +46,6 @@ def reading_advice(ranking: RankedList, recall: float = RECALL) -> str:
     if rank is None or rank >= ranking.candidates:
         return ""
     return (
-        f"You may stop reading after rank {rank}: an estimated {recall:.0%} of the relevant ones among these "
-        f"{ranking.candidates} documents are above it."
+        f"You may stop reading after rank {rank}: by then you have read an estimated {recall:.0%} of the relevant "
+        f"documents among these {ranking.candidates}."
     )

@@ -146,6 +146,10 @@ def test_the_command_takes_the_query_of_a_pipe(
     monkeypatch.setattr("sys.stdin", pipe(f"{result}\n{result}\n"))
     assert main(command) == 2
     assert "--html shows the ranking of one query, but standard input has more" in capsys.readouterr().err
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(f"{result}\n{result}\n")
+    assert main([*command, "--queries", str(queries)]) == 2
+    assert f"--html shows the ranking of one query, but {queries} has more" in capsys.readouterr().err
     assert not page.exists()
     monkeypatch.setattr("sys.stdin", pipe(result))
     assert main(command) == 0

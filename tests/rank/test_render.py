@@ -74,7 +74,7 @@ def test_reading_may_stop_where_the_probabilities_expect_the_recall(ranking: Ran
     assert stopping_rank(ranking, recalls[0]) == 1
     assert stopping_rank(ranking, 1.0) == 3
     assert stopping_rank(ranking.top(1), 1.0) is None
-    assert "after rank 1: an estimated 40% of the relevant ones among these 3" in reading_advice(ranking, 0.4)
+    assert "after rank 1: by then you have read an estimated 40% of the relevant" in reading_advice(ranking, 0.4)
     assert reading_advice(ranking, 1.0) == ""
     assert len(ranking.above(probabilities[1])) == 2
     with pytest.raises(InputError, match="probability is 2; expected a number from 0 to 1"):
