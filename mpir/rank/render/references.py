@@ -1,7 +1,7 @@
 """A ranking as references, RIS or PubMed's own format, with rank and probability where reference managers keep them.
 
 Zotero, EndNote and Rayyan keep keywords (RIS ``KW``, PubMed ``OT``) as tags or keywords, and notes (RIS ``N1``,
-PubMed ``GN``) as notes. So each record has the keywords "mpir rank 0001" and "mpir probability 0.62", which sort and
+PubMed ``GN``) as notes. So each record has the keywords "mpir rank 0001" and "mpir probability 0.620", which sort and
 filter, and a note with all of it and the best sentence.
 """
 
