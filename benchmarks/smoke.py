@@ -104,8 +104,8 @@ SCRIPTS = (
     ),
     Script(
         "experiments.dense.grids",
-        "--data {data} --encoder mpir/bundles/fast/model --output {work}/grids --grids negatives --steps 1 "
-        "--questions 4 --documents 20 --training 10 --device cpu",
+        "--data {data} --encoder mpir/bundles/default/encoder --output {work}/grids --grids negatives --steps 1 "
+        "--questions 10 --documents 20 --training 10 --device cpu",
         data=("bioasq", "pubmed"),
         packages=("faiss",),
     ),
@@ -154,7 +154,7 @@ SCRIPTS = (
         data=("med",),
     ),
     Script("experiments.ranking.precision", "--data {data} --bundles fast --limit 2", data=("bioasq", "pubmed")),
-    Script("experiments.ranking.sentences", "--data {data} --bundle fast --limit 2", data=("bioasq", "pubmed")),
+    Script("experiments.ranking.sentences", "--data {data} --bundle fast --limit 10", data=("bioasq", "pubmed")),
     Script(
         "experiments.splitting.compare",
         "--data {data} --seconds 0.1",

@@ -67,6 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     check_figures(arguments)
     reranker = load_reranker(arguments)
     scored = scored_gold(reranker, arguments.data, arguments.split, words=arguments.words, limit=arguments.limit)
+    if not scored:
+        raise InputError(
+            f"{arguments.data}: the documents of the first {arguments.limit} questions of {arguments.split} have no "
+            "relevant sentence; raise --limit."
+        )
     figures = {
         system.name: np.array([average_precision(system.scores(ranking)[1], label) for ranking, label in scored])
         for system in systems(reranker.weights)
