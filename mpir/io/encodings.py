@@ -20,6 +20,8 @@ _SINGLE_BYTE = (_WESTERN, "cp1251", "koi8_r", "cp1253")
 _OTHER_ENCODINGS = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "koi8_r", "cp1253"]
 _RUN = re.compile(rb"[\x80-\xff]{4}")
 """So many letters in a row that are no ASCII, and the text is in no Western language."""
+_PUNCTUATION_IN_UTF8 = re.compile(rb"\xe2\x80[\x80-\xbf]")
+"""A dash or quotation mark that was pasted into a text in another encoding."""
 _CLEARLY_UTF8 = re.compile("[\u00a0-\u017f\u0300-\u03ff\u0800-\U0010ffff]|[\u0180-\u02ff\u0400-\u07ff]{2}")
 """Letters that two neighbours in Windows-1252 hardly ever make; its É’ would be one rare letter."""
 
@@ -131,7 +133,7 @@ def older_encoding(text: bytes) -> str:
 
     It needs more text than a name to know Windows-1252 from its neighbours, so that is taken for all Western texts.
     """
-    if not _RUN.search(text):
+    if not _RUN.search(_PUNCTUATION_IN_UTF8.sub(b"", text)):
         try:
             text.decode(_WESTERN)
             return _WESTERN

@@ -117,6 +117,8 @@ def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_bytes("id,title\n1,囊性\n".encode().replace(b"1,", b"1\x80,") + "2,囊性\n".encode())
     with pytest.raises(InputError, match=r"e.csv:2: byte 0x80 is not UTF-8"):
         list(read_corpus([tmp_path / "e.csv"]))
+    (tmp_path / "f.csv").write_bytes(b"id,title\n1," + "–".encode() + "été\n2,Sjögren\n".encode("cp1252"))
+    assert [document.title for document in read_corpus([tmp_path / "f.csv"])] == ["â€“été", "Sjögren"]
     (tmp_path / "d.csv").write_bytes("id,title\n1,Sjögren\n2,CAFÉ’S MENÜ–\n".encode("cp1252"))
     assert [document.title for document in read_corpus([tmp_path / "d.csv"])] == ["Sjögren", "CAFÉ’S MENÜ–"]
     (tmp_path / "b.csv").write_bytes("id,title\n1,Salt\n".encode("utf-16")[:-1])
