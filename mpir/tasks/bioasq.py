@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from tqdm import tqdm
@@ -12,9 +13,9 @@ from mpir.io.journal import Journal
 from mpir.rank.blend import blend_queries, document_order
 from mpir.rank.candidates import Candidates, is_record_of
 from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
+from mpir.rank.inputs import DocumentLike
 from mpir.rank.passages import ScoredSpan, join_adjacent
 from mpir.rank.prepare import BM25
-from mpir.rank.reranker import Reranker
 from mpir.rank.weights import Weights
 from mpir.retrieve.base import CandidateSource
 from mpir.text import Question, Snippet
@@ -80,10 +81,17 @@ def _only(names: Iterable[str], chosen: str) -> dict[str, float]:
     return {name: float(name == chosen) for name in names}
 
 
+class ScoresStreams(Protocol):
+    """A reranker, or a pool of them on other machines."""
+
+    def stream_scored(self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]]) -> Iterator[Candidates]:
+        """Score any number of queries with their documents, one by one, in order."""
+
+
 def score_questions(
     questions: Sequence[Question],
     index: CandidateSource,
-    reranker: Reranker,
+    reranker: ScoresStreams,
     journal: Journal,
     *,
     candidates: int = 100,

@@ -1,0 +1,90 @@
+"""Connecting to a Ray cluster, with one sentence for each way in which that fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+from mpir.errors import DeviceError, InputError, format_value, shortened
+from mpir.extras import needs
+
+LOCAL, AUTO = "local", "auto"
+LISTENS, ANSWERS = 10.0, 60.0
+"""Seconds to wait until a port takes a connection, and until the cluster behind it has taken the driver."""
+
+
+def import_ray() -> Any:
+    """The package. Raises MissingExtraError where it is not installed."""
+    with needs("ray", "--ray"):
+        import ray
+    return ray
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Any]:
+    """Ray, connected to a cluster: `local` starts one on this machine, and `auto` takes the one that is there.
+
+    Raises:
+        DeviceError: no cluster answers, or it is of another version.
+        InputError: an address that is none.
+        MissingExtraError: Ray is not installed.
+    """
+    ray = import_ray()
+    if address == AUTO:
+        address = os.environ.get("RAY_ADDRESS") or AUTO
+    if address not in (AUTO, LOCAL):
+        _check_answers(address)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
+    try:
+        if address == LOCAL:
+            ray.init(LOCAL, include_dashboard=False, logging_level=logging.ERROR)
+        else:
+            _connect(ray, address)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = shortened(str(error) or f"no answer in {ANSWERS:g} seconds", 200)
+        raise DeviceError(
+            f"--ray {address}: no cluster can be used ({reason}); start one with `ray start`, give its head's port (by "
+            "default 6379), or take --ray local."
+        ) from error
+    try:
+        yield ray
+    except ray.exceptions.RayError as error:  # what is no task's, such as a full object store
+        raise DeviceError(f"--ray {address}: {shortened(str(error), 200)}; run the same command again.") from error
+    finally:
+        ray.shutdown()
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Connect in a thread, because Ray tries for minutes and heeds no signal meanwhile. Raises TimeoutError, too."""
+    outcome = Future[None]()
+
+    def connect() -> None:
+        try:
+            ray.init(address, logging_level=logging.ERROR)
+        except Exception as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(None)
+
+    Thread(target=connect, daemon=True).start()
+    outcome.result(ANSWERS)
+
+
+def _check_answers(address: str) -> None:
+    """Ask whether anybody listens there: Ray itself would try for minutes. Raises DeviceError, or InputError."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or int(port) > 65_535:
+        raise InputError(f"--ray is {format_value(address)}; expected local, auto, or HOST:PORT of a cluster's head.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS).close()
+    except OSError as error:
+        raise DeviceError(
+            f"--ray {address}: does not answer ({error.strerror or error}); check that the cluster runs and that its "
+            "port can be reached from here."
+        ) from error
