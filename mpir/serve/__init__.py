@@ -1,1 +1,1 @@
-"""The HTTP server: rerankers' dialects on one handler, one scoring thread behind them (extra ``serve``)."""
+"""The HTTP server: one handler for the dialects of several rerankers, and one scoring thread (extra ``serve``)."""

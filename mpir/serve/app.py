@@ -1,4 +1,4 @@
-"""The FastAPI application: its paths, and what every request goes through."""
+"""The FastAPI application: its paths, and the handling common to all requests."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from mpir.version import __version__
 
 log = logging.getLogger("mpir.serve")
 GONE = 499
-"""What logs and metrics say of a client that did not wait for its answer."""
-STOPPING = ApiError(503, "the server stops and has no time left for this request; send it again later.")
-FAILED = ApiError(500, "the server could not answer; its log says why, under this request's id.")
+"""The status in logs and metrics for a client that did not wait for its answer."""
+STOPPING = ApiError(503, "the server is stopping and cannot answer this request; send it again later.")
+FAILED = ApiError(500, "the server could not answer; see its log for this request's id.")
 IDLE = 0.2
-"""Seconds for threads to end once no client waits: enough for idle ones, and the others work for nobody."""
+"""Seconds for threads to end once no client waits: enough for idle threads; nobody waits for busy ones."""
 
 
 def create_app(service: Service) -> FastAPI:
-    """The application around a service that it starts and stops."""
+    """Create the application, which starts and stops the service."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -101,7 +101,7 @@ def _search(service: Service) -> Work:
 
 
 def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Response]]:
-    """The handler around some work: key, body, errors in the dialect's form, one line in the log, metrics."""
+    """Wrap work in a handler that checks the key, reads the body, formats errors, logs one line and counts metrics."""
 
     async def handle(request: Request) -> Response:
         begin, context = time.perf_counter(), RequestContext(request)
@@ -137,11 +137,11 @@ async def _answered(service: Service, context: RequestContext, work: Work) -> Re
 
 
 async def _read(service: Service, context: RequestContext) -> dict[str, Any]:
-    """The body of a request that has the key. Where there is none, what was seen of it tells the dialect.
+    """The body of an authorised request. If it cannot be read, the part received determines the dialect.
 
     Raises:
         ApiError: the key is missing or wrong, or the request cannot be read.
-        CancelledError: the server stops.
+        CancelledError: the server is stopping.
     """
     arriving = Arriving(context.request)
     try:

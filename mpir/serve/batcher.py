@@ -1,4 +1,4 @@
-"""One thread scores; requests of many clients wait in one bounded queue and are scored together."""
+"""Batch requests: those of many clients wait in one bounded queue, and one thread scores them together."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from mpir.text import Document
 
 log = logging.getLogger(__name__)
 FIRST_RATE = 20_000.0
-"""Tokens a second, until it has been measured."""
+"""Assumed tokens per second, until the rate has been measured."""
 WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And another one.")])
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job:
-    """A query with its documents that waits for its ranking; `waited` is in seconds.
+    """A query and its documents, waiting for a ranking; `waited` is in seconds.
 
-    Once it is not `is_awaited` any more, its scoring may be left unfinished, and its future without a result.
+    Once it is no longer `is_awaited`, its scoring may be abandoned and its future left without a result.
     """
 
     query: str
@@ -43,23 +43,24 @@ Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]
 
 
 class ScoringError(Exception):
-    """The scoring thread died over a request."""
+    """A request made the scoring thread die."""
 
 
 class Scoring:
-    """The thread and its queue. An idle thread takes a request at once; a busy one takes all that wait, up to a budget.
+    """The scoring thread and its queue. An idle thread takes a request at once, a busy one all waiting, up to a budget.
 
-    One thread, because what is scored together shares passes, and several would only take turns. A client that goes
-    away cancels its future, and its request is not scored; nor is the rest of what is being scored for such clients
-    alone. A thread that dies (of more than an Exception) is replaced; `fault` says so until another request is scored.
+    There is one thread because requests scored together share forward passes, and several threads would only take
+    turns. A client that disconnects cancels its future, and its request is not scored; a batch in progress is abandoned
+    when all its clients have gone. A thread that dies (from more than an Exception) is replaced; `fault` describes that
+    until another request is scored.
     """
 
     def __init__(
         self, score: Score, check: Check, limits: Limits, observe: Callable[[Sequence[Job], float], None]
     ) -> None:
-        """`score` ranks many queries in one call; `observe` is told what was scored together and how long it took.
+        """`score` ranks many queries in one call; `observe` is called with each batch and its duration.
 
-        `check` raises ApiError for documents that are not to be scored.
+        `check` raises ApiError for documents that must not be scored.
         """
         self._score, self._check, self._limits, self._observe = score, check, limits, observe
         self.fault = ""
@@ -78,34 +79,34 @@ class Scoring:
         self._thread.start()
 
     def stop(self) -> None:
-        """Score what waits, then end the thread."""
+        """Score the waiting requests, then end the thread."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
         thread = None
-        while thread is not self._thread:  # which is another one where it has died meanwhile
+        while thread is not self._thread:  # a new thread if the old one died meanwhile
             thread = self._thread
             thread.join()
 
     def warm_up(self) -> Future[Ranking]:
-        """Have a small request scored, which loads the models, or shows that they work. Raises ApiError as `submit`."""
+        """Score a small request, to load the models or to check that they work. Raises ApiError as `submit`."""
         query, documents = WARM_UP
         self._trial = Job(query=query, documents=documents, tokens=1)
         return self.submit(self._trial).future
 
     @property
     def waiting(self) -> int:
-        """The tokens that wait, without those of clients that have gone."""
+        """The waiting tokens, without those of disconnected clients."""
         with self._changed:
             return self._tokens()
 
     def submit(self, job: Job) -> Job:
-        """Put a request into the queue; its future gets the ranking. Raises ApiError (429) where the queue is full."""
+        """Queue a request; its future gets the ranking. Raises ApiError (429) where the queue is full."""
         with self._changed:
             waiting = self._tokens()
             if self._stopped or (waiting and waiting + job.tokens > self._limits.waiting):
                 seconds = max(1, round(waiting / self._rate))
-                raise ApiError(429, f"too many requests wait; try again in {seconds} s.", retry_after=seconds)
+                raise ApiError(429, f"too many requests are waiting; try again in {seconds} s.", retry_after=seconds)
             self._waiting.append(job)
             self._changed.notify()
         return job
@@ -118,21 +119,21 @@ class Scoring:
         try:
             while jobs := self._take():
                 self._answer_and_measure(jobs)
-        except BaseException as error:  # of which a thread dies: what a tokenizer in Rust raises is no Exception
+        except BaseException as error:  # a thread dies of these: a panic in a Rust tokenizer is not an Exception
             log.critical("the scoring thread died and is replaced", exc_info=error)
             self._replace(error, jobs)
 
     def _replace(self, error: BaseException, jobs: Sequence[Job]) -> None:
-        """Answer the requests over which the thread died, and go on in another one."""
+        """Answer the requests that made the thread die, and continue in a new thread."""
         self.fault = _fault(error)
         thread = self._new_thread()
         thread.start()
-        self._thread = thread  # once it runs: who stops the service waits for it at once
+        self._thread = thread  # only once it runs, because stopping the service waits for it
         for job in jobs:
             if not job.future.done():
                 job.future.set_exception(ScoringError(_fault(error)))
         if self._trial not in jobs:  # a trial that fails is not repeated
-            with suppress(ApiError):  # where many requests wait, which are trials enough
+            with suppress(ApiError):  # a full queue provides trials enough
                 self.warm_up()
 
     def _answer_and_measure(self, jobs: Sequence[Job]) -> None:
@@ -141,14 +142,14 @@ class Scoring:
             job.waited = begin - job.since
         try:
             self._answer(jobs)
-        except CancellationError:  # which says nothing of how fast this is
+        except CancellationError:  # not a measurement of the speed
             return
         took = time.perf_counter() - begin
         self._rate += 0.2 * (sum(job.tokens for job in jobs) / max(took, 1e-6) - self._rate)
         self._observe(jobs, took)
 
     def _take(self) -> list[Job]:
-        """The requests that are scored together: as many as the budget has room for, and at least one."""
+        """The requests to score together: as many as fit the budget, and at least one."""
         with self._changed:
             jobs: list[Job] = []
             while not jobs:
@@ -164,11 +165,11 @@ class Scoring:
             return jobs
 
     def _answer(self, jobs: Sequence[Job]) -> None:
-        """Score requests together or, where that fails, each alone: one request's fault is not the others'.
+        """Score requests together or, if that fails, one by one, so that a bad request fails alone.
 
         Raises:
-            CancellationError: nobody waits for any of them.
-            BaseException: what a request raised that is no Exception, once the others have been answered.
+            CancellationError: no client waits for any of them.
+            BaseException: a request raised something other than an Exception; the others have been answered.
         """
         with while_awaited(lambda: any(job.is_awaited for job in jobs)):
             if not (jobs := [job for job in jobs if self._passes(job)]):
@@ -208,7 +209,7 @@ class Scoring:
             raise fatal
 
     def _fail(self, job: Job, error: BaseException) -> None:
-        """Give a request its error. Raises what is no Exception, for which the request gets a ScoringError."""
+        """Give a request its error. Anything but an Exception becomes a ScoringError for the request and is raised."""
         if not isinstance(error, Exception):
             self.fault = _fault(error)  # before its client can ask
             job.future.set_exception(ScoringError(self.fault))

@@ -1,4 +1,4 @@
-"""From the bytes of a request to a JSON object, or an error that says what is wrong with them."""
+"""Read the bytes of a request as a JSON object, or raise an error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mpir.errors import format_value
 from mpir.serve.settings import ApiError, Limits
 
 START, PATIENCE = 2**16, 1.0
-"""Bytes, and seconds, that are spent on a request which is refused unread."""
+"""The most bytes and seconds to spend on a request that is refused unread."""
 
 
 _JSON = re.compile(r"application/([a-z0-9!#$&^_.+-]+\+)?json\s*(;.*)?", re.IGNORECASE | re.DOTALL)
 
 
 def check_media_type(request: Request) -> None:
-    """Raise ApiError (415) for a body that its header does not call JSON, which pages of other sites can send."""
+    """Raise ApiError (415) for a body not declared as JSON, which pages of other sites could send."""
     if not _JSON.fullmatch(media_type := request.headers.get("content-type", "")):
         raise ApiError(
             415, f"the content type is {format_value(media_type)}; send the header Content-Type: application/json."
@@ -30,17 +30,17 @@ def check_media_type(request: Request) -> None:
 
 
 class Arriving:
-    """The body of a request on its way; `seen` is what has arrived of it."""
+    """The body of a request as it arrives; `seen` is the part received so far."""
 
     def __init__(self, request: Request) -> None:
         self._request, self.seen = request, b""
 
     async def read(self, limits: Limits) -> bytes:
-        """The body, no more of it than `limits.body` and no longer than `limits.seconds`.
+        """Read the body, within `limits.body` bytes and `limits.seconds`.
 
         Raises:
             ApiError: 413 or 408.
-            ClientDisconnect: the client went away half-way.
+            ClientDisconnect: the client disconnected.
         """
         declared = self._request.headers.get("content-length", "0")
         if declared.isascii() and declared.isdigit() and len(declared) < 20 and int(declared) > limits.body:
@@ -56,13 +56,13 @@ class Arriving:
         return self.seen
 
     async def start(self) -> None:
-        """See as much of a body that is refused unread as tells in which form its client wants the error."""
+        """Read enough of a body that will be refused to know the form in which its client expects the error."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._collect(START)
 
     async def _collect(self, enough: int) -> None:
-        body = bytearray()  # as a list of its pieces, a body of single bytes takes fifty times its size
+        body = bytearray()  # a list of pieces would take fifty times the size for a body sent in single bytes
         try:
             async for piece in self._request.stream():
                 body += piece
@@ -77,7 +77,7 @@ def _too_large(limits: Limits) -> ApiError:
 
 
 def parse_body(raw: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises ApiError (400) where it is none."""
+    """The JSON object of a body. Raises ApiError (400) for anything else."""
     try:
         body = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
@@ -102,4 +102,4 @@ def _finite(text: str) -> float:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

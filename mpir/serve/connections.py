@@ -1,4 +1,4 @@
-"""Deadlines of connections, and room for new ones: uvicorn bounds neither headers nor bodies in time."""
+"""Deadlines for connections, and a limit on their number: uvicorn limits the time of neither headers nor bodies."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from mpir.serve.settings import Limits
 
 try:
     import resource
-except ImportError:  # on Windows, which bounds handles by memory alone
+except ImportError:  # on Windows, where only memory limits handles
     resource = None  # type: ignore[assignment]
 
 log = logging.getLogger("mpir.serve.connections")
 KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open: longer than the 60 of common proxies, which would otherwise send a
-request on one that is just being closed, and tell their client 502."""
+"""Seconds that an idle connection stays open: longer than the 60 of common proxies, which could otherwise send a
+request on a connection that is just being closed, and answer their client with 502."""
 HEADERS = (5.0, 30.0)
-"""Seconds for the head of a request: as many as for its answer, but between these."""
+"""The bounds, in seconds, of the time for a request's head, which is otherwise that for its answer."""
 MARGIN = 5.0
-"""Seconds beyond those in which the application answers 408 or 504 itself, so that its sentence arrives."""
+"""Extra seconds, so that the application's own answer 408 or 504 arrives first."""
 ACCEPTED_AT_ONCE = 16
-"""Connections that asyncio accepts before it looks at those that it has: each is a descriptor."""
+"""Connections that asyncio accepts in one go; each needs a descriptor."""
 RESERVED = 64 + 4 * ACCEPTED_AT_ONCE
-"""Descriptors for files and processes, and for connections that are being accepted or closed."""
+"""Descriptors reserved for files and processes, and for connections being accepted or closed."""
 
 
 class Phase(Enum):
-    """Who has to do what on a connection."""
+    """The state of a connection: who has to act."""
 
     IDLE = auto()
     """The client may send another request, or read the rest of an answer."""
     HEADERS = auto()
     BODY = auto()
     ANSWERING = auto()
-    """The server's turn; in all others it waits for the client."""
+    """The server has to act; in all other phases it waits for the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many connections there may be, and the seconds that each may be in a phase."""
+    """The most connections, and the seconds that each may spend in a phase."""
 
     connections: int
     seconds: dict[Phase, float]
 
 
 def connection_limits(limits: Limits) -> ConnectionLimits:
-    """The limits of a server's connections, whose number the system's limit of open descriptors bounds, too."""
+    """The limits of a server's connections; the system's limit of open descriptors also bounds their number."""
     shortest, longest = HEADERS
     return ConnectionLimits(
         max(1, int(min(limits.connections, _spare_descriptors()))),
@@ -68,7 +68,7 @@ def connection_limits(limits: Limits) -> ConnectionLimits:
 
 
 def _spare_descriptors() -> float:
-    """How many connections may be open beside the files that are."""
+    """How many connections the descriptors allow in addition to the open files."""
     if resource is None:
         return math.inf
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -78,16 +78,16 @@ def _spare_descriptors() -> float:
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that ends where it stays in one phase for too long, however often a byte arrives.
+    """A connection that is closed when it stays in one phase for too long, even if bytes keep arriving.
 
-    Where there are too many, a new one takes the room of the connection whose client has kept the server waiting for
-    longest. Requests that are being answered keep theirs.
+    When there are too many, a new connection replaces the one whose client has kept the server waiting longest.
+    Connections whose requests are being answered stay.
     """
 
     limits: ClassVar[ConnectionLimits]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, in place of another connection where there are too many."""
+        """Start, and replace another connection if there are too many."""
         super().connection_made(transport)
         self.phase, self.since = Phase.HEADERS, self.loop.time()
         self._request: object = None
@@ -96,12 +96,12 @@ class BoundedProtocol(H11Protocol):
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, which may end a phase."""
+        """Receive bytes, which may end a phase."""
         super().data_received(data)
         self._update_phase()
 
     def on_response_complete(self) -> None:
-        """Go on after an answer, perhaps with a request that has arrived behind the last one."""
+        """Continue after an answer, possibly with a request that has already arrived."""
         super().on_response_complete()
         self._update_phase()
 
@@ -131,10 +131,10 @@ class BoundedProtocol(H11Protocol):
         peers = [peer for peer in self.connections if isinstance(peer, BoundedProtocol) and peer is not self]
         waiting = [peer for peer in peers if peer.phase is not Phase.ANSWERING and not peer.transport.is_closing()]
         if waiting:
-            log.warning("more than %d connections; those that wait longest are closed", self.limits.connections)
+            log.warning("more than %d connections; the longest-waiting ones are closed", self.limits.connections)
             min(waiting, key=lambda peer: peer.since).transport.abort()
 
 
 def bounded_protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
-    """The class of a server's connections, as uvicorn wants it."""
+    """The class of a server's connections, for uvicorn."""
     return type("ServerProtocol", (BoundedProtocol,), {"limits": limits})

@@ -1,4 +1,4 @@
-"""A request on its way through the server, and the shape of the work that answers it."""
+"""The context of a request in the server, and the type of the work that answers it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mpir.serve.settings import ApiError
 
 
 class RequestContext:
-    """One request: its id, its dialect as far as it is known, and sizes for the log."""
+    """One request: its id, its dialect once known, and sizes for the log."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -24,9 +24,9 @@ class RequestContext:
         self.sizes: dict[str, int] = {}
 
     def error_response(self, api_error: ApiError) -> Response:
-        """The error in the dialect's own form."""
+        """The error in the dialect's form."""
         return AsciiJSON(self.dialect.error(self.id, api_error), api_error.status, api_error.headers)
 
 
 Work = Callable[[RequestContext, Mapping[str, Any]], Awaitable[Any]]
-"""What answers a request with a JSON object; the answer is a value that JSON can hold."""
+"""A function that answers a request, given as a JSON object, with a JSON-able value."""

@@ -1,4 +1,4 @@
-"""The documents of a request, as mpir reads them."""
+"""Read the documents of a request."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mpir.text import TITLE, Document
 def read_documents(
     raw_documents: Sequence[Any], name: str, rank_fields: Sequence[str] | None, limits: Limits
 ) -> tuple[Document, ...]:
-    """The documents of a request that has them under `name`; of objects, only the `rank_fields` where there are any.
+    """The documents in a request's field `name`; `rank_fields`, if given, limit what is read of objects.
 
     Raises:
-        ApiError: 400 for a document without a text, or without any of the fields; 413 for too many or too long ones.
+        ApiError: 400 for a document without a text or any of the fields; 413 for too many or too long documents.
     """
     if len(raw_documents) > limits.documents:
         raise ApiError(
@@ -38,12 +38,12 @@ def read_documents(
 
 
 def as_sent(raw_document: Any) -> dict[str, Any]:
-    """A document as the client knows it: its own fields, or its text under "text"."""
+    """A document as the client sent it: its own fields, or its text under "text"."""
     return dict(raw_document) if isinstance(raw_document, Mapping) else {"text": raw_document}
 
 
 def _with_places(raw_documents: list[Any]) -> list[Document]:
-    """The documents; where some share an id, as passages of one paper do, by their places, as answers name them."""
+    """The documents, identified by position where some share an id, as passages of one paper do."""
     try:
         return as_documents(raw_documents)
     except RepeatedIdError:
@@ -60,7 +60,7 @@ def _check_fields(fields: Sequence[str] | None, raw_documents: Sequence[Any]) ->
 
 
 def _by_fields(document: Any, fields: Sequence[str] | None) -> Any:
-    """A dictionary with only Cohere's rank_fields: a title and a body, or several as one text; all else as it is."""
+    """Reduce a dictionary to Cohere's rank_fields: a title and a body, or several fields as one text."""
     if not isinstance(document, Mapping) or not fields:
         return document
     fields_present = {name: document[name] for name in fields if document.get(name) is not None}

@@ -1,6 +1,6 @@
-"""Field types of request bodies: lenient as other servers are, with one sentence for a value that does not fit.
+"""Field types of request bodies: as lenient as other servers, with a one-sentence error for an invalid value.
 
-Pydantic's lax mode reads "true", "2" and 2.0 as the servers do that clients were written for.
+Pydantic's lax mode accepts "true", "2" and 2.0, as the servers do for which clients were written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mpir.serve.settings import ApiError
 
 
 class Body(BaseModel):
-    """A JSON object of a request. Unknown fields are ignored, and null stands for a missing one."""
+    """A JSON object of a request. Unknown fields are ignored, and null counts as missing."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -39,7 +39,7 @@ class Body(BaseModel):
 
     @classmethod
     def name_of(cls, field: str) -> str:
-        """The name under which requests have a field."""
+        """The field's name in requests."""
         return cls.model_fields[field].alias or field
 
 
@@ -47,7 +47,7 @@ BodyT = TypeVar("BodyT", bound=Body)
 
 
 def validated(model: type[BodyT], values: Mapping[str, Any]) -> BodyT:
-    """The body of a request. Raises ApiError (400) with the first mistake in one sentence."""
+    """Validate the body of a request. Raises ApiError (400) with the first mistake in one sentence."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -59,19 +59,19 @@ def validated(model: type[BodyT], values: Mapping[str, Any]) -> BodyT:
 
 
 def _form(model: type[Body], name: str) -> str:
-    """The form that a required field expects."""
+    """The expected form of a required field."""
     (field,) = (field for key, field in model.model_fields.items() if name == model.name_of(key))
     return next(item.form for item in field.metadata if isinstance(item, Expected))
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The form that a field expects, in words, for its error: "NAME is VALUE; expected FORM."."""
+    """The expected form of a field in words, for its error: "NAME is VALUE; expected FORM."."""
 
     form: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        """Put the form in the place of the messages of the field's own validation."""
+        """Replace the messages of the field's own validation by the form."""
         return core_schema.no_info_wrap_validator_function(self._validate, handler(source))
 
     def _validate(self, value: Any, validate: Any) -> Any:
@@ -83,12 +83,12 @@ class Expected:
 
 @dataclass(frozen=True)
 class ExpectedObject:
-    """An object whose fields have errors of their own; the example is for a value that is none."""
+    """An object whose fields report their own errors; the example is for a value that is not an object."""
 
     example: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        """Refuse what is no object before its fields are read."""
+        """Refuse a value that is not an object before reading its fields."""
         return core_schema.no_info_before_validator_function(self._check, handler(source))
 
     def _check(self, value: Any) -> Any:
@@ -101,7 +101,7 @@ def _mistake(form: str) -> NoReturn:
 
 def _no_boolean(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("a boolean is no number")
+        raise ValueError("a boolean is not a number")
     return value
 
 
@@ -112,7 +112,7 @@ def _filled(value: str) -> str:
 
 
 Text = Annotated[InstanceOf[str], Expected("a string")]
-"""Any string; pydantic's own type refuses half a surrogate pair, which a text may have."""
+"""Any string; pydantic's own type refuses unpaired surrogates, which a text may have."""
 Query = Annotated[InstanceOf[str], AfterValidator(_filled), Expected("a string that is not empty")]
 Flag = Annotated[bool, Expected("true or false")]
 Count = Annotated[int, Field(ge=1), BeforeValidator(_no_boolean), Expected("a whole number of at least 1")]

@@ -1,7 +1,7 @@
-"""A check of Host and Origin, so that no page of another site reads a server by DNS rebinding.
+"""Check Host and Origin, so that no page of another site can read a server through DNS rebinding.
 
-A name of the attacker's that resolves to 127.0.0.1 makes a browser take the server for a part of the attacker's site.
-The request then has the attacker's name as its Host, which the browser sets and no page can change.
+An attacker's name that resolves to 127.0.0.1 makes a browser treat the server as part of the attacker's site. The
+request then has the attacker's name as its Host, which the browser sets and no page can change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ALLOWED = re.compile(_NAME, re.ASCII | re.IGNORECASE)
 
 
 class HostCheck:
-    """Pass on only requests whose Host, and Origin where there is one, is one of these `hosts`; else answer 403."""
+    """Accept only requests whose Host, and Origin if present, is among these `hosts`; answer others with 403."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self._app, self._hosts = app, hosts
@@ -42,7 +42,7 @@ class HostCheck:
         for name, form in (("host", _HOST), ("origin", _ORIGIN)):
             values = headers.getlist(name)
             if name == "host" and len(values) != 1:
-                return ApiError(403, f"the request has {len(values)} headers Host; send one.")
+                return ApiError(403, f"the request has {len(values)} Host headers; send one.")
             for value in values:
                 match = form.fullmatch(value)
                 if match is None or match[1].lower() not in self._hosts:
@@ -57,7 +57,7 @@ def _foreign(name: str, value: str) -> ApiError:
 
 
 def host_names(hosts: Iterable[str]) -> frozenset[str]:
-    """Host names and addresses as a Host header has them, in small letters. Raises InputError for one that is none."""
+    """Host names and addresses in the form of a Host header, in lower case. Raises InputError for an invalid one."""
     names = {_bracketed(host.partition("%")[0]) for host in hosts}  # without the interface of an IPv6 address
     for name in names:
         if not _ALLOWED.fullmatch(name):

@@ -1,4 +1,4 @@
-"""The server's log on standard error, which errors of one kind do not fill."""
+"""The server's log on standard error, with repeated errors limited."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mpir.errors import shortened
 
 SECONDS = 60.0
 MAX_MESSAGE_TYPES = 1_000
-"""Messages that are remembered; the server itself has some dozen."""
+"""The most messages to remember; the server itself has about a dozen."""
 REQUESTS = "mpir.serve"
-"""The logger of requests: each failed one keeps its line, which has its id."""
+"""The logger of requests: every failed request keeps its line with its id."""
 
 
 class OncePerMinute(logging.Filter):
-    """Pass a warning or an error of one kind (its message before values are put in) once a minute."""
+    """Pass warnings and errors with the same message template only once a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class OncePerMinute(logging.Filter):
         self._logged: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log a record; a repeated fault of a request is logged without its traceback."""
+        """Whether to log a record; a request's repeated error is logged without its traceback."""
         if record.levelno < logging.WARNING:
             return True
         message_kind = (record.name, str(record.msg).partition("\n")[0])
@@ -37,12 +37,12 @@ class OncePerMinute(logging.Filter):
             self._logged.clear()
         self._logged[message_kind] = (self._clock(), 0)
         if count and not record.exc_info:
-            _append(record, f"{count} more since this was logged before")
+            _append(record, f"{count} more since this was last logged")
         return True
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """Whether a repeated record is logged: only the fault of a request, as one line."""
+    """Whether to log a repeated record: only a request's error, as one line."""
     if record.name != REQUESTS or not record.exc_info:
         return False
     error = record.exc_info[1]

@@ -1,4 +1,4 @@
-"""What /metrics tells Prometheus: counts, times and sizes, never texts."""
+"""The metrics for Prometheus: counts, times and sizes, never texts."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Metrics:
         self._waiting = Gauge("mpir_waiting_tokens", "Tokens in the queue (estimated)", registry=registry)
 
     def watch(self, waiting: Callable[[], float]) -> None:
-        """Ask for the length of the queue when the figures are read."""
+        """Query the length of the queue whenever the metrics are read."""
         self._waiting.set_function(waiting)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """A request got its answer."""
+        """Count an answered request."""
         self._requests.labels(path, str(status)).inc()
         self._seconds.observe(seconds)
 
     def scored(self, jobs: Sequence[Job], seconds: float) -> None:
-        """Requests were scored together."""
+        """Count requests that were scored together."""
         self._score.observe(seconds)
         self._tokens.observe(sum(job.tokens for job in jobs))
         self._together.observe(len(jobs))

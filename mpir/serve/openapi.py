@@ -1,4 +1,4 @@
-"""The description of the paths for OpenAPI, which follows from the bodies and the dialects."""
+"""The OpenAPI description of the paths, derived from the bodies and the dialects."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _ERRORS = {
     404: "No such model, or no index.",
     408: "The request did not arrive in time.",
     403: "The Host or the Origin is not allowed.",
-    413: "Too much of something; the message has the limit.",
-    415: "The body is not called JSON by its Content-Type.",
-    429: "Too many requests or searches wait; Retry-After says when to come back.",
-    503: "The server stops.",
+    413: "Something exceeds a limit; the message states the limit.",
+    415: "The Content-Type is not JSON.",
+    429: "Too many requests or searches are waiting; Retry-After says when to try again.",
+    503: "The server is stopping.",
     504: "The ranking took too long.",
 }
 
 
 def rerank_options(path: str) -> dict[str, Any]:
-    """FastAPI's options for a path where dialects are spoken."""
+    """FastAPI's options for a reranking path."""
     bodies = [dialect.body for dialect in DIALECTS if path in dialect.paths]
     return _options("Rank documents for a query", bodies, EXAMPLE)
 
@@ -56,10 +56,10 @@ def _options(summary: str, bodies: Sequence[type[BaseModel]], example: dict[str,
 
 
 class DocumentedApp(FastAPI):
-    """An application whose OpenAPI has the schemas of all bodies."""
+    """An application whose OpenAPI description has the schemas of all bodies."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once."""
+        """The description, cached."""
         if self.openapi_schema is None:
             bodies: list[type[BaseModel]] = [SearchBody, *(dialect.body for dialect in DIALECTS)]
             _, definitions = models_json_schema([(body, "validation") for body in bodies], ref_template=REFERENCE)

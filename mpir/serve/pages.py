@@ -1,4 +1,4 @@
-"""/docs, and /explain: the page, its two files, the rankings that it asks for, and the files dropped on it."""
+"""/docs and /explain: the page, its two assets, its rankings, and its file uploads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_pages(
 
 
 async def _to_page() -> Response:
-    """Lead to the page by a relative address, which holds behind a proxy that adds a path, too."""
+    """Redirect to the page by a relative address, which also works behind a proxy that adds a path."""
     return RedirectResponse("explain", status_code=307, headers=HEADERS)
 
 
@@ -60,7 +60,7 @@ def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Respons
 
 
 def _upload(service: Service) -> Work:
-    """The documents of a file, which a thread of its own reads."""
+    """The documents of an uploaded file, read in a separate thread."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         result = await asyncio.to_thread(read_upload, body, service.settings.limits)
@@ -71,7 +71,7 @@ def _upload(service: Service) -> Work:
 
 
 def _ranking(service: Service) -> Work:
-    """The page's data for a query and its documents or, where it sends none, for what the index finds."""
+    """The page's data for a query and its documents or, without documents, for search results from the index."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         searches: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""/docs: what every path takes and answers, as one page of plain HTML."""
+"""/docs: the request and answer of every path, as one page of plain HTML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def reference_page(openapi: Mapping[str, Any]) -> str:
-    """The page of an OpenAPI description. It has no script, and loads the server's own style sheet alone."""
+    """The page for an OpenAPI description. It has no script, and loads only the server's own style sheet."""
     sections = "\n".join(
         _operation(path, method, operation, openapi.get("components", {}).get("schemas", {}))
         for path, operations in openapi["paths"].items()

@@ -1,4 +1,4 @@
-"""The bodies of requests as pydantic models, from which OpenAPI follows too; every default stands here."""
+"""Request bodies as pydantic models, with all defaults; OpenAPI is derived from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mpir.text import Document
 
 
 class DocumentFields(Body):
-    """A document that is an object. It documents the fields; mpir.rank.inputs reads them."""
+    """A document that is an object. This class only documents its fields; mpir.rank.inputs reads them."""
 
     id: Text = ""
     title: Text = ""
@@ -60,7 +60,7 @@ Documents = Annotated[
 
 
 class RerankBody(Body):
-    """What all dialects may ask. Each gives `documents` and `top_n` the names that its clients use."""
+    """The fields common to all dialects. Each dialect names `documents` and `top_n` as its clients do."""
 
     query: Query
     documents: Documents
@@ -90,42 +90,42 @@ class SearchBody(Body):
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """A request within the limits: its body, and its documents as mpir reads them."""
+    """A request within the limits: its body and its parsed documents."""
 
     body: RerankBody
     documents: tuple[Document, ...]
 
     @property
     def top_n(self) -> int | None:
-        """How many results the client wants; None means all, as 0 does, which vLLM's clients send."""
+        """The number of results that the client wants; None means all, as does 0, which vLLM's clients send."""
         return self.body.top_n or None
 
     @property
     def with_documents(self) -> bool:
-        """Whether the documents are sent back."""
+        """Whether to send the documents back."""
         return self.body.return_documents or self.body.return_text
 
     @property
     def spans(self) -> RelevantSpans | None:
-        """The relevant spans that the client wants."""
+        """The client's request for relevant spans, if any."""
         spans = self.body.relevant_spans
         return spans if spans and spans.mode == "enabled" else None
 
     def raw_document(self, index: int) -> dict[str, Any]:
-        """A document as the client knows it: its own fields, or its text under "text"."""
+        """A document as the client sent it: its own fields, or its text under "text"."""
         return as_sent(self.body.documents[index])
 
     @property
     def tokens(self) -> int:
-        """What the request costs to score."""
+        """The cost of scoring the request, in estimated tokens."""
         return tokens_of(self.body.query, self.documents)
 
 
 def read_rerank(model: type[RerankBody], values: Mapping[str, Any], limits: Limits) -> RerankRequest:
-    """The request of a body.
+    """Read a rerank request from a body.
 
     Raises:
-        ApiError: 400 for a value that is not as expected, 413 for too much of it.
+        ApiError: 400 for an invalid value, 413 for one beyond a limit.
     """
     body = validated(model, values)
     _check_query(body.query, limits)
@@ -134,7 +134,7 @@ def read_rerank(model: type[RerankBody], values: Mapping[str, Any], limits: Limi
 
 
 def read_search(values: Mapping[str, Any], limits: Limits) -> SearchBody:
-    """The search of a body. Raises ApiError, as `read_rerank`."""
+    """Read a search request from a body. Raises ApiError as `read_rerank`."""
     body = validated(SearchBody, values)
     _check_query(body.query, limits)
     if "k" not in body.model_fields_set:
@@ -150,7 +150,7 @@ def _check_query(query: str, limits: Limits) -> None:
 
 
 def tokens_of(query: str, documents: Sequence[Document]) -> int:
-    """What documents cost to score, estimated: four characters a token, and the query again for every sentence."""
+    """The estimated cost of scoring documents: four characters per token, and the query again for every sentence."""
     characters = sum(len(document.title) + len(document.abstract) for document in documents)
     sentences = max(len(documents) + characters // 120, sum(map(_apparent_sentences, documents)))
     return 1 + (characters + sentences * len(as_read(query))) // 4

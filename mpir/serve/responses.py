@@ -1,4 +1,4 @@
-"""JSON responses, and errors in the form that the path's clients read."""
+"""JSON responses, and errors in the form that a path's clients expect."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mpir.serve.settings import ApiError
 
 
 class AsciiJSON(Response):
-    """JSON in ASCII, so that half a surrogate pair in a text can be sent back."""
+    """JSON in ASCII, so that unpaired surrogates in a text can be sent back."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes of a value."""
+        """Encode a value."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def error_response(path: str, error: ApiError) -> Response:
-    """An error of a request whose body has not been read: its path alone tells the dialect."""
+    """An error for a request whose body has not been read, in the dialect that its path suggests."""
     return AsciiJSON(dialect_of(path, ()).error(uuid.uuid4().hex, error), error.status, error.headers)

@@ -1,4 +1,4 @@
-"""Starting and stopping: a socket, uvicorn, and a graceful end."""
+"""Start and stop the server: the socket, uvicorn, and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mpir.serve.logs import log_to_stderr
 from mpir.serve.service import Service
 
 BACKLOG = 2048
-"""Connections that wait to be accepted."""
+"""The most connections waiting to be accepted."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes a free one.
+    """Open a listening socket; port 0 takes a free one.
 
     Raises:
         InputError: the port is taken or not allowed, or there is no such address.
@@ -47,22 +47,22 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Where a socket can be reached."""
+    """The URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 class Announcing(uvicorn.Server):
-    """A server that says when it takes requests; by then it has its signal handlers."""
+    """A server that announces when it accepts requests; by then its signal handlers are set."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], Any]) -> None:
         super().__init__(config)
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and announce it."""
         await super().startup(sockets)
-        for listening in sockets or ():  # which asyncio has set to as many as it accepts at once
+        for listening in sockets or ():  # asyncio has set their backlog to what it accepts at once
             listening.listen(BACKLOG)
         self._announce()
 
@@ -70,10 +70,10 @@ class Announcing(uvicorn.Server):
 def run_server(
     service: Service, listening: socket.socket, *, grace: float, started: Callable[[str], Any] = lambda _: None
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what is in flight, for at most `grace` seconds, rounded up.
+    """Serve until SIGTERM or SIGINT; then finish requests in flight, for at most `grace` seconds, rounded up.
 
-    `started` is called with the URL once requests are taken; they wait until it returns. Where work remains that nobody
-    waits for any more, the process ends here.
+    `started` is called with the URL once requests are accepted; they wait until it returns. If only abandoned work
+    remains, the process ends here.
     """
     log_to_stderr()
     connections = connection_limits(service.settings.limits)
@@ -96,15 +96,15 @@ def run_server(
 
 
 def _leave(service: Service) -> NoReturn:
-    """End the process while threads still work: Python would wait for some, and torch crashes in others as it ends."""
-    logging.disable()  # that their work fails now is no news
+    """End the process while threads still work: Python would wait for some, and torch can crash in others."""
+    logging.disable()  # failures of the remaining work are expected
     service.reranker.close()
     os._exit(0)
 
 
 @contextlib.contextmanager
 def _signals_only_stop(server: uvicorn.Server) -> Any:
-    """Also before uvicorn has its own handlers, and when it raises the signals again once it has stopped."""
+    """Make signals only stop the server, even before uvicorn sets its handlers and when it re-raises them."""
     handlers = {
         signal_number: signal.signal(signal_number, server.handle_exit)
         for signal_number in (signal.SIGTERM, signal.SIGINT)

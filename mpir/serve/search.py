@@ -1,4 +1,4 @@
-"""/search: an index's documents, reranked."""
+"""/search: search an index and rerank the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpir.text import Document
 
 
 def searches_of(result: Sequence[Document]) -> dict[str, Any]:
-    """The queries that were sent, and warnings, where a first stage asked services on the network."""
+    """The queries sent and the warnings, if the first stage used services on the network."""
     return result.to_dict() if isinstance(result, SearchResult) else {}
 
 

@@ -1,4 +1,4 @@
-"""The sentences of a request are bounded: they are what ranking costs, and a few characters can be one."""
+"""Limit the sentences of a request: they determine the cost of ranking, and a few characters can be one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mpir.text import Document
 from mpir.text.split import Splitting, split
 
 ENDS = ".!?%])\n<"
-"""Characters at one of which every sentence ends, but for the last of a section and the pieces of a long one."""
+"""Every sentence ends at one of these characters, except a section's last sentence and the pieces of a long one."""
 SHORTEST_PIECE = 80
-"""Characters of the pieces of a sentence without an end: 40 words and what stands between them."""
+"""The fewest characters in a piece of an overlong sentence: 40 words and the spaces between them."""
 
 
 def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitting) -> None:
@@ -20,7 +20,7 @@ def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitt
 
     Raises:
         ApiError: there are more than `limit` (413).
-        CancellationError: nobody waits any more.
+        CancellationError: no client waits any more.
     """
     if most_sentences(documents) <= limit:
         return
@@ -37,6 +37,6 @@ def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitt
 
 
 def most_sentences(documents: Sequence[Document]) -> int:
-    """A number of sentences that documents cannot exceed, without splitting them."""
+    """An upper bound on the number of sentences, without splitting the documents."""
     texts = [text for document in documents for text in document.sections.values()]
     return sum(1 + len(text) // SHORTEST_PIECE + sum(text.count(end) for end in ENDS) for text in texts)

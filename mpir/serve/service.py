@@ -1,4 +1,4 @@
-"""What the handlers share: the reranker behind its queue, the index, the names, the key."""
+"""The service that all handlers share: the reranker and its queue, the indexes, the model names, and the key."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from mpir.text import Document
 log = logging.getLogger(__name__)
 FirstStage = Retriever | PubMedFirstStage
 ASKING = 4
-"""Searches of PubMed at the same time: they wait for the network, and for their pace."""
+"""Concurrent searches of PubMed: they wait for the network and for the rate limit."""
 
 
 class SearchError(Exception):
-    """A search raised what is no Exception."""
+    """A search raised something other than an Exception."""
 
 
 class Service:
-    """A reranker that many clients share."""
+    """A reranker shared by many clients."""
 
     def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, FirstStage] | None = None) -> None:
-        """`indexes` are first stages by the name of the mode that /search knows them by."""
+        """`indexes` are first stages by the name of their mode in /search."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
         self.metrics = Metrics()
         check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.splitting)
@@ -51,7 +51,7 @@ class Service:
         self._room = threading.BoundedSemaphore(settings.limits.searches)
 
     def start(self) -> None:
-        """Start scoring; the server is ready when the models are loaded, or at once without a warm-up."""
+        """Start scoring; the service is ready when the models are loaded, or at once without a warm-up."""
         self.scoring.start()
         if not self.settings.warm_up:
             self.ready.set()
@@ -59,14 +59,14 @@ class Service:
         self.scoring.warm_up().add_done_callback(self._warmed)
 
     def _warmed(self, future: Future[Ranking]) -> None:
-        """Ready, unless the models could not be loaded or scored something else than numbers."""
+        """Become ready, unless the models failed to load or returned scores that are not numbers."""
         if future.exception() is None:
             self.ready.set()
         else:
-            log.error("the server does not get ready: the warm-up failed (%s)", future.exception())
+            log.error("the server is not ready: the warm-up failed (%s)", future.exception())
 
     def stop(self, seconds: float | None = None) -> None:
-        """Finish what waits, for at most so many seconds; `ended` is set once no thread works any more."""
+        """Finish waiting requests, for at most `seconds`; `ended` is set once no thread works any more."""
         threading.Thread(target=self._end, name="mpir-end", daemon=True).start()
         self.ended.wait(seconds)
 
@@ -77,10 +77,10 @@ class Service:
         self.ended.set()
 
     def authorize(self, request: Request) -> None:
-        """Raise ApiError (401) for a request without the server's key, where it has one."""
+        """Raise ApiError (401) for a request without the server's key, if there is one."""
         key = self.settings.key
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        # as bytes, only ASCII white space is stripped: what UTF-8 makes of an à ends in latin-1's no-break space
+        # as bytes, only ASCII white space is stripped: the UTF-8 of an à ends in latin-1's no-break space
         is_right = hmac.compare_digest(token.encode("latin-1").strip(), key.encode("utf-8", "surrogateescape"))
         if key and not (is_right and scheme.lower() == "bearer"):
             raise ApiError(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
@@ -96,7 +96,7 @@ class Service:
             )
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
-        """The ranking of a query's documents, once its turn has come. Raises ApiError (429) where the queue is full."""
+        """The ranking of a query's documents, when its turn comes. Raises ApiError (429) if the queue is full."""
         job = self.scoring.submit(Job(query=query, documents=documents, tokens=tokens))
         try:
             return await asyncio.wrap_future(job.future)
@@ -104,17 +104,17 @@ class Service:
             job.is_awaited = False
 
     async def search(self, query: str, mode: str, k: int) -> Sequence[Document]:
-        """The first stage's documents, once their turn has come.
+        """The first stage's documents, when the search's turn comes.
 
         Raises:
-            ApiError: there is no such first stage (404, 400), too many searches wait (429), or PubMed fails (502).
+            ApiError: no such first stage (404, 400), too many searches are waiting (429), or PubMed fails (502).
         """
         if not self.indexes:
             raise ApiError(404, "this server has no index to search; start it with --index DIR or --pubmed.")
         if mode not in self.indexes:
             raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):
-            raise ApiError(429, "too many searches wait; try again in 1 s.", retry_after=1)
+            raise ApiError(429, "too many searches are waiting; try again in 1 s.", retry_after=1)
         index = self.indexes[mode]
         pool = self._asking if isinstance(index, PubMedFirstStage) else self._searching
         future = pool.submit(_search, index, query, k)
@@ -126,7 +126,7 @@ class Service:
 
 
 def _search(index: FirstStage, query: str, k: int) -> Sequence[Document]:
-    """Search. Raises SearchError for what is no Exception, such as a panic, which no handler would catch."""
+    """Search. Raises SearchError in place of anything but an Exception, such as a panic, which nobody catches."""
     try:
         return index.search(query, k)
     except Exception:
@@ -136,11 +136,11 @@ def _search(index: FirstStage, query: str, k: int) -> Sequence[Document]:
 
 
 async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: float) -> Any:
-    """The future's result, unless the client goes away or the time is over: then it is cancelled.
+    """The future's result; it is cancelled if the client disconnects or the time is over.
 
     Raises:
         ApiError: it took too long (504).
-        ClientDisconnect: nobody waits for it any more.
+        ClientDisconnect: the client has disconnected.
     """
     gone = asyncio.create_task(_gone(request))
     try:

@@ -1,4 +1,4 @@
-"""What mpir says beyond the dialects: every column's score and share, sentences, and their places in the text."""
+"""Results beyond the dialects: each column's score and share, and sentences with their offsets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mpir.text import ABSTRACT
 def spans(
     document: RankedDocument, request: RelevantSpans, relevance: Callable[[float], float]
 ) -> list[dict[str, Any]]:
-    """The sentences at or above the threshold as Cohere's relevant spans, the best first; joined, if `join` says so.
+    """The sentences at or above the threshold as Cohere's relevant spans, best first; joined if `join` is given.
 
-    `start` and `end` count code points in the document's text: its title and a line break, where it has a title, and
-    its body.
+    `start` and `end` count code points in the document's text: the title and a line break, if there is a title, and
+    the body.
     """
     if request.join is not None:
         document = with_passages(document, request.join)

@@ -1,4 +1,4 @@
-"""Paths about the server itself: health, metrics, the models and limits that clients look up before they ask."""
+"""Paths about the server itself: health, metrics, and the models and limits that clients look up."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def add_state(app: FastAPI, service: Service) -> None:
     """Add ``/health`` and ``/ready``, which need no key, and the paths that do."""
 
     async def health() -> Response:
-        """Whether the server is alive: 200, or 503 with the reason while scoring fails."""
+        """Report whether the server is alive: 200, or 503 with the reason while scoring fails."""
         if fault := service.scoring.fault:
             return AsciiJSON({"status": "failing", "reason": fault, "version": __version__}, 503)
         return AsciiJSON({"status": "ok", "version": __version__})
 
     async def ready() -> Response:
-        """Whether the models are loaded: 200, or 503 while they are not."""
+        """Report whether the models are loaded: 200, or 503 while they are not."""
         warm = service.ready.is_set() and not service.scoring.fault
         return AsciiJSON({"ready": warm, "model": service.settings.name}, 200 if warm else 503)
 
@@ -70,7 +70,7 @@ def _json(service: Service, content: Callable[[Service], dict[str, Any]], descri
 
 
 def _info(service: Service) -> dict[str, Any]:
-    """TEI's information: Dify accepts a server whose first model type is reranker; Continue reads the limits."""
+    """TEI's information: Dify requires reranker as the first model type; Continue reads the limits."""
     limits = service.settings.limits
     return {
         "model_id": service.settings.public_names[0],
@@ -91,7 +91,7 @@ def _info(service: Service) -> dict[str, Any]:
 
 
 def _models(service: Service) -> dict[str, Any]:
-    """OpenAI's list of models; none has a date of its own."""
+    """OpenAI's list of models, without individual dates."""
     models = [
         {"id": name, "object": "model", "created": 0, "owned_by": "mpir"} for name in service.settings.public_names
     ]

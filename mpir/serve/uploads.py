@@ -1,4 +1,4 @@
-"""Files that a reader of the page drops on it, read as `mpir rerank --docs` reads them."""
+"""Read files dropped on the explain page, as `mpir rerank --docs` reads them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LONGEST_NAME = 60
 
 
 class UploadBody(Body):
-    """A file: its name, whose suffix is a hint, and its content in base64."""
+    """A file: its name, whose suffix hints at the format, and its content in base64."""
 
     name: Text
     data: Text
 
 
 def read_upload(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """The documents of a file, each once, as /explain/ranking takes them.
+    """The deduplicated documents of a file, in the form for /explain/ranking.
 
     Raises:
         ApiError: 400 for a file that cannot be read, 413 for one with too many documents.
@@ -62,16 +62,16 @@ def _documents(name: str, content: bytes, *, limit: int, characters: int) -> lis
 
 
 def _file_name(name: str) -> str:
-    """A name without a folder, by which messages and records without an id are named."""
+    """A name without its folder, for messages and for records without an id."""
     return _ODD.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file"
 
 
 def _within(documents: Iterable[Document], characters: int) -> Iterator[Document]:
-    """Yield documents. Raises ApiError (413) where their texts are longer together, as a small archive's may be."""
+    """Yield documents. Raises ApiError (413) if their texts exceed the limit, as those of a small archive may."""
     for document in documents:
         characters -= len(document.title) + len(document.abstract)
         if characters < 0:
-            raise ApiError(413, "the documents have more text than a request may have; use `mpir rerank --docs`.")
+            raise ApiError(413, "the documents exceed a request's limit of text; use `mpir rerank --docs`.")
         yield document
 
 

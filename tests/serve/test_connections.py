@@ -143,7 +143,7 @@ def test_an_error_is_logged_once_a_minute_and_counted() -> None:
     now[0] = 61.0
     repeated = record("closed %d", 4)
     assert passes(repeated)
-    assert repeated.getMessage() == "closed 4 (1 more since this was logged before)"
+    assert repeated.getMessage() == "closed 4 (1 more since this was last logged)"
     assert passes(logging.LogRecord("mpir.serve", logging.INFO, "", 0, "id=%s", ("a",), None))
 
 

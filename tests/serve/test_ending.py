@@ -26,7 +26,7 @@ LONG = {
 }
 """What takes a minute or more to rank."""
 ALL_SENTENCES = ("--max-sentences", "1000000")
-STOPS = "the server stops and has no time left for this request; send it again later."
+STOPS = "the server is stopping and cannot answer this request; send it again later."
 SEARCHES = """
 import time
 import numpy

@@ -110,7 +110,7 @@ BAD = [
     ([1, 2], 400, "the request is a JSON list"),
     (b"{", 400, "the request is not valid JSON"),
     (b"", 400, "the request is not valid JSON"),
-    (b'{"query": NaN}', 400, "NaN is no JSON number"),
+    (b'{"query": NaN}', 400, "NaN is not a JSON number"),
     (b'{"query": "\xff"}', 400, "of the request is not UTF-8"),
     (b"[" * 100_000, 400, "the request is nested too deeply"),
     (b'{"top_n": ' + b"9" * 5_000 + b"}", 400, "the request is not valid JSON"),

@@ -104,7 +104,7 @@ def test_a_full_queue_says_when_to_come_back(start_server: Callable[..., Server]
     assert statuses == {200, 429}
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert int(refused.headers["retry-after"]) >= 1
-    assert "too many requests wait; try again in" in refused.json()["message"]
+    assert "too many requests are waiting; try again in" in refused.json()["message"]
 
 
 def test_a_ranking_that_takes_too_long_is_given_up(start_server: Callable[..., Server]) -> None:

@@ -45,7 +45,7 @@ def test_a_name_is_no_path(name: str) -> None:
             {"name": "a.jsonl.gz", "data": base64.b64encode(gzip.compress(TWO, mtime=0)).decode()},
             {"body": 1},
             413,
-            "more text than a request may have",
+            "exceed a request's limit of text",
         ),
         (
             {"name": "a.jsonl", "data": base64.b64encode(TWO).decode()},

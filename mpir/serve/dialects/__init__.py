@@ -1,4 +1,4 @@
-"""The dialects of rerankers' clients: a module for each, told apart by the path and by what only its clients send."""
+"""The dialects of rerankers' clients, one module each; path and characteristic fields identify a dialect."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mpir.serve.dialects.tei import TEI
 from mpir.serve.dialects.voyage import VOYAGE
 
 DIALECTS = (TEI, VOYAGE, COHERE, COMMON)
-"""The first that fits a request is its dialect."""
+"""The first dialect that fits a request is used."""
 
 __all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of", "signs_in"]
 
 
 def dialect_of(path: str, fields: Container[str]) -> Dialect:
-    """The dialect of a request with these fields; of one without a readable body, see `signs_in`."""
+    """The dialect of a request with these fields; for an unreadable body, see `signs_in`."""
     return next((dialect for dialect in DIALECTS if dialect.fits(path, fields)), COMMON)
 
 
 def signs_in(raw: bytes) -> set[str]:
-    """The fields that tell dialects apart and that a body seems to have which cannot be read, or not to its end."""
+    """The dialects' characteristic fields that an unreadable or incomplete body seems to have."""
     signs = frozenset[str]().union(*(dialect.signs | dialect.other_signs for dialect in DIALECTS))
     return {sign for sign in signs if f'"{sign}"'.encode() in raw}

@@ -1,4 +1,4 @@
-"""Cohere, and the clients that share its first version's form: Jina, vLLM, llama.cpp, Xinference and many others."""
+"""Cohere, and the services that share the form of its first version: Jina, vLLM, llama.cpp, Xinference and others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CohereBody(RerankBody):
 
 
 def _common(answer: Answer) -> dict[str, Any]:
-    """The union of the answers of all who share the form."""
+    """An answer with the fields of all services that share the form."""
     request = answer.request
     results = [
         answer.result(document, document=request.raw_document(document.index))
@@ -66,7 +66,7 @@ def _common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
 
 
 def _type_of(api_error: ApiError) -> str:
-    """What vLLM calls such an error."""
+    """vLLM's type for such an error."""
     type_of_status = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
     return type_of_status.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
 

@@ -1,4 +1,4 @@
-"""The form of Text Embeddings Inference (TEI): a bare list, without a place for mpir's own figures."""
+"""The form of Text Embeddings Inference (TEI): a bare list, which has no room for mpir's own figures."""
 
 from __future__ import annotations
 
