@@ -1,1 +1,1 @@
-"""Transformers: how they are found, loaded, fed and read, on one device or several."""
+"""Find, load and run transformers, on one device or several."""

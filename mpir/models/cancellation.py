@@ -1,4 +1,4 @@
-"""Cancellation: work that nobody waits for ends between two texts or batches."""
+"""Cancellation: work that no client waits for ends between two texts or batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CancellationError(Exception):
 
 @contextmanager
 def while_awaited(is_awaited: Callable[[], bool]) -> Iterator[None]:
-    """Cancel the work of this thread inside the block, by a CancellationError, soon after `is_awaited` turns false."""
+    """Cancel this thread's work inside the block with a CancellationError, soon after `is_awaited` turns false."""
     before = _is_awaited.set(is_awaited)
     try:
         yield
@@ -28,18 +28,18 @@ def while_awaited(is_awaited: Callable[[], bool]) -> Iterator[None]:
 
 
 def is_awaited() -> bool:
-    """Return whether somebody still waits for the work of this thread."""
+    """Return whether this thread's work is still awaited."""
     return _is_awaited.get()()
 
 
 def raise_if_cancelled() -> None:
-    """Raise CancellationError if nobody waits for the work of this thread; for loops over many texts."""
+    """Raise CancellationError if this thread's work is no longer awaited; for loops over many texts."""
     if not is_awaited():
         raise CancellationError
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """Run work in a thread of its own and return its result; cancelling the task cancels the work soon after."""
+    """Run work in a separate thread and return its result; cancelling the task cancels the work soon after."""
     waits = True
 
     def cancellable_work() -> Result:

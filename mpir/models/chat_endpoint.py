@@ -1,4 +1,4 @@
-"""A chat model behind an OpenAI-compatible HTTP interface: vLLM, Ollama, llama.cpp, or a hosted one."""
+"""Access to a chat model over an OpenAI-compatible HTTP interface: vLLM, Ollama, llama.cpp, or a hosted service."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from mpir.errors import EndpointError, InputError, format_names, format_value, s
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""
 TIMEOUT = 60.0
-"""Seconds that an answer may take."""
+"""The time limit for an answer, in seconds."""
 TRIES = 4
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds between two tries: the first, doubled for each further one, and the most that a server may ask for."""
+"""Seconds between two attempts: the first pause, which doubles each time, and the longest that a server may request."""
 RETRIED = frozenset({408, 429, 500, 502, 503, 504, 529})
 LONGEST_ANSWER = 2**22
-"""Bytes of a response that are read."""
+"""The most bytes of a response to read."""
 TOP_TOKENS = 20
-"""Alternatives of the first token: the most that OpenAI and, by default, vLLM give."""
+"""Alternatives for the first token: the most that OpenAI and, by default, vLLM return."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """An answer: its text, the log-probabilities of its likeliest first tokens ({} without any), and its tokens."""
+    """An answer: its text, log-probabilities of the likeliest first tokens ({} without any), and its token counts."""
 
     text: str
     first_token: Mapping[str, float]
@@ -41,7 +41,7 @@ class Completion:
 
 
 class StatusError(EndpointError):
-    """The endpoint refused a request, with an HTTP status that a repetition would not change."""
+    """The endpoint refused a request, with an HTTP status that a retry would not change."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -50,10 +50,10 @@ class StatusError(EndpointError):
 
 @dataclass(slots=True, kw_only=True)
 class ChatEndpoint:
-    """A chat model by URL and name. Many threads may use one; `body` has further fields of each request.
+    """A chat model at a URL. Threads may share it; `body` has additional fields for each request.
 
     Raises:
-        InputError: a URL of another form.
+        InputError: an invalid URL.
     """
 
     url: str
@@ -65,7 +65,7 @@ class ChatEndpoint:
         self.url = checked_url(self.url)
 
     def models(self) -> list[str] | None:
-        """Return the names of the endpoint's models, or None where it does not list them.
+        """Return the names of the endpoint's models, or None if it does not list them.
 
         Raises:
             EndpointError: it cannot be reached, or refuses the key.
@@ -89,10 +89,10 @@ class ChatEndpoint:
         tries: int = TRIES,
         stopped: threading.Event | None = None,
     ) -> Completion:
-        """Return the model's answer to a conversation; `stopped` ends the wait between two tries.
+        """Return the model's answer to a conversation; setting `stopped` ends the wait between two attempts.
 
         Raises:
-            EndpointError: no answer after all tries, or one that is no chat completion.
+            EndpointError: no answer after all attempts, or one that is not a chat completion.
         """
         request = {"model": self.model, "messages": list(messages), "temperature": 0, "max_tokens": max_tokens}
         if logprobs:
@@ -121,7 +121,7 @@ class ChatEndpoint:
         raise AssertionError("at least one try")
 
     def _send(self, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        """One request. Raises EndpointError, or _TransientError where another try may succeed."""
+        """Send one request. Raises EndpointError, or _TransientError if a retry may succeed."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}/{path}", data, {"Content-Type": "application/json", "User-Agent": "mpir"})
         if key := endpoint_key():
@@ -130,7 +130,7 @@ class ChatEndpoint:
             with _opener(self.url).open(request, timeout=self.timeout) as response:
                 raw = response.read(LONGEST_ANSWER)
         except HTTPError as error:
-            raise self._status_error(error) from None  # whose request has the key
+            raise self._status_error(error) from None  # the cause's request includes the key
         except (TimeoutError, URLError, OSError, HTTPException) as error:
             raise self._network_error(error) from None
         return self._parse(raw)
@@ -185,7 +185,7 @@ class ChatEndpoint:
 
 
 class _TransientError(Exception):
-    """A failure that another try may mend: what happened, the remedy, and the seconds that the server asks for."""
+    """A failure that a retry may resolve: the problem, the remedy, and the pause in seconds the server requests."""
 
     def __init__(self, message: str, remedy: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -193,14 +193,14 @@ class _TransientError(Exception):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect, which would take the key elsewhere."""
+    """Refuses redirects, which would send the key elsewhere."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
-        """None: the redirect is an error."""
+        """Return None, which makes the redirect an error."""
 
 
 def checked_url(url: Any) -> str:
-    """Return the URL of an endpoint without a slash at its end. Raises InputError for another form."""
+    """Return an endpoint's URL without a trailing slash. Raises InputError for an invalid one."""
     try:
         address = urlsplit(url)
         valid = (
@@ -218,7 +218,7 @@ def checked_url(url: Any) -> str:
 
 
 def endpoint_key() -> str:
-    """Return the key, or "" for none. Raises InputError for one that no header could hold."""
+    """Return the key, or "" for none. Raises InputError for one that is invalid in a header."""
     key = os.environ.get(KEY, "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(f"${KEY}: invalid key (expected one line of ASCII characters without spaces).")
@@ -226,7 +226,7 @@ def endpoint_key() -> str:
 
 
 def _opener(url: str) -> OpenerDirector:
-    """What sends requests: without a proxy to this machine itself."""
+    """The URL opener for requests, which uses no proxy for this machine itself."""
     host = urlsplit(url).hostname or ""
     is_local = host in ("localhost", "::1") or host.startswith("127.")
     return build_opener(_NoRedirects, *([ProxyHandler({})] if is_local else []))
@@ -246,7 +246,7 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
 
 
 def _reason(error: HTTPError) -> str:
-    """What the server says of a refusal, in one line."""
+    """The server's reason for a refusal, in one line."""
     try:
         raw = error.read(LONGEST_ANSWER)
         parsed = json.loads(raw)
@@ -270,7 +270,7 @@ def _seconds(header: str | None) -> float | None:
 
 
 def _pause(number: int, retry_after: float | None) -> float:
-    """Seconds before the next try: as the server asks, or doubled each time, with a random share against crowds."""
+    """Seconds before the next attempt: the server's request, or doubled each time, with random jitter."""
     seconds = FIRST_WAIT * 2 ** (number - 1) * (1 + random.random()) if retry_after is None else retry_after
     return min(seconds, LONGEST_WAIT)
 

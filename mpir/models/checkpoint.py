@@ -1,4 +1,4 @@
-"""What an encoder is made from: a checkpoint's configuration and tokenizer, and its weights when they are needed."""
+"""Open checkpoints: configuration and tokenizer at once, weights when needed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ EXPECTED = "a sequence-classification checkpoint"
 
 
 class Checkpoint(Protocol):
-    """A model that can be loaded, and what is known of it before."""
+    """A loadable model, and the information available before loading."""
 
     config: Any
     tokenizer: Any
 
     def load(self) -> tuple[Any, list[str]] | None:
-        """The model in single precision, and the names of the weights it lacks, which are random; None for neither."""
+        """The model in single precision, and the names of missing weights, which are random; None if not loadable."""
 
 
 def open_checkpoint(checkpoint: str, revision: str | None, *, trust_remote_code: bool = False) -> Checkpoint:
-    """A checkpoint in a folder or of a hub: by transformers, unless it is one that mpir reads without it.
+    """Open a checkpoint in a folder or on a hub, with transformers unless mpir can read it without.
 
     Raises:
         ArtefactError: it cannot be loaded.
@@ -32,7 +32,7 @@ def open_checkpoint(checkpoint: str, revision: str | None, *, trust_remote_code:
 
 
 def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tuple[Any, list[str]]:
-    """The model of an opened checkpoint and the weights it lacks: by transformers where its files surprise.
+    """Load an opened checkpoint's model and the names of missing weights; unusual files are left to transformers.
 
     Raises:
         ArtefactError: it cannot be loaded.
@@ -43,10 +43,10 @@ def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tup
 
 
 class TransformersCheckpoint:
-    """Any sequence-classification checkpoint, by transformers, whose import takes seconds."""
+    """Any sequence-classification checkpoint, read with transformers, whose import takes seconds."""
 
     def __init__(self, checkpoint: str, revision: str | None, *, trust_remote_code: bool = False) -> None:
-        """Read configuration and tokenizer. Raises ArtefactError where they cannot be."""
+        """Read configuration and tokenizer. Raises ArtefactError if that fails."""
         from transformers import AutoConfig, AutoTokenizer
 
         import mpir.models.tk  # noqa: F401  (so that transformers knows this type, too)

@@ -1,4 +1,4 @@
-"""Checks of a checkpoint's files and weights: damage that the libraries which read them do not report."""
+"""Check a checkpoint's files and weights for damage that the reading libraries do not report."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ LIMITS = {
     "num_labels": 10**6,
     **dict.fromkeys(("vocab_size", "type_vocab_size", "max_position_embeddings", "n_positions"), 10**8),
 }
-"""Names of sizes in configurations, and what none exceeds: a model of a damaged size would take hours or all memory."""
+"""Sizes in configurations with their upper limits: a model of a damaged size could take hours or all memory."""
 MAY_BE_ZERO = ("type_vocab_size",)
 EPSILONS = ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps")
 LAYER = re.compile(r"\.layers?\.\d+\.")
 WIDTHS = ("hidden_size", "n_embd", "d_model", "dim")
-"""Names of the width of a model's states, which is a dimension of its tensors."""
+"""Names for the width of a model's states, which must be a dimension of its tensors."""
 AT_MOST = ("intermediate_size", "vocab_size")
-"""Names of sizes that the largest dimension of the tensors reaches."""
+"""Names of sizes that must not exceed the largest dimension of the tensors."""
 POSITIONS = "position_embeddings"
 FLOATING = ("F", "BF")
-"""How safetensors' names of floating-point formats begin."""
+"""Prefixes of safetensors' names for floating-point formats."""
 
 
 def check_sizes(config: Mapping[str, Any], checkpoint: str | Path) -> None:
-    """Check the sizes in a configuration and those inside it. Raises ArtefactError for one that no model has."""
+    """Check the sizes in a configuration, including nested ones. Raises ArtefactError for an impossible one."""
     for inner in filter(lambda value: isinstance(value, dict), config.values()):
         check_sizes(inner, checkpoint)
     for name, limit in LIMITS.items():
@@ -54,13 +54,13 @@ def _config_error(checkpoint: str | Path, name: str, value: object, expected: st
 
 
 def check_tensors(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
-    """Compare the formats and shapes of a folder's tensors with its configuration, by the headers of their files.
+    """Compare the formats and shapes of a folder's tensors, read from file headers, with its configuration.
 
-    Without this, transformers would fill memory with random weights of the configuration's shapes before it compares
-    them. Quantised weights, which have formats and shapes of their own, are not checked.
+    Without this, transformers would fill memory with random weights of the configured shapes before comparing them.
+    Quantised weights, which have other formats and shapes, are not checked.
 
     Raises:
-        ArtefactError: a weight is no floating-point number, or a size does not occur among the shapes.
+        ArtefactError: a weight is not in a floating-point format, or a size does not occur among the shapes.
     """
     paths = () if config.get("quantization_config") else sorted(Path(checkpoint).glob("*.safetensors"))
     shapes = {name: shape for path in paths for name, shape in _read_shapes(path).items()}
@@ -73,7 +73,7 @@ def check_tensors(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
 
 
 def _read_shapes(path: Path) -> dict[str, list[int]]:
-    """The shape of each tensor of a file. Raises ArtefactError for weights that are no floating-point numbers."""
+    """The shape of each tensor of a file. Raises ArtefactError for weights that are not floating-point numbers."""
     from safetensors import safe_open
 
     shapes = {}
@@ -99,7 +99,7 @@ def check_finite(model: Any, checkpoint: str | Path) -> None:
 
 
 def check_no_layer_unread(names: Iterable[str], checkpoint: str | Path) -> None:
-    """Check that a model has all layers of its file: `names` are the weights without a place in the model."""
+    """Check that a model uses all layers of its file; `names` are the weights that the model does not use."""
     if layers := sorted(name for name in names if LAYER.search(name)):
         raise ArtefactError(
             f"{checkpoint}: config.json has no place for the layers of {format_names(layers, 3)}. Correct "
@@ -108,9 +108,9 @@ def check_no_layer_unread(names: Iterable[str], checkpoint: str | Path) -> None:
 
 
 def check_complete(model: Any, missing: Iterable[str], checkpoint: str | Path) -> None:
-    """Check that an encoder is not random in parts: `missing` are weights that its file lacks or has in another shape.
+    """Check that no part of an encoder is random; `missing` are weights absent from its file or of another shape.
 
-    Outputs on top of the encoder and its pooler may be missing, because training makes new ones.
+    The outputs and the pooler may be missing, because training makes new ones.
     """
     encoder = f"{model.base_model_prefix}." if model.base_model is not model else ""
     if random := sorted(name for name in missing if name.startswith(encoder) and "pooler" not in name):

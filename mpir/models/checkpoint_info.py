@@ -1,7 +1,7 @@
-"""What a checkpoint's files say of it: how many outputs it has, how much it reads, and what its outputs depend on.
+"""Information from a checkpoint's files: its number of outputs, its maximum length, and its identity.
 
-Reading them imports neither torch nor transformers, a second each, so a run whose scores are all in the cache needs
-neither.
+Reading them imports neither torch nor transformers, which take a second each, so a run whose scores are all cached
+needs neither.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from mpir.models.model_files import MODULES
 from mpir.models.options import FORMATS, batch_size
 
 PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
-"""Types of models that read as many tokens as their configuration has positions."""
+"""Model types that read as many tokens as their configuration has positions."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
-"""Types of models that count positions from the number of their padding token on, and so read fewer tokens."""
+"""Model types whose positions start after the padding token's id, so that they read fewer tokens."""
 UNNAMED = range(2)
-"""What transformers takes for the outputs of a model that names none, as one that makes vectors."""
+"""transformers' default number of outputs for a model that declares none, such as an embedding model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointInfo:
-    """A checkpoint as it is read.
+    """The properties of a checkpoint and how it is read.
 
     Attributes:
         checkpoint: a folder or a hub name.
         revision: a branch, tag or commit of the hub's repository.
-        outputs_count: how many raw outputs (K) it has for a pair.
-        max_length: the most tokens of a pair.
+        outputs_count: the number of raw outputs (K) for a pair.
+        max_length: the most tokens in a pair.
         precision: the name of torch's number format.
-        reading: what else its outputs depend on: layers behind the encoder, and how longer texts are read.
+        reading: other factors of its outputs: layers after the encoder, and how longer texts are read.
     """
 
     checkpoint: str
@@ -47,12 +47,12 @@ class CheckpointInfo:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the outputs depend on: the weights, the length and the precision."""
+        """Everything that the outputs depend on: weights, length and precision."""
         return {**identity_of(self.checkpoint, self.revision, self.max_length, self.precision), **self.reading}
 
 
 def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> CheckpointInfo | None:
-    """Return what the files of a folder say, with an `Encoder`'s options; None where they don't say all.
+    """Return the information in a folder's files, with an `Encoder`'s options; None if it is incomplete.
 
     Raises:
         InputError: a batch budget too small for a pair.
@@ -82,11 +82,11 @@ def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> Checkpo
 
 
 def over_length_identity(over_length: str) -> dict[str, str]:
-    """What outputs depend on by how longer texts are read: nothing for the usual way, in passages."""
+    """The identity's entry for how longer texts are read; empty for the default, passages."""
     return {"over_length": over_length} if over_length == "truncate" else {}
 
 
 def positions_of(config: Any) -> int:
-    """How many tokens a model reads, by its configuration."""
+    """The number of tokens that a model can read, from its configuration."""
     positions = int(getattr(config, "max_position_embeddings", None) or 512)
     return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions

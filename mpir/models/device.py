@@ -1,4 +1,4 @@
-"""Where and how precisely models compute."""
+"""Choose devices and number formats for models."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mpir.errors import InputError, format_value, shortened
 from mpir.models.options import FORMATS, batch_size, device_names, precision_name
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
-"""Padded tokens of a batch by type of device: what keeps it busy and stays far from its memory."""
+"""Padded tokens per batch by type of device: enough to keep it busy, and far below its memory."""
 _computing: set[int] = set()
-"""This process, once it has computed, and those it was forked from, if they had before."""
+"""The ids of this process, once it has computed, and of ancestors that had computed before the fork."""
 
 
 def choose_devices(names: str) -> list[torch.device]:
@@ -24,7 +24,7 @@ def choose_devices(names: str) -> list[torch.device]:
 
 
 def choose_device(name: str) -> torch.device:
-    """The torch device by name; "auto" takes a GPU where there is one. Raises InputError for one that is not there."""
+    """The torch device for a name; "auto" takes a GPU if there is one. Raises InputError for an unavailable device."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -40,7 +40,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def choose_dtype(precision: str, devices: Sequence[torch.device]) -> torch.dtype:
-    """The number format by name; "auto" takes bfloat16 where all devices compute with it, else float32.
+    """The number format for a name; "auto" takes bfloat16 if all devices support it, else float32.
 
     Raises:
         InputError: there is no such format.
@@ -59,7 +59,7 @@ def _computes_bfloat16(device: torch.device) -> bool:
 
 
 def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device], max_length: int) -> int:
-    """Padded tokens of a batch; by default what suits all devices, and never less than one pair of `max_length` tokens.
+    """Padded tokens per batch; by default suitable for all devices, and at least one pair of `max_length` tokens.
 
     Raises:
         InputError: a budget that is too small for one pair.
@@ -70,14 +70,14 @@ def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device],
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch, on a GPU or a CPU, found no memory for a tensor."""
+    """Whether torch ran out of memory, on a GPU or a CPU."""
     return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
 
 
 def after_a_fork() -> None:
-    """To be called before torch computes: in a process that was forked from one that did so, one thread does it.
+    """Call before torch computes: a process forked from one that has computed is limited to one thread.
 
-    The parent's threads are not there, and OpenMP would wait for them for ever.
+    The parent's threads do not exist in the child, and OpenMP would wait for them for ever.
     """
     if (process := os.getpid()) not in _computing and _computing:
         torch.set_num_threads(1)
@@ -85,12 +85,12 @@ def after_a_fork() -> None:
 
 
 def free_memory() -> None:
-    """Hand back what torch keeps of a GPU's memory for later use."""
+    """Release the GPU memory that torch keeps for later use."""
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
 def trim_memory() -> None:
-    """Hand the free pages between the C library's buffers back to the system, where it can do that (glibc)."""
-    with suppress(AttributeError, OSError, TypeError):  # of another C library, which keeps what it has
+    """Return the C library's free pages to the system, where supported (glibc)."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library, which does not support it
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Opening an embedding model by name: what makes the vectors of an index, without a bundle."""
+"""Open an embedding model by name, to make the vectors of an index without a bundle."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def open_embedding_model(
     device: str = "auto",
     precision: str = "auto",
 ) -> PooledEncoder:
-    """Open the embedding model of a folder or hub name, with the pooling and prompts that its files declare.
+    """Open an embedding model by folder or hub name, with the pooling and prompts that its files declare.
 
     Args:
         name: a folder or a hub name.
-        options: what is to be used instead of what the files declare, by the names of OPTIONS.
+        options: overrides for the files' declarations, by the names in OPTIONS.
         revision: a branch, tag or commit of the hub's repository.
-        trust_remote_code: whether Python code that comes with the model may run.
+        trust_remote_code: whether the model's own Python code may run.
         device: see `Encoder`.
         precision: see `Encoder`.
 

@@ -1,4 +1,4 @@
-"""How an embedding model makes vectors, as its files declare it: pooling, layers, prompts, dimensions, length."""
+"""The settings of an embedding model, from its files: pooling, layers, prompts, dimensions and length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mpir.models.prompts import Prompts
 from mpir.models.vector_head import read_head
 
 ACTIVATION_KEYS = ("activation_fn", "sbert_ce_default_activation_function")
-"""Where sentence-transformers writes what its CrossEncoder applies to a logit, now and before version 4."""
+"""Keys under which sentence-transformers stores a CrossEncoder's activation, now and before version 4."""
 OLD_POOLINGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
@@ -26,14 +26,14 @@ OLD_POOLINGS = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
-"""Names under which a model may have its documents' prompt, the first that is there, as sentence-transformers reads."""
+"""Names of a model's document prompt; as in sentence-transformers, the first one present is used."""
 OPTIONS = ("pooling", "similarity", "truncate_dim", "query_prompt", "document_prompt", "query_encoder", "max_length")
-"""What a user or a bundle may say instead of the files."""
+"""Options by which a user or a bundle may override the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSettings:
-    """How texts become vectors; `query_encoder` names the model that reads queries, where that is another one."""
+    """How texts become vectors; `query_encoder` names a separate model for queries, if there is one."""
 
     pooling: Pooling = MEAN
     prompts: Prompts = field(default_factory=Prompts)
@@ -42,10 +42,10 @@ class EmbeddingSettings:
 
 
 def read_embedding_settings(files: ModelFiles, options: Mapping[str, Any]) -> EmbeddingSettings:
-    """Return how a model makes vectors: as `options` say, else as its files declare, else as sentence-transformers.
+    """Return a model's settings from `options`, else from its files, else with sentence-transformers' defaults.
 
     Raises:
-        ArtefactError: the files declare what mpir does not compute.
+        ArtefactError: the files declare something that mpir does not support.
         InputError: an invalid option.
     """
     declared = {**known_settings(files.name), **options}
@@ -78,7 +78,7 @@ def _pooling(files: ModelFiles, declared: Mapping[str, Any]) -> Pooling:
 
 
 def declared_pooling(files: ModelFiles) -> str:
-    """Return the pooling that the files declare. Raises ArtefactError for one that mpir does not compute."""
+    """Return the pooling that the files declare. Raises ArtefactError for an unsupported one."""
     module = files.module("Pooling")
     config = {} if module is None else module.config
     old = [name for key, name in OLD_POOLINGS.items() if config.get(key)]
@@ -115,5 +115,5 @@ def _known_models() -> dict[str, dict[str, Any]]:
 
 
 def known_settings(name: str) -> Mapping[str, Any]:
-    """Return the settings of a model whose card has them and whose files do not, by its exact hub name; else {}."""
+    """Return settings that are in a model's card but not in its files, by exact hub name; {} for other models."""
     return _known_models().get(name, {})

@@ -1,7 +1,7 @@
-"""The cross-encoder: one transformer reads question and sentence together; each output can be a perspective.
+"""The cross-encoder: a transformer that reads query and sentence together; each output can be a perspective.
 
-The same transformer reads single texts for a bi-encoder (perspectives/bi_encoder.py). What computes is made when it is
-needed (torch_backend.py): until then, the checkpoint's files say what it is (checkpoint_info.py).
+The same transformer reads single texts for a bi-encoder (perspectives/bi_encoder.py). The backend is created when
+needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
-if TYPE_CHECKING:  # an encoder is known before torch is imported
+if TYPE_CHECKING:  # an encoder can be described before torch is imported
     from torch import Tensor
     from tqdm import tqdm
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:  # an encoder is known before torch is imported
     from mpir.models.torch_backend import TorchBackend
 
 PAIRS_PER_PASS = 16_384
-"""Pairs tokenised and sorted together, so that memory does not grow with the number of pairs."""
+"""Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""
 
 
 class Encoder:
     """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
 
-    Its `backend`, which computes, is made when first needed, and its weights are loaded when the first pair is scored.
-    `tokens_per_batch` counts padding; a batch that finds no memory is halved. Many threads may use one.
+    Its `backend`, which computes, is created when first needed, and its weights are loaded when the first pair is
+    scored. `tokens_per_batch` counts padding; a batch that runs out of memory is halved. Threads may share an encoder.
     """
 
     def __init__(
@@ -61,16 +61,16 @@ class Encoder:
         trust_remote_code: bool = False,
         over_length: OverLength = "passages",
     ) -> None:
-        """Name a checkpoint in a folder or, where a hub can be reached, by its hub name.
+        """Refer to a checkpoint by its folder or, where a hub is reachable, by its hub name.
 
-        Where its files don't say all that is known without torch (a hub name, a GPU, another type of model), it is
-        opened at once; else what is wrong with other files, or with `max_length`, is raised at the first use.
+        If its files alone are not sufficient (a hub name, a GPU, another type of model), it is opened at once;
+        otherwise errors in other files, or in `max_length`, are raised on first use.
 
-        `max_length` is the most tokens of a pair (by default what the model was made for). `device` is "auto", a torch
-        device, or several with commas between them, each of which gets a process of its own: "cuda:0,cuda:1" or
-        "cpu,cpu". `precision` is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware computes with it).
-        `trust_remote_code` lets Python code that comes with the checkpoint run. `over_length` says how longer texts are
-        read: in overlapping ``passages``, or cut at their end (``truncate``), as transformers does.
+        `max_length` is the most tokens in a pair (by default the model's maximum). `device` is "auto", a torch device,
+        or several separated by commas, each of which gets its own process: "cuda:0,cuda:1" or "cpu,cpu". `precision`
+        is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware supports it). `trust_remote_code` allows the
+        checkpoint's own Python code to run. `over_length` sets how longer texts are read: in overlapping ``passages``,
+        or truncated at the end (``truncate``), as transformers does.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -95,7 +95,7 @@ class Encoder:
 
     @cached_property
     def backend(self) -> TorchBackend:
-        """The tokenizer, the model and the devices. Raises what is said of the constructor."""
+        """The tokenizer, the model and the devices. Raises as the constructor."""
         from mpir.models.torch_backend import TorchBackend
 
         return TorchBackend(self.checkpoint, **self._options)
@@ -107,16 +107,16 @@ class Encoder:
 
     @property
     def outputs_count(self) -> int:
-        """How many raw outputs (K) the checkpoint gives for a pair."""
+        """The number of raw outputs (K) that the checkpoint gives for a pair."""
         return self.info.outputs_count
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What the outputs depend on: the weights, the length and the precision."""
+        """Everything that the outputs depend on: weights, length and precision."""
         return self.info.identity
 
     def column(self, output: int, against: int | None = None) -> int:
-        """The column of `outputs` with a raw output or, from now on, with the difference of two."""
+        """The column of `outputs` for a raw output or, registered by this call, for the difference of two."""
         if against is None:
             return output
         if (output, against) not in self._contrasts:
@@ -124,10 +124,10 @@ class Encoder:
         return self.outputs_count + self._contrasts.index((output, against))
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
-        """Outputs (N, K and the differences `column` was asked for) of pairs, and which (N,) were read in passages.
+        """Outputs (N, K plus registered differences) of pairs, and which pairs (N,) were read in passages.
 
-        A pair that is longer than `max_length` is read in overlapping passages, and each column has its highest value
-        in any of them (MaxP); nothing is cut.
+        A pair longer than `max_length` is read in overlapping passages, and each column takes its maximum over them
+        (MaxP); nothing is cut off.
 
         Raises:
             ArtefactError: the model cannot be loaded.
@@ -159,11 +159,11 @@ class Encoder:
         progress: bool = False,
         partial: PartialVectors | None = None,
     ) -> tuple[F32, I64]:
-        """Vectors (R, W) of N texts, each read alone, and the text (R,) that each belongs to, ascending.
+        """Vectors (R, W) of N texts, each read alone, and the index (R,) of each vector's text, ascending.
 
-        By default they are unit vectors of the mean states. R ≥ N: a text that is longer than `max_length` has one
-        vector for each of its overlapping passages. With `partial`, batches that an interrupted call has finished
-        are not read again; the vectors are the same.
+        By default they are unit vectors of the mean states. R ≥ N: a text longer than `max_length` has one vector for
+        each of its overlapping passages. With `partial`, batches that an interrupted call has finished are not read
+        again; the vectors are the same.
 
         Raises:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
@@ -187,7 +187,7 @@ class Encoder:
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
     ) -> tuple[list[Tensor], I64]:
-        """A vector of each token that counts (T, W), for R passages of N texts, and the text (R,) of each passage.
+        """Vectors (T, W) of each scored token, for R passages of N texts, and the index (R,) of each passage's text.
 
         They are in the encoder's number format, on the CPU. R ≥ N, as in `vectors`.
 
@@ -215,7 +215,7 @@ class Encoder:
         return values, tokens.pair_of
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
-        """What the vectors of `token_vectors` belong to: of each passage, the tokens that count."""
+        """The tokens to which the vectors of `token_vectors` belong, for each passage."""
         tokenizer = self.backend.tokenizer
         tokens = self.backend.read_late([text], late, question=question, spans=True)
         return [
@@ -234,7 +234,7 @@ class Encoder:
 
     @property
     def interaction(self) -> Interaction:
-        """How the token vectors of two texts are compared: the model's own way, or by the best product of each."""
+        """How the token vectors of two texts are compared: by the model's own interaction, or by MaxSim."""
         from mpir.models.interaction import maxsim
 
         return getattr(self.backend.model, "interaction", maxsim)

@@ -1,4 +1,4 @@
-"""Where a model's files are: in a folder, or in the local snapshot of a hub's repository, fetched if need be."""
+"""Locate a model's files: a folder, or the local snapshot of a hub repository, downloaded if needed."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consoli
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files of a model: their folder, and the commit of a hub's repository, or None for a folder."""
+    """A model's files: their folder, and the commit of a hub repository, or None for a local folder."""
 
     folder: Path
     revision: str | None = None
 
 
 def find_model(name: str, revision: str | None = None, *, with_code: bool = False) -> Snapshot:
-    """Return where the files of a model are; a hub's are fetched unless they are in the local cache.
+    """Locate a model's files; those on a hub are downloaded unless they are in the local cache.
 
     Args:
         name: a folder, or a hub name such as ``org/model``, or ``org/model@REVISION``.
         revision: a branch, tag or commit of the hub's repository.
-        with_code: whether Python files are fetched, too.
+        with_code: whether to download Python files, too.
 
     Raises:
-        ArtefactError: no such folder or model, or a hub that cannot be reached or refuses.
-        InputError: a revision of a folder.
+        ArtefactError: no such folder or model, or the hub is unreachable or refuses.
+        InputError: a revision is given for a folder.
     """
     folder = found_folder(name)
     if folder is not None:
@@ -57,7 +57,7 @@ def revision_of(name: str) -> str | None:
 
 
 def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
-    """Return the snapshot of a hub's repository. Raises ArtefactError where it cannot be had."""
+    """Return the snapshot of a hub repository. Raises ArtefactError if it is not available."""
     from huggingface_hub import snapshot_download
 
     patterns = (*SETTINGS, *SAFE_WEIGHTS, *(("*.py",) if with_code else ()))
@@ -66,13 +66,13 @@ def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
         folder = Path(snapshot_download(name, allow_patterns=list(patterns), **options))
         if not any(folder.glob(SAFE_WEIGHTS[0])):
             snapshot_download(name, allow_patterns=list(OLD_WEIGHTS), **options)
-    except Exception as error:  # of HTTP, the hub, the disk
+    except Exception as error:  # HTTP, hub and disk errors alike
         raise ArtefactError(describe_failure(name, revision, error)) from error
     return Snapshot(folder, folder.name)
 
 
 def describe_failure(name: str, revision: str | None, error: Exception) -> str:
-    """Return a sentence about what the hub's client raised for a repository, and what to do."""
+    """Describe an error of the hub's client in one sentence, with a remedy."""
     cause = type(error).__name__
     if cause == "GatedRepoError":
         return f"model {format_value(name)}: is gated; accept its terms on the hub's page and set $HF_TOKEN."

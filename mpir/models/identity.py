@@ -1,4 +1,4 @@
-"""What the outputs of a checkpoint depend on, known from its files."""
+"""Identify everything that a checkpoint's outputs depend on, from its files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from mpir.io.hash import sha256
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-"""Files of weights; only the first kind that is there is read."""
+"""Weight files; only the first kind present is read."""
 SETTINGS = (
     *("config.json", "modules.json", "sentence_bert_config.json", "*_*/config.json"),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.*", "merges.txt", "*.model"),
 )
-"""Files that say how a model computes and what its tokenizer does."""
+"""Files that configure a model and its tokenizer."""
 
 
 def identity_of(checkpoint: str, revision: str | None, max_length: int, precision: str) -> dict[str, Any]:
-    """What the outputs of a checkpoint depend on; `precision` is the name of torch's number format."""
+    """Everything that a checkpoint's outputs depend on; `precision` is the name of torch's number format."""
     folder = Path(checkpoint)
     weights = next((hashes for pattern in WEIGHTS if (hashes := _hashes(folder, pattern))), None)
     if weights is None:

@@ -1,4 +1,4 @@
-"""How the token vectors of two texts are compared. There is no padding, so none can change a score."""
+"""Compare the token vectors of two texts, without padding that could change a score."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 PRODUCTS = 2**22
-"""Products of two tokens that are in memory at once: 16 MiB of them, and eleven times that for TK."""
+"""Token products in memory at once: 16 MiB of them, and eleven times that for TK."""
 
 
 class Interaction(Protocol):
-    """What tokens of questions find in documents; the score of a document is the sum of a question's tokens."""
+    """Scores query tokens against documents; a document's score is the sum over a query's tokens."""
 
     def __call__(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
-        """What N tokens (N, W) find in D documents: (D, N).
+        """The scores (D, N) of N tokens (N, W) in D documents.
 
-        The documents' token vectors (T, W) come one after the other, each so long (D,).
+        The documents' token vectors (T, W) are concatenated; `lengths` (D,) are their numbers of tokens.
         """
 
 
@@ -29,7 +29,7 @@ def maxsim(tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
 
 
 def scores(interaction: Interaction, questions: Sequence[Tensor], documents: Tensor, lengths: Tensor) -> Tensor:
-    """Scores (Q, D) of documents for questions (N, W) each, as many of which are compared at once as there is room."""
+    """Scores (Q, D) of documents for queries of (N, W) tokens each; as many are compared at once as memory allows."""
     columns = [
         tokens.sum(dim=1)
         for query_batch in _query_batches(questions, len(documents))
@@ -41,7 +41,7 @@ def scores(interaction: Interaction, questions: Sequence[Tensor], documents: Ten
 
 
 def _query_batches(questions: Sequence[Tensor], tokens: int) -> Iterator[list[Tensor]]:
-    """Questions in parts that make no more than PRODUCTS with so many tokens, but for a single one."""
+    """Yield batches of queries with at most PRODUCTS token products, or a single larger query."""
     batch: list[Tensor] = []
     for query in questions:
         if batch and (sum(map(len, batch)) + len(query)) * tokens > PRODUCTS:

@@ -1,9 +1,9 @@
-"""Rerankers that are language models: a prompt of query and document, and the logits of two tokens at its end.
+"""Language-model rerankers: they read a prompt with query and document, and give the logits of two tokens.
 
-Causal models (Qwen3-Reranker, mxbai-rerank-v2, bge-reranker-v2-gemma) answer after the last token of the prompt, their
-conversions to sequence classification have a layer of scores there, and monoT5 answers by its decoder's first token
-(Nogueira et al. 2020). Prompts are padded on the left. A prompt that is too long loses the end of its document, never
-the template's words behind it.
+Causal models (Qwen3-Reranker, mxbai-rerank-v2, bge-reranker-v2-gemma) answer after the prompt's last token, their
+conversions to sequence classification have a score layer there, and monoT5 answers with its decoder's first token
+(Nogueira et al. 2020). Prompts are padded on the left. If a prompt is too long, the document is truncated, never the
+template's words after it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ HEADS = {
     "ConditionalGeneration": "AutoModelForSeq2SeqLM",
     "SequenceClassification": "AutoModelForSequenceClassification",
 }
-"""Ends of an architecture's name, and the class of transformers that loads it."""
+"""Suffixes of architecture names, and transformers' classes that load them."""
 
 
 class LanguageModel:
-    """A language model that judges pairs. It is loaded when the first pair is scored."""
+    """A language model that judges pairs; it is loaded when the first pair is scored."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class LanguageModel:
     ) -> None:
         """Open a checkpoint in a folder.
 
-        `template` is "chat" or the name of a known one, `instruction` what its slot holds, and `tokens` the token of
-        relevance and the other one, None for none, by default the template's.
+        `template` is "chat" or the name of a known one, `instruction` is the text for its slot, and `tokens` are the
+        tokens for relevant and not relevant (None for none), by default the template's.
 
         Raises:
             ArtefactError: it cannot be loaded, or its chat template lacks a slot.
-            InputError: an invalid option, or a token that the tokenizer does not have.
+            InputError: an invalid option, or a token that the tokenizer lacks.
         """
         from transformers import AutoConfig, AutoTokenizer
 
@@ -101,7 +101,7 @@ class LanguageModel:
 
         Raises:
             ArtefactError: the model cannot be loaded.
-            CancellationError: nobody waits for them any more.
+            CancellationError: they are no longer awaited.
         """
         read = [self._read(query, text) for query, text in pairs]
         sequences = [ids for ids, _ in read]
@@ -121,14 +121,14 @@ class LanguageModel:
         return ids
 
     def _read(self, query: str, document: str) -> tuple[list[int], bool]:
-        """The tokens of a prompt, and whether it is cut: beyond `max_length` it loses the document's end."""
+        """The tokens of a prompt, and whether its document was truncated to keep it within `max_length`."""
         ids = self._ids(self.template.render(legible(query), legible(document)))
         if len(ids) <= self.max_length:
             return ids, False
         return [*ids[: self.max_length - len(self._suffix)], *self._suffix], True
 
     def _end_of_prompts(self) -> list[int]:
-        """The tokens that end every prompt, whatever its query and document."""
+        """The tokens at the end of every prompt, independent of query and document."""
         ends = [self._ids(self.template.render(text, text))[::-1] for text in ("a b", "0 c", "? d")]
         common = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*ends, strict=False))
         suffix = [tokens[0] for tokens in common][::-1]
@@ -163,7 +163,7 @@ class LanguageModel:
 
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[Sequence[int]]) -> F32:
-        """Scores (n,) of a batch. Without a padding token any other will do, as no token sees it."""
+        """Scores (n,) of a batch. Without a padding token any token serves, because none attends to it."""
         width = max(map(len, sequences))
         pad = self.tokenizer.pad_token_id or 0
         ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in sequences], device=self.devices[0])
@@ -191,7 +191,7 @@ class LanguageModel:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the scores depend on: weights, template, tokens, length and precision."""
+        """Everything that the scores depend on: weights, template, tokens, length and precision."""
         precision = str(self.dtype).removeprefix("torch.")
         prompt = fingerprint([self.template.render("query", "document"), list(self.token_ids or ())])
         return {**identity_of(self.checkpoint, None, self.max_length, precision), "prompt": prompt}

@@ -1,4 +1,4 @@
-"""Late interaction: two texts are read apart, and every token of one meets every token of the other afterwards.
+"""Late interaction: two texts are encoded separately, and then each token of one is compared with all of the other.
 
 Khattab & Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT"
 (2020), and the form in which Hofstätter et al. train it for TripClick (2022).
@@ -19,28 +19,28 @@ from mpir.types import I32, Bool
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
 TokenName = tuple[str, tuple[int, int]]
-"""A token, and begin and end of it in its text; (0, 0) for a special one."""
+"""A token with its begin and end in its text; (0, 0) for a special token."""
 NAMES = ("projected", "wide", "states", "words")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateInteraction:
-    """What a text's token vectors are. Texts beyond a length are read in passages that overlap by half.
+    """How a text's token vectors are made. Longer texts are read in passages that overlap by half.
 
     Attributes:
-        form: the one of FORMS that the others begin from.
-        output: the first of the checkpoint's outputs, which are what a token's last state is projected to.
-        width: how many of them, None for all from the first on, 0 for the state as it is.
-        bias: whether the outputs' bias is added to what a state is projected to.
+        form: the entry of FORMS from which the other attributes take their defaults.
+        output: the first of the checkpoint's outputs to which a token's last state is projected.
+        width: the number of these outputs; None for all from the first on, 0 for the unprojected state.
+        bias: whether the outputs' bias is added to the projection.
         normalise: whether vectors are scaled to length 1.
-        query_length: most tokens of a question, special ones included.
-        document_length: most tokens of any other text.
-        masked: whether a question is filled up to its length with mask tokens, which count, and which no token sees.
-        punctuation: whether a document's marks count.
-        markers: tokens that follow the first one of a question and of a document, or None.
+        query_length: the most tokens in a query, special ones included.
+        document_length: the most tokens in any other text.
+        masked: whether a query is padded with mask tokens, which are scored but to which no token attends.
+        punctuation: whether a document's punctuation is scored.
+        markers: tokens after the first token of a query and of a document, or None.
 
     Raises:
-        InputError: a value of another type, or lengths that leave no room.
+        InputError: a value of another type, or lengths that are too small.
     """
 
     form: str = "projected"
@@ -70,7 +70,7 @@ class LateInteraction:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> LateInteraction:
-        """One of FORMS, by the key ``form``, with whatever else the options say.
+        """An entry of FORMS, selected by the key ``form``, with the other options applied.
 
         Raises:
             InputError: an unknown form or key, or a wrong value.
@@ -87,13 +87,13 @@ class LateInteraction:
     def read(
         self, tokenizer: Any, texts: Sequence[str], *, question: bool, max_length: int, spans: bool = False
     ) -> AloneTexts:
-        """Return texts as sequences, longer ones as several, with marker and masks: at most `max_length` tokens.
+        """Return texts as sequences with markers and masks, of at most `max_length` tokens; longer texts give several.
 
-        With `spans`, begin and end of each token in its text, too, but for the masks.
+        With `spans`, also return the begin and end of each token in its text, except for masks.
 
         Raises:
             ArtefactError: the tokenizer is not a fast one.
-            InputError: it has no such marker, or no mask token.
+            InputError: the tokenizer lacks a marker or a mask token.
         """
         size = min(self.query_length if question else self.document_length, max_length)
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
@@ -107,7 +107,7 @@ class LateInteraction:
         return passages
 
     def mask_token(self, tokenizer: Any) -> int | None:
-        """The mask token that questions are filled up with. Raises InputError where there is none."""
+        """The mask token that pads queries. Raises InputError if there is none."""
         if not self.masked:
             return None
         if tokenizer.mask_token_id is None:
@@ -115,7 +115,7 @@ class LateInteraction:
         return int(tokenizer.mask_token_id)
 
     def counting(self, tokenizer: Any, ids: I32, *, question: bool) -> Bool:
-        """Which tokens (T,) of a sequence count: all, but for a document's marks of punctuation."""
+        """Which tokens (T,) of a sequence are scored: all, except a document's punctuation if it is excluded."""
         if question or self.punctuation:
             return np.ones(len(ids), bool)
         marks = tokenizer.convert_tokens_to_ids(list(string.punctuation))
@@ -140,13 +140,13 @@ FORMS = {
         form="words", width=0, query_length=30, document_length=200, masked=False, punctuation=True, markers=None
     ),
 }
-"""The published forms of ColBERT, Stanford's and that of Hofstätter et al.; a plain encoder's states, which need no
-training; and TK's words.
+"""The published forms of ColBERT (Stanford's and that of Hofstätter et al.), a plain encoder's states, which need no
+training, and TK's words.
 """
 
 
 def _unknown(tokenizer: Any) -> I32:
-    """What stands for a text without a word, of a tokenizer that adds no tokens of its own."""
+    """The substitute for a text without words, for a tokenizer that adds no special tokens."""
     return np.array([tokenizer.unk_token_id], np.int32)
 
 
@@ -154,8 +154,8 @@ def _token(tokenizer: Any, name: str) -> int:
     number = tokenizer.convert_tokens_to_ids(name)
     if number in (None, tokenizer.unk_token_id):
         raise InputError(
-            f"{tokenizer.name_or_path}: the marker {format_value(name)} is no token of it; set markers to two of its "
-            "own, or null."
+            f"{tokenizer.name_or_path}: has no token {format_value(name)} for a marker; set markers to two of its "
+            "tokens, or null."
         )
     return int(number)
 

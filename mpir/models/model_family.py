@@ -1,8 +1,8 @@
-"""Which family a model belongs to, from what its files declare; and how a bundle declares a model of that family.
+"""Recognise a model's family from its files, and the options with which a bundle declares such a model.
 
-FAMILIES is the registry: a family is supported once it has an entry there, and the kind of perspective that the entry
-names is registered (perspectives/registration.py). A name is never searched for words; exact hub names of models whose
-files lack something are in known_models.json.
+FAMILIES is the registry: a family is supported once it has an entry there and the entry's kind of perspective is
+registered (perspectives/registration.py). Names are never searched for keywords; models whose files lack something are
+listed in known_models.json by exact hub name.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from mpir.models.prompt_template import CHAT, known_templates, template_of
 
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024
-"""Most tokens of a pair by default, for models that read more. Longer texts are read in passages, so nothing is cut;
-rows of 8,192 tokens take much time and memory. The option max_length raises it."""
+"""The default limit of tokens in a pair, for models that can read more, because rows of 8,192 tokens take much time
+and memory. Longer texts are read in passages, so nothing is cut. The option max_length raises the limit."""
 
 DECODERS = (
     *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),
     *("gptj", "granite", "llama", "mistral", "mixtral", "olmo", "olmo2", "opt", "phi", "phi3", "qwen2"),
     *("qwen2_moe", "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2"),
 )
-"""Types of causal models. A classifier over one was trained on a template, without which its scores are near random."""
+"""Types of causal models. Classifiers over them were trained on a template, without which scores are near random."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFamily:
-    """One family of models.
+    """A family of models.
 
     Attributes:
         name: for messages and `mpir bundle show`.
-        task: what its models are for: they score pairs, or make vectors of texts.
+        task: the purpose of its models: to score pairs, or to make vectors of texts.
         perspective_type: the ``kind`` of perspective that a bundle declares for them.
-        matches: whether a model belongs to it, by its files alone.
-        options: the other keys of the bundle's entry, besides ``checkpoint``; these name the scale of the raw score.
+        matches: tells from its files whether a model belongs to the family.
+        options: returns the keys of the bundle's entry besides ``checkpoint``, including the scale of the raw score.
     """
 
     name: str
@@ -62,14 +62,14 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
     """Return the family of a model and what its files declare.
 
     Raises:
-        ArtefactError: no family matches; the message says what the files declare and what is supported.
+        ArtefactError: no family matches; the message names the files' declarations and the supported families.
         InputError: the model is for the other task; the message names the option for it.
     """
     check_pointwise(files)
     family = next((family for family in FAMILIES if family.matches(files)), None)
     if family is None:
         raise ArtefactError(
-            f"{files.name}: is no model that mpir knows (its files declare {describe(files)}); expected one of "
+            f"{files.name}: is not a model that mpir knows (its files declare {describe(files)}); expected one of "
             f"{format_names([family.name for family in FAMILIES], 20)}."
         )
     if family.task != task:
@@ -78,7 +78,7 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
 
 
 def describe(files: ModelFiles) -> str:
-    """Return what the files declare, in a few words for a message."""
+    """Return a short description of the files' declarations, for a message."""
     architecture = files.architecture or f"the model type {format_value(files.config.get('model_type'))}"
     modules = f" with the modules {format_names(files.module_types)}" if files.modules else ""
     return f"{architecture}{modules}"
@@ -109,7 +109,7 @@ def check_pointwise(files: ModelFiles) -> None:
 
 
 def is_language_model(files: ModelFiles) -> bool:
-    """Whether a model answers by tokens at the end of a prompt, or has a layer of scores there."""
+    """Whether a model answers with tokens at the end of a prompt, or has a score layer there."""
     if files.module_types not in ((), ("Transformer",), ("Transformer", "LogitScore")):
         return False
     is_decoder = files.config.get("model_type") in DECODERS
@@ -118,10 +118,10 @@ def is_language_model(files: ModelFiles) -> bool:
 
 
 def language_model_options(files: ModelFiles) -> dict[str, Any]:
-    """Return the options of a language model: its template, tokens and scale; a template may have to be named.
+    """Return the options of a language model: template, tokens and scale; some models need an explicit template.
 
-    sentence-transformers' LogitScore module goes with the tokenizer's chat template. The known templates go with exact
-    hub names, and monoT5's with its architecture.
+    Models with sentence-transformers' LogitScore module use the tokenizer's chat template. Known templates are found by
+    exact hub name, and monoT5's by its architecture.
     """
     if files.architecture.endswith("T5ForConditionalGeneration"):
         return {"template": "monot5", "scale": "probability", **length_option(files)}
@@ -136,7 +136,7 @@ def language_model_options(files: ModelFiles) -> dict[str, Any]:
 
 
 def is_classifier(files: ModelFiles) -> bool:
-    """Whether a model is a sequence classifier over an encoder, with no modules behind it."""
+    """Whether a model is a sequence classifier over an encoder, without additional modules."""
     if files.config.get("model_type") in DECODERS:
         return False
     has_layers = files.module_types not in ((), ("Transformer",))
@@ -144,23 +144,23 @@ def is_classifier(files: ModelFiles) -> bool:
 
 
 def is_module_chain(files: ModelFiles) -> bool:
-    """Whether a model is sentence-transformers' chain from a transformer over pooling to a layer of scores."""
+    """Whether a model is a sentence-transformers chain of a transformer, pooling and a score layer."""
     last = next((module for module in reversed(files.modules) if module.type == "Dense"), None)
     scores = last is not None and last.config.get("module_output_name") == "scores"
     return files.module_types[:2] == ("Transformer", "Pooling") and scores
 
 
 def is_bi_encoder(files: ModelFiles) -> bool:
-    """Whether a model makes one vector of a text: by declared pooling, or as a bare transformer without any."""
+    """Whether a model makes one vector per text: it declares pooling, or is a bare transformer."""
     if files.modules:
         return files.module_types[:2] == ("Transformer", "Pooling") and not is_module_chain(files)
     return files.architecture.endswith(("Model", "ForMaskedLM", "ForPreTraining"))
 
 
 def classifier_options(files: ModelFiles) -> dict[str, Any]:
-    """Return the options of a classifier: its output, the class that this is compared with, scale and length.
+    """Return the options of a classifier: its output, the class to compare it with, scale and length.
 
-    One label is the score; of two, the second is relevant. With more, the option ``output`` says which.
+    A single label is the score; of two labels, the second is relevant. With more, the option ``output`` selects one.
     """
     count = files.labels_count
     reading: dict[str, Any] = {"output": 0} if count == 1 else {"output": 1, "against": 0} if count == 2 else {}
@@ -168,7 +168,7 @@ def classifier_options(files: ModelFiles) -> dict[str, Any]:
 
 
 def chain_options(files: ModelFiles) -> dict[str, Any]:
-    """Return the options of a chain of modules, which ends in one score. Raises ArtefactError for several scores."""
+    """Return the options of a chain of modules. Raises ArtefactError for a chain that ends in several scores."""
     outputs = next(module.config.get("out_features") for module in reversed(files.modules) if module.type == "Dense")
     if outputs != 1:
         raise ArtefactError(
@@ -178,20 +178,20 @@ def chain_options(files: ModelFiles) -> dict[str, Any]:
 
 
 def bi_encoder_options(files: ModelFiles) -> dict[str, Any]:
-    """Return the options of a bi-encoder: its scale; pooling and prompts are read from its files."""
+    """Return the only option of a bi-encoder, its scale; pooling and prompts are read from its files."""
     return {"scale": "logit" if declared_similarity(files) == "dot" else "cosine"}
 
 
 def multi_vector_options(_: ModelFiles) -> dict[str, Any]:
-    """Return the options of a ColBERT: its scale, the sum of similarities; all else is read from its files."""
+    """Return the only option of a ColBERT, its scale, the sum of similarities; the rest is read from its files."""
     return {"scale": "logit"}
 
 
 def declared_scale(files: ModelFiles) -> str:
     """Return the scale of a reranker's score, as sentence-transformers applies it: ``logit`` or ``probability``.
 
-    One label without a declared activation has the sigmoid's, and two are compared by their softmax. An activation
-    that is neither the identity nor the sigmoid is refused.
+    A single label without a declared activation has a sigmoid, and two are compared by their softmax. An activation
+    other than the identity or the sigmoid is refused.
     """
     inner = files.config.get("sentence_transformers")
     sources = (files.sentence_transformers, inner if isinstance(inner, dict) else {}, files.config)
@@ -207,7 +207,7 @@ def declared_scale(files: ModelFiles) -> str:
 
 
 def length_option(files: ModelFiles) -> dict[str, Any]:
-    """Return ``max_length`` where a model reads more than DEFAULT_LENGTH tokens, or declares fewer itself."""
+    """Return ``max_length`` if a model reads more than DEFAULT_LENGTH tokens, or declares a smaller limit."""
     declared = files.transformer.get("max_seq_length")
     if isinstance(declared, int) and not isinstance(declared, bool) and declared > 0:
         return {"max_length": min(declared, DEFAULT_LENGTH)}
@@ -253,4 +253,4 @@ FAMILIES: list[ModelFamily] = [
         options=bi_encoder_options,
     ),
 ]
-"""The supported families. The first that matches counts, so the more specific stand before the general."""
+"""The supported families, the more specific ones first, because the first match is used."""

@@ -1,6 +1,6 @@
-"""What the files of a checkpoint declare: architecture, modules, pooling, prompts, length, licence.
+"""Read the declarations in a checkpoint's files: architecture, modules, pooling, prompts, length and licence.
 
-Only JSON and the head of the model card are read. No code of the checkpoint runs, and no library is imported.
+Only JSON files and the head of the model card are read. No code from the checkpoint runs, and no library is imported.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CONFIG, MODULES = "config.json", "modules.json"
 SENTENCE_TRANSFORMERS, TRANSFORMER = "config_sentence_transformers.json", "sentence_bert_config.json"
 CARD = "README.md"
 LARGEST = 2**22
-"""Bytes of a JSON file or model card, beyond which it is none."""
+"""The largest size, in bytes, of a JSON file or model card."""
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module of sentence-transformers: its class name, its folder inside the model, and its configuration."""
+    """A sentence-transformers module: its class name, its folder inside the model, and its configuration."""
 
     type: str
     path: str
@@ -31,17 +31,17 @@ class Module:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFiles:
-    """What a model's files declare; a file that is not there is an empty mapping.
+    """The declarations in a model's files; a missing file is an empty mapping.
 
     Attributes:
-        name: as the user wrote it, a hub name or a folder.
-        folder: where the files are.
+        name: a hub name or a folder, as given by the user.
+        folder: the folder of the files.
         config: config.json.
-        modules: of modules.json, in their order, with their own configurations.
+        modules: the modules of modules.json, in order, with their configurations.
         sentence_transformers: config_sentence_transformers.json (prompts, similarity, activation).
         transformer: sentence_bert_config.json, or the configuration in the first module's folder.
         revision: the commit of a hub's snapshot.
-        licence: as the model card declares it.
+        licence: the licence in the model card.
     """
 
     name: str
@@ -55,19 +55,19 @@ class ModelFiles:
 
     @property
     def architecture(self) -> str:
-        """The class of transformers that the checkpoint was saved from, such as BertForSequenceClassification."""
+        """The transformers class that saved the checkpoint, such as BertForSequenceClassification."""
         architectures = self.config.get("architectures")
         named = isinstance(architectures, list) and architectures and isinstance(architectures[0], str)
         return str(architectures[0]) if named and architectures else ""
 
     @property
     def transformer_folder(self) -> Path:
-        """Where the transformer's own files are: older models of sentence-transformers have a folder for them."""
+        """The folder of the transformer's own files; older sentence-transformers models have a separate one."""
         return self.folder / next((module.path for module in self.modules), "")
 
     @property
     def labels_count(self) -> int:
-        """How many outputs a classifier has."""
+        """The number of a classifier's outputs."""
         labels = self.config.get("id2label")
         return len(labels) if isinstance(labels, dict) else int(self.config.get("num_labels") or 2)
 
@@ -82,21 +82,21 @@ class ModelFiles:
 
 
 def read_model_files(folder: Path, name: str | None = None, *, revision: str | None = None) -> ModelFiles:
-    """Read what the files of a folder declare.
+    """Read the declarations in a folder's files.
 
     Args:
-        folder: with a config.json, or a modules.json.
-        name: what messages call the model; by default the folder.
+        folder: a folder with a config.json or a modules.json.
+        name: the model's name in messages; by default the folder.
         revision: the commit of a hub's snapshot.
 
     Raises:
-        ArtefactError: neither file is there, or one of them is damaged.
+        ArtefactError: neither file exists, or one of them is damaged.
     """
     name = str(folder) if name is None else name
     if not (folder / CONFIG).is_file() and not (folder / MODULES).is_file():
         raise ArtefactError(
-            f"{name}: has neither a {CONFIG} nor a {MODULES}, so it is no model; give the folder of a checkpoint or a "
-            "hub name."
+            f"{name}: has neither a {CONFIG} nor a {MODULES}, so it is not a model; give the folder of a checkpoint or "
+            "a hub name."
         )
     modules = _read_modules(folder)
     first = next((module.path for module in modules), "")
@@ -137,7 +137,7 @@ def _is_inside(subfolder: str) -> bool:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """Return a JSON object, {} where there is no such file. Raises ArtefactError for another value."""
+    """Return a file's JSON object, or {} if there is no such file. Raises ArtefactError for another value."""
     if not path.is_file():
         return {}
     values = _read(path)
@@ -161,7 +161,7 @@ def _read(path: Path) -> Any:
 
 
 def read_licence(path: Path) -> str | None:
-    """Return the licence that the YAML head of a model card declares, or None."""
+    """Return the licence in the YAML head of a model card, or None."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             head = stream.read(2**16)

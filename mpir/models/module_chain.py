@@ -1,4 +1,4 @@
-"""Sentence-transformers' CrossEncoder as a chain of modules: transformer, pooling, and layers that end in a score."""
+"""sentence-transformers' CrossEncoder as a chain of modules: a transformer, pooling, and layers up to a score."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mpir.models.vector_head import read_head
 
 
 def read_score_layers(checkpoint: str) -> Pooling | None:
-    """Return how a chain turns last states into scores, or None for a checkpoint with a classifier of its own.
+    """Return how a chain turns last states into scores, or None for a checkpoint with an ordinary classifier.
 
     Raises:
-        ArtefactError: modules that mpir does not compute.
+        ArtefactError: modules that mpir does not support.
     """
     folder = Path(checkpoint)
     if not (folder / MODULES).is_file():

@@ -1,4 +1,4 @@
-"""A ColBERT: an encoder's states of tokens, mapped to short vectors by the layers that come with the model."""
+"""A ColBERT model: an encoder whose token states are mapped to short vectors by the model's own layers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class MultiVectorEncoder:
-    """An encoder whose token vectors are mapped by a head; with `is_cut` a long text is its first passage alone."""
+    """An encoder whose token vectors are mapped by a head; with `is_cut`, only a long text's first passage is used."""
 
     def __init__(self, encoder: Encoder, head: VectorHead, prompts: tuple[str, str], *, is_cut: bool) -> None:
-        """Read an encoder's states. `prompts` are put before queries and before documents."""
+        """`prompts` are prepended to queries and to documents."""
         self.encoder, self.head, self.prompts, self.is_cut = encoder, head, prompts, is_cut
         self.checkpoint = encoder.checkpoint
 
@@ -32,19 +32,19 @@ class MultiVectorEncoder:
 
     @property
     def outputs_count(self) -> int:
-        """How many outputs the encoder has for a pair; none of them is read."""
+        """The number of the encoder's outputs for a pair, which are not used."""
         return self.encoder.outputs_count
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the vectors depend on."""
+        """Everything that the vectors depend on."""
         reading = {"head": self.head.identity, "prompts": list(self.prompts), "is_cut": self.is_cut}
         return {**self.encoder.identity, **reading}
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
     ) -> tuple[list[Tensor], I64]:
-        """Token vectors (T, V) of length 1 of each of R passages of N texts, and the text (R,) of each."""
+        """Unit token vectors (T, V) of R passages of N texts, and the index (R,) of each passage's text."""
         import torch
 
         prompt = self.prompts[0 if question else 1]
@@ -57,7 +57,7 @@ class MultiVectorEncoder:
             return [self.head(tokens.float()) for tokens in states], text_of
 
     def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
-        """What the vectors belong to, for each passage of a text; tokens of a prompt stand nowhere."""
+        """The vectors' tokens, for each passage of a text; tokens of a prompt have no offsets."""
         prompt = self.prompts[0 if question else 1]
         names = self.encoder.token_names(prompt + text, late, question=question)
         return [[_moved(name, len(prompt)) for name in passage] for passage in names]

@@ -1,4 +1,4 @@
-"""How a ColBERT makes a vector of each token, as its files declare it: Stanford's, PyLate's or MultiVectorEncoder's."""
+"""The settings of a ColBERT model, from its files, as written by Stanford, PyLate or MultiVectorEncoder."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from mpir.models.vector_head import Layer, VectorHead, read_head, read_tensor
 
 STANFORD, METADATA = "HF_ColBERT", "artifact.metadata"
 LONGEST = 1024
-"""Most tokens of a text by default, for models that declare no length."""
+"""The default limit of tokens in a text, for models that declare none."""
 BEHIND = ("Dense", "Normalize", "MultiVectorMask")
 LEGACY = ("query_prefix", "document_prefix", "do_query_expansion", "attend_to_expansion_tokens", "skiplist_words")
-"""Keys of PyLate's files, whose queries are filled up with masks unless they say otherwise."""
+"""Keys of PyLate's files; by default, its queries are padded with masks."""
 TOKENS = "token_embeddings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiVectorSettings:
-    """How texts become vectors of tokens: the form, the layers behind the last states, and text put before a text."""
+    """How texts become token vectors: the form, the layers after the last states, and the prompts."""
 
     late: LateInteraction
     head: VectorHead
@@ -32,17 +32,17 @@ class MultiVectorSettings:
 
 
 def is_multi_vector(files: ModelFiles) -> bool:
-    """Whether a model makes a vector of each token, for MaxSim."""
+    """Whether a model makes a vector for each token, for MaxSim."""
     modules = files.module_types
     is_chain = modules[:2] == ("Transformer", "Dense") and set(modules[1:]) <= {*BEHIND}
     return is_chain or (not modules and files.architecture == STANFORD)
 
 
 def read_multi_vector_settings(files: ModelFiles, options: Mapping[str, Any]) -> MultiVectorSettings:
-    """Return how a model makes vectors: as `options` say (fields of `LateInteraction`), else as its files declare.
+    """Return a model's settings from `options` (fields of `LateInteraction`), else from its files.
 
     Raises:
-        ArtefactError: the files declare what mpir does not compute.
+        ArtefactError: the files declare something that mpir does not support.
         InputError: an invalid option.
     """
     declared = _stanford(files) if files.architecture == STANFORD else {**files.transformer, **_known(files)}
@@ -72,7 +72,7 @@ def _known(files: ModelFiles) -> dict[str, Any]:
 
 
 def _stanford(files: ModelFiles) -> dict[str, Any]:
-    """What artifact.metadata declares, by PyLate's names. Raises ArtefactError for a damaged file."""
+    """The declarations in artifact.metadata, under PyLate's names. Raises ArtefactError for a damaged file."""
     path = files.folder / METADATA
     try:
         metadata = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -90,7 +90,7 @@ def _stanford(files: ModelFiles) -> dict[str, Any]:
 
 
 def _prefix(files: ModelFiles, prefix: str) -> str | None:
-    """The token of the tokenizer that a prefix stands for, or None where it is text."""
+    """The tokenizer's token for a prefix, or None if the prefix is plain text."""
     path = files.transformer_folder / "tokenizer.json"
     if not prefix.split() or not path.is_file():
         return prefix.strip() or None
@@ -103,13 +103,13 @@ def _prefix(files: ModelFiles, prefix: str) -> str | None:
 
 
 def _prompt(prompt: str, token: str | None, prefix: str | None) -> str:
-    """The text before a text: the prompt, after a prefix that is no token."""
+    """The text to prepend: the prompt, after a prefix that is not a token."""
     behind = prompt.removeprefix(prefix or "")
     return behind if token is not None else (prefix or "") + behind
 
 
 def _expansion(files: ModelFiles, declared: Mapping[str, Any]) -> tuple[bool, int]:
-    """Whether queries are filled up with masks, and their length. Raises ArtefactError for another kind of filling."""
+    """Whether queries are padded with masks, and their length. Raises ArtefactError for another kind of padding."""
     length = declared.get("query_length")
     expansion = declared.get("query_expansion")
     is_legacy = "query_expansion" not in declared and any(key in declared for key in LEGACY)
@@ -127,7 +127,7 @@ def _expansion(files: ModelFiles, declared: Mapping[str, Any]) -> tuple[bool, in
 
 
 def _skips_punctuation(files: ModelFiles, declared: Mapping[str, Any]) -> bool:
-    """Whether marks of documents do not count. Raises ArtefactError for another list of words that do not."""
+    """Whether documents' punctuation is ignored. Raises ArtefactError for any other list of ignored words."""
     module = files.module("MultiVectorMask")
     mask = declared if module is None else module.config
     words = mask.get("skiplist_words")
@@ -143,7 +143,7 @@ def _skips_punctuation(files: ModelFiles, declared: Mapping[str, Any]) -> bool:
 
 
 def _head(files: ModelFiles) -> VectorHead:
-    """The layers behind the last states, which end in vectors of length 1."""
+    """The layers after the last states, which end in unit vectors."""
     normalise = Layer("Normalize", "normalise")
     if files.architecture == STANFORD and not files.modules:
         return VectorHead(str(files.folder), (_stanford_layer(files), normalise))
@@ -159,7 +159,7 @@ def _head(files: ModelFiles) -> VectorHead:
 
 
 def _stanford_layer(files: ModelFiles) -> Layer:
-    """The projection among the weights of the checkpoint. Raises ArtefactError where it is not there."""
+    """The projection in the checkpoint's weights. Raises ArtefactError if it is missing."""
     shape = read_tensor(files.folder, "linear.weight").shape
     settings = {"in_features": shape[1], "out_features": shape[0], "bias": False, "activation": "Identity"}
     return Layer("Dense", "", tuple(sorted(settings.items())))

@@ -1,4 +1,4 @@
-"""The options of a model as a user may write them, checked by their form alone: before torch, which takes seconds."""
+"""Check the form of a model's options without importing torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mpir.errors import InputError, format_value
 from mpir.validation import check_choice
 
 FORMATS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
-"""Precisions and what torch calls them; "auto" chooses."""
+"""Precisions and torch's names for them; "auto" chooses."""
 DEVICE_TYPES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "npu", "mtia")
 GPU_NODES = ("nvidia*", "nvhost*", "nvmap", "kfd", "dxg")
-"""Files in /dev, one of which is there wherever Linux has a GPU that torch can use."""
+"""Files in /dev; if Linux has a GPU that torch can use, one of them exists."""
 OverLength = Literal["passages", "truncate"]
 _DEVICE = re.compile(rf"(?:{'|'.join(DEVICE_TYPES)})(?::\d{{1,3}})?")
 
 
 def device_names(device: Any) -> str:
-    """Devices as text, such as ``cuda:0,cuda:1``: None is "auto", and a torch.device goes by its name.
+    """Devices as text, such as ``cuda:0,cuda:1``; None means "auto", and a torch.device is replaced by its name.
 
     Raises:
         InputError: no such kind of device.
@@ -35,7 +35,7 @@ def device_names(device: Any) -> str:
 
 
 def precision_name(precision: Any) -> str:
-    """The precision as it is; None is "auto". Raises InputError for an unknown one."""
+    """The precision; None means "auto". Raises InputError for an unknown one."""
     if precision is None:
         return "auto"
     check_choice("precision", precision, ("auto", *FORMATS))
@@ -43,14 +43,14 @@ def precision_name(precision: Any) -> str:
 
 
 def is_on_cpu(device: str) -> bool:
-    """Whether this device is the CPU for certain, without asking torch."""
+    """Whether this device is certainly the CPU, decided without torch."""
     devices = Path("/dev")
     known = device == "auto" and devices.is_dir()
     return device == "cpu" or (known and not any(any(devices.glob(name)) for name in GPU_NODES))
 
 
 def cpu_precision(precision: str) -> str:
-    """The precision that "auto" means on this CPU, if Linux says what it computes with; else as it is."""
+    """The precision that "auto" means on this CPU, if Linux lists its features; otherwise unchanged."""
     processor = Path("/proc/cpuinfo")
     if precision != "auto" or not processor.is_file():
         return precision
@@ -59,13 +59,13 @@ def cpu_precision(precision: str) -> str:
 
 
 def is_truncating(over_length: Any) -> bool:
-    """Whether longer texts are cut. Raises InputError for an unknown way of reading them."""
+    """Whether longer texts are truncated. Raises InputError for an unknown value."""
     check_choice("over_length", over_length, get_args(OverLength))
     return bool(over_length == "truncate")
 
 
 def batch_size(tokens_per_batch: int, max_length: int) -> int:
-    """The size of a batch in tokens as it is. Raises InputError where one pair of `max_length` tokens has no room."""
+    """The batch size in tokens, unchanged. Raises InputError if a pair of `max_length` tokens does not fit."""
     if tokens_per_batch < max_length:
         raise InputError(
             f"tokens_per_batch is {tokens_per_batch}, too small for one pair, which may have {max_length} tokens; give "

@@ -1,4 +1,4 @@
-"""Ways of reading a transformer: what is made of the states that it gives a sequence of tokens."""
+"""Output heads: the ways to turn a transformer's token states into results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mpir.models.tokenise import TokenSequence
 
 
 class Reading(Protocol):
-    """A value that says how to read N sequences: one row of numbers each. Worker processes are told it."""
+    """Specifies how to turn N sequences into a row of numbers each; it is sent to worker processes."""
 
     @property
     def purpose(self) -> str:
-        """What a checkpoint has to be trained for, to be read this way."""
+        """What a checkpoint must be trained for to be read this way."""
 
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Rows (N, …) by the pass without padding."""
@@ -29,12 +29,12 @@ class Reading(Protocol):
         """Rows (N, …) by transformers' own pass over a padded batch."""
 
     def reads(self, weight: str, body: str) -> bool:
-        """Whether a weight, by its name, has a part in it; `body` is what the names of the encoder's begin with."""
+        """Whether a weight, by its name, is used; `body` is the prefix of the encoder's weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """The raw outputs (N, K) of the classifier on top."""
+    """The raw outputs (N, K) of the classifier."""
 
     purpose: str = "sequence classification"
 
@@ -48,13 +48,13 @@ class Classifier:
         return logits
 
     def reads(self, weight: str, body: str) -> bool:
-        """All of them have a part in it."""
+        """True: all weights are used."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class PooledVector:
-    """One vector (N, W) of the last states of all tokens."""
+    """One vector (N, W) per sequence, pooled from the last states of all tokens."""
 
     pooling: Pooling = MEAN
     purpose: str = "sentence encoding"
@@ -68,17 +68,17 @@ class PooledVector:
         return padded_vectors(model, inputs, self.pooling)
 
     def reads(self, weight: str, body: str) -> bool:
-        """Those of the encoder, but for the pooler that some classifiers read."""
+        """True for the encoder's weights, except the pooler, which only some classifiers use."""
         return weight.startswith(body) and not weight.startswith(f"{body}pooler.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenVectors:
-    """A vector for every token: (T, W), sequence after sequence, and so as many rows as the sequences have tokens.
+    """A vector for every token: (T, W), sequence by sequence, with one row for each token.
 
-    `outputs` are the first and the last but one of the classifier's that a last state is projected to, with their
-    `bias` or without, None for the state as it is; no token sees those with the id `unseen`, such as the masks that
-    fill up a question.
+    `outputs` are the first and one past the last of the classifier's outputs to which a last state is projected, with
+    or without their `bias`; None keeps the state. No token attends to those with the id `unseen`, such as the masks
+    that pad a query.
     """
 
     outputs: tuple[int, int | None] | None
@@ -106,7 +106,7 @@ class TokenVectors:
         return functional.normalize(states.float(), dim=1) if self.normalise else states.float()
 
     def reads(self, weight: str, body: str) -> bool:
-        """Those of the encoder, but for the pooler, the last of the classifier's, and those of an interaction."""
+        """True for the encoder's weights (not the pooler's), the classifier's last layer, and an interaction's."""
         last = self.outputs is not None and weight.startswith(_PROJECTION)
         if weight.startswith("interaction."):
             return True
@@ -114,7 +114,7 @@ class TokenVectors:
 
 
 def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> TokenVectors:
-    """How the token vectors of questions, or of other texts, are read. Raises InputError as `late.mask_token` does."""
+    """How the token vectors of queries, or of other texts, are read. Raises InputError as `late.mask_token`."""
     last = None if late.width is None else late.output + late.width
     outputs = None if late.width == 0 else (late.output, last)
     return TokenVectors(

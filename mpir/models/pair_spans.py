@@ -1,4 +1,4 @@
-"""Which tokens of a pair a model reads: both texts where they fit, else passages that overlap, or the beginnings."""
+"""Select the tokens of a pair that a model reads: both texts if they fit, else overlapping passages or beginnings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from mpir.types import I64
 
 SENTENCE_SHARE = 4
-"""A question is read in passages, too, where it would leave a sentence less than a fourth of the model's length."""
+"""A query is also read in passages if it would leave the sentence less than a quarter of the model's length."""
 Divide = Callable[[int, int, int], I64]
-"""The spans (R, 4), see `PairSpans`, of a pair that has more tokens than room, from the tokens of its question, of its
-sentence, and of the room."""
+"""Computes the spans (R, 4), see `PairSpans`, of a pair that is too long, from the numbers of tokens of its query, of
+its sentence, and of the available room."""
 
 
 class PairSpans(NamedTuple):
-    """R sequences of N pairs, R ≥ N: the pair (R,) of each, ascending, and what it holds of the two texts (R, 4).
+    """R sequences of N pairs, R ≥ N: the index (R,) of each one's pair, ascending, and its bounds in both texts (R, 4).
 
-    A row of `bounds` is begin and end in the question and then in the sentence, in tokens.
+    A row of `bounds` has the begin and end in the query and then in the sentence, in tokens.
     """
 
     pair_of: I64
@@ -27,13 +27,13 @@ class PairSpans(NamedTuple):
 
     @property
     def lengths(self) -> I64:
-        """How many tokens (R,) of both texts each sequence holds."""
+        """The number of tokens (R,) of both texts in each sequence."""
         lengths: I64 = self.bounds[:, 1] - self.bounds[:, 0] + self.bounds[:, 3] - self.bounds[:, 2]
         return lengths
 
 
 def divide_pairs(question_lengths: I64, sentence_lengths: I64, room: int, divide: Divide) -> PairSpans:
-    """Both texts of each of N pairs or, of those of more than `room` tokens, the spans that `divide` gives."""
+    """Spans of N pairs: both complete texts or, if they have more than `room` tokens, the spans from `divide`."""
     long = np.flatnonzero(question_lengths + sentence_lengths > room)
     divided = [divide(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
     counts = np.ones(len(question_lengths), np.int64)
@@ -46,13 +46,13 @@ def divide_pairs(question_lengths: I64, sentence_lengths: I64, room: int, divide
 
 
 def _complete(question_lengths: I64, sentence_lengths: I64) -> I64:
-    """The spans (N, 4) of both texts of N pairs."""
+    """The spans (N, 4) of both complete texts of N pairs."""
     begin = np.zeros_like(question_lengths)
     return np.stack([begin, question_lengths, begin, sentence_lengths], axis=1)
 
 
 def passages_of(question: int, sentence: int, room: int) -> I64:
-    """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the question and in the sentence."""
+    """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the query and in the sentence."""
     query_room = max(room - sentence, room - room // SENTENCE_SHARE)
     in_question = spans(question, query_room)
     in_sentence = spans(sentence, room - min(question, query_room))
@@ -62,7 +62,7 @@ def passages_of(question: int, sentence: int, room: int) -> I64:
 
 
 def truncated(question: int, sentence: int, room: int) -> I64:
-    """The beginnings (1, 4) of both texts that fill `room` tokens, as tokenizers' ``longest_first`` leaves them."""
+    """The beginnings (1, 4) of both texts that fill `room` tokens, as with tokenizers' ``longest_first``."""
     shorter = min(question, sentence)
     longer = max(shorter, room - shorter)
     if shorter + longer > room:
@@ -72,7 +72,7 @@ def truncated(question: int, sentence: int, room: int) -> I64:
 
 
 def spans(count: int, size: int) -> list[tuple[int, int]]:
-    """Begins and ends of spans of `size` that cover `count` places, evenly, overlapping by half or more."""
+    """Begins and ends of evenly spaced spans of `size` that cover `count` positions, overlapping by half or more."""
     if count <= size:
         return [(0, count)]
     step = max(1, size // 2)

@@ -1,4 +1,4 @@
-"""From the last states of a text's tokens to one vector: by their mean, one of them, or their maximum."""
+"""Pool the last states of a text's tokens into one vector: their mean, one of them, or their maximum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.models.vector_head import VectorHead
 from mpir.validation import check_choice, optional_whole_number
 
-if TYPE_CHECKING:  # a pooling is a value that bundles declare, known before torch is imported
+if TYPE_CHECKING:  # bundles declare a pooling, which is needed before torch is imported
     from torch import Tensor
 
 POOLINGS = ("mean", "cls", "max", "lasttoken")
@@ -18,7 +18,7 @@ SIMILARITIES = ("cosine", "dot")
 
 @dataclass(frozen=True, slots=True)
 class Pooling:
-    """What a text's vector is, and how two of them are compared.
+    """How a text's vector is computed, and how two vectors are compared.
 
     `method` is the ``mean`` of the tokens' states, the first token's (``cls``), the last one's (``lasttoken``), or
     their maximum in each dimension (``max``). The `head` maps the pooled vector to another, and only the first
@@ -26,7 +26,7 @@ class Pooling:
     scaled to length 1.
 
     Raises:
-        InputError: an unknown pooling or similarity, or dimensions that are no whole number.
+        InputError: an unknown pooling or similarity, or dimensions that are not a whole number.
     """
 
     method: str = "mean"
@@ -41,7 +41,7 @@ class Pooling:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What vectors depend on besides the encoder: nothing for the usual pooling."""
+        """Everything that vectors depend on besides the encoder; empty for the default pooling."""
         identity: dict[str, Any] = {}
         if (self.method, self.similarity) != (MEAN.method, MEAN.similarity):
             identity["pooling"] = [self.method, self.similarity]
@@ -50,12 +50,12 @@ class Pooling:
         return identity | ({} if self.dimensions is None else {"dimensions": self.dimensions})
 
     def width(self, hidden_size: int) -> int:
-        """Return the width of the vectors that states of a width are pooled to."""
+        """Return the width of vectors pooled from states of width `hidden_size`."""
         width = hidden_size if self.head is None or self.head.width is None else self.head.width
         return min(width, self.dimensions or width)
 
     def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Vectors (N, W) from states (N, T, W); `mask` (N, T) says which of them are tokens, at least one a text."""
+        """Vectors (N, W) from states (N, T, W); `mask` (N, T) marks the tokens, at least one per text."""
         from torch.nn import functional
 
         states = states.float()
@@ -66,11 +66,11 @@ class Pooling:
 
 
 MEAN = Pooling()
-"""Sentence-BERT's (Reimers & Gurevych 2019): unit vectors of the mean states."""
+"""Sentence-BERT's pooling (Reimers & Gurevych 2019): unit vectors of the mean states."""
 
 
 def padded_vectors(model: Any, inputs: Mapping[str, Tensor], pooling: Pooling = MEAN) -> Tensor:
-    """Vectors (N, W) of a padded batch by transformers' own pass, for any classifier over an encoder."""
+    """Vectors (N, W) of a padded batch with transformers' forward pass, for any classifier over an encoder."""
     return pooling(model.base_model(**inputs).last_hidden_state, inputs["attention_mask"].bool())
 
 

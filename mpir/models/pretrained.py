@@ -1,7 +1,7 @@
-"""Reading checkpoints by transformers: their code only where the user says so, and every failure as one sentence.
+"""Load checkpoints with transformers: run their code only with consent, and report failures in one sentence.
 
-A checkpoint may name Python code of its own (``auto_map`` in its JSON files). transformers would ask on standard input
-whether to run that code, so any "y" that is piped in would be consent. mpir runs it only with `trust_remote_code`.
+A checkpoint may refer to its own Python code (``auto_map`` in its JSON files). transformers would ask on standard input
+whether to run it, so any piped "y" would count as consent. mpir runs it only with `trust_remote_code`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
 ADAPTER = "adapter_config.json"
 _loading = threading.RLock()
-"""Settings of transformers are global, so one thread at a time changes them."""
+"""transformers' settings are global, so only one thread at a time may change them."""
 
 
 def load_pretrained(
@@ -29,17 +29,17 @@ def load_pretrained(
     trust_remote_code: bool = False,
     **options: Any,
 ) -> Any:
-    """Return what one of transformers' Auto classes reads from a folder or, by name, from a hub.
+    """Load an object with one of transformers' Auto classes from a folder or hub.
 
     Args:
-        auto_class: such as ``AutoTokenizer``.
-        checkpoint: the folder or hub name.
-        expected: what the checkpoint should be, for the message of an error.
-        trust_remote_code: whether Python code that comes with the checkpoint may run; only by the user's word.
+        auto_class: the class's name, such as ``AutoTokenizer``.
+        checkpoint: a folder or hub name.
+        expected: a description of the expected checkpoint, for error messages.
+        trust_remote_code: whether the checkpoint's own Python code may run; only the user may allow it.
         options: further arguments of ``from_pretrained``.
 
     Raises:
-        ArtefactError: it cannot be loaded, or needs Python code of its own, or is an adapter.
+        ArtefactError: it cannot be loaded, needs its own Python code, or is an adapter.
     """
     check_no_adapter(checkpoint)
     with checkpoint_errors(checkpoint, expected), _quiet_transformers(), _unasked():
@@ -53,9 +53,9 @@ def load_pretrained(
 
 @contextmanager
 def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkpoint") -> Iterator[None]:
-    """Turn whatever a library raises while it reads a checkpoint into an ArtefactError with folder and remedy.
+    """Turn any exception while reading a checkpoint into an ArtefactError with folder and remedy.
 
-    Libraries for checkpoints document no errors: a damaged file raises whatever the parsing runs into.
+    Checkpoint libraries do not document their errors, and a damaged file can raise many kinds.
     """
     try:
         yield
@@ -68,7 +68,7 @@ def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkp
 
 
 def check_no_adapter(checkpoint: str | Path) -> None:
-    """Raise ArtefactError for a folder with an adapter, which names the model that it belongs to and its parts."""
+    """Raise ArtefactError for a folder with an adapter, which refers to its base model by name."""
     if (Path(checkpoint) / ADAPTER).is_file():
         raise ArtefactError(
             f"{checkpoint}: contains an adapter ({ADAPTER}), which mpir does not load; merge it into its model "
@@ -77,7 +77,7 @@ def check_no_adapter(checkpoint: str | Path) -> None:
 
 
 def _read_config(checkpoint: str | Path, revision: str | None) -> dict[str, Any]:
-    """Return a configuration as it is written. Raises ArtefactError for absurd sizes and compiled code of a hub."""
+    """Return the raw configuration. Raises ArtefactError for impossible sizes and for compiled hub code."""
     from transformers import PreTrainedConfig
 
     values: dict[str, Any] = PreTrainedConfig.get_config_dict(str(checkpoint), revision=revision)[0]
@@ -85,14 +85,14 @@ def _read_config(checkpoint: str | Path, revision: str | None) -> dict[str, Any]
     for key, value in _items(values):
         if key.endswith("_implementation") and "/" in str(value):
             raise ArtefactError(
-                f"{checkpoint}: config.json names code of a hub ({key} is {format_value(value)}), which mpir never "
+                f"{checkpoint}: config.json refers to code on a hub ({key} is {format_value(value)}), which mpir never "
                 "runs; remove that line."
             )
     return values
 
 
 def _items(values: Any) -> Iterator[tuple[str, Any]]:
-    """All keys of nested JSON, with their values."""
+    """Yield all keys of nested JSON with their values."""
     if isinstance(values, dict):
         for key, value in values.items():
             yield str(key), value
@@ -119,7 +119,7 @@ def _describe(error: BaseException, checkpoint: str | Path, expected: str) -> st
 
 @contextmanager
 def _unasked() -> Iterator[None]:
-    """Let transformers refuse code where it would ask: some models load others, for which it asks by itself."""
+    """Make transformers refuse code instead of asking; it also asks for models that other models load."""
     from transformers import dynamic_module_utils
 
     with _loading:
@@ -133,7 +133,7 @@ def _unasked() -> Iterator[None]:
 
 @contextmanager
 def _quiet_transformers() -> Iterator[None]:
-    """Hide the progress bar and the report of transformers' loaders; missing weights matter only to their reader."""
+    """Hide the progress bar and the report of transformers' loaders; mpir checks for missing weights itself."""
     from transformers.utils import logging
 
     with _loading:

@@ -1,4 +1,4 @@
-"""The words around a query and a document that a language model judges: a model's chat template, or a known one."""
+"""Prompt templates for language models that judge a query and a document: a chat template, or a known one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mpir.validation import check_choice
 
 FILE = Path(__file__).with_name("prompt_templates.json")
 CHAT = "chat"
-"""The name of the template that comes with a model's tokenizer."""
+"""The name for the template of a model's own tokenizer."""
 
 
 class PromptTemplate(Protocol):
-    """Makes the text that a model reads."""
+    """Renders the text that a model reads."""
 
     def render(self, query: str, document: str) -> str:
         """Return the prompt of a pair."""
@@ -26,22 +26,22 @@ class PromptTemplate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextTemplate:
-    """A known template: text with slots for ``{query}``, ``{document}`` and, unless it is empty, the instruction."""
+    """A known template: text with slots for ``{query}``, ``{document}`` and, if not empty, the instruction."""
 
     text: str
     instruction: str = ""
 
     def render(self, query: str, document: str) -> str:
-        """Return the prompt of a pair; braces in its texts stay."""
+        """Return the prompt of a pair; braces in the texts are kept."""
         head, _, tail = self.text.replace("{instruction}", self.instruction).partition("{document}")
         return head.replace("{query}", query) + document + tail
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """The chat template of a tokenizer with messages of the roles ``query`` and ``document``, as sentence-transformers.
+    """A tokenizer's chat template with the roles ``query`` and ``document``, as in sentence-transformers.
 
-    The instruction is a message of the role ``system`` before them, where there is one.
+    The instruction, if any, is a message with the role ``system`` before them.
     """
 
     tokenizer: Any
@@ -64,12 +64,12 @@ def known_templates() -> dict[str, dict[str, Any]]:
 
 
 def template_of(name: str) -> str | None:
-    """Return the name of the known template that belongs to a hub name, or None."""
+    """Return the name of the known template for a hub name, or None."""
     return next((key for key, entry in known_templates().items() if name in entry["models"]), None)
 
 
 def make_template(name: str, tokenizer: Any, instruction: str | None, checkpoint: str) -> PromptTemplate:
-    """Return a template by name, with the instruction in its place.
+    """Return a template by name, with the instruction filled in.
 
     Raises:
         InputError: an unknown name, or an instruction for a template that has no slot for one.
@@ -117,8 +117,8 @@ def _check_slots(template: PromptTemplate, checkpoint: str) -> None:
 def _render(template: PromptTemplate, checkpoint: str, query: str = "a", document: str = "a") -> str:
     try:
         return template.render(query, document)
-    except Exception as error:  # of Jinja, or raised by the template
+    except Exception as error:  # from Jinja, or raised by the template
         raise ArtefactError(
-            f"{checkpoint}: its chat template takes no query and document ({type(error).__name__}: {error}). Name a "
+            f"{checkpoint}: its chat template rejects a query and a document ({type(error).__name__}: {error}). Name a "
             "known template, such as --model-option template=qwen3-reranker."
         ) from error

@@ -1,4 +1,4 @@
-"""Text that an embedding model was trained to read before a query and before a document."""
+"""The prompts that an embedding model expects before a query and before a document."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mpir.errors import InputError, format_value
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What a model was trained to read before a query and before a document, and whether all in lower case.
+    """A model's prompts for queries and documents, and whether it reads lower-cased text.
 
     Raises:
-        InputError: a prompt that is no text.
+        InputError: a prompt that is not a string.
     """
 
     query: str = ""
@@ -28,11 +28,11 @@ class Prompts:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What vectors depend on: nothing without prompts."""
+        """The prompts' part of the identity of vectors; empty without prompts."""
         prompts = {"prompts": [self.query, self.document]} if self.query or self.document else {}
         return prompts | ({"lowercase": True} if self.lowercase else {})
 
     def apply(self, prompt: str, texts: Sequence[str]) -> list[str]:
-        """Return texts behind one of the prompts."""
+        """Return texts with one of the prompts prepended."""
         prompted = [f"{prompt}{text}" for text in texts]
         return [text.lower() for text in prompted] if self.lowercase else prompted

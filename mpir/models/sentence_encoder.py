@@ -1,4 +1,4 @@
-"""What makes vectors of queries and documents: an encoder, its pooling and prompts, and perhaps a second encoder."""
+"""Make vectors of queries and documents with an encoder, its pooling and prompts, and optionally a query encoder."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class PooledEncoder:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The encoder's, and what of pooling, prompts and query encoder is not the usual."""
+        """The encoder's identity, with any non-default pooling, prompts and query encoder."""
         return {**self.encoder.identity, **self.settings_identity}
 
     @property
     def settings_identity(self) -> Mapping[str, Any]:
-        """What vectors depend on besides the encoder."""
+        """Everything that vectors depend on besides the encoder."""
         query = {} if self.query_encoder is None else {"query_encoder": self.query_encoder.identity.get("checkpoint")}
         return {**self.pooling.identity, **self.prompts.identity, **query}
 
     def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
-        """Vectors (R, W) of N documents or their passages, and the document (R,) of each, ascending."""
+        """Vectors (R, W) of N documents or their passages, and the index (R,) of each one's document, ascending."""
         return self._vectors(self.encoder, self.prompts.document, texts, progress=progress)
 
     def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
@@ -53,7 +53,7 @@ class PooledEncoder:
         return self.encoder.vectors(documents, pooling=self.pooling, partial=partial)
 
     def query_vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
-        """Vectors (R, W) of N queries or their passages, and the query (R,) of each, ascending."""
+        """Vectors (R, W) of N queries or their passages, and the index (R,) of each one's query, ascending."""
         return self._vectors(self.query_encoder or self.encoder, self.prompts.query, texts, progress=progress)
 
     def _vectors(self, encoder: Encoder, prompt: str, texts: Sequence[str], *, progress: bool) -> tuple[F32, I64]:

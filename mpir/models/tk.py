@@ -1,8 +1,8 @@
-"""TK: a transformer of two small layers over word vectors, and kernels that count how well words match.
+"""TK: a transformer of two small layers over word vectors, with kernels that measure how well words match.
 
 Hofstätter, Zlabinger & Hanbury, "Interpretable & Time-Budget-Constrained Contextualization for Re-Ranking" (2020), as
-trained in "Establishing Strong Baselines for TripClick Health Retrieval" (2022). It is a model of transformers like any
-other, so whatever loads, trains and reads those does so for this one.
+trained in "Establishing Strong Baselines for TripClick Health Retrieval" (2022). It is an ordinary transformers model,
+so all code that loads, trains and reads such models works for it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.modeling_outputs import BaseModelOutput
 
 MUS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9)
-"""Likenesses of two words that the kernels look for."""
+"""The kernels' centres: similarities of two words."""
 MIN_KERNEL_SUM = 1e-10
-"""A kernel's count below which the logarithm does not go."""
+"""The lower bound of a kernel's count inside the logarithm."""
 WEIGHT = 0.014
-"""The kernels' weights begin within it."""
+"""The bound of the kernels' initial weights."""
 
 
 class TKConfig(PreTrainedConfig):  # type: ignore[misc]
@@ -47,7 +47,7 @@ class TKConfig(PreTrainedConfig):  # type: ignore[misc]
 
 
 class Kernels(nn.Module):
-    """How a question's word vectors meet those of documents; all have length 1, so products are cosines.
+    """Compares a query's word vectors with those of documents; all have length 1, so products are cosines.
 
     K_i^k = Σ_j exp(−(q_i·d_j − μ_k)² / 2σ²)        s = Σ_i s_i        s_i = Σ_k w_k ln max(a_k·K_i^k, 1e-10)
     """
@@ -58,7 +58,7 @@ class Kernels(nn.Module):
         self.scale, self.weight = nn.Parameter(torch.ones(len(MUS))), nn.Parameter(torch.zeros(len(MUS)))
 
     def forward(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
-        """What each token (N, W) finds in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
+        """The score of each token (N, W) in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
         cosines = documents.float() @ tokens.float().T
         near = (torch.exp((cosines - mu).square() / (-2 * self.sigma**2)) for mu in MUS)
         counts = torch.stack(
@@ -83,7 +83,7 @@ class _Base(PreTrainedModel):  # type: ignore[misc]
 
 
 class TKEncoder(_Base):
-    """Word vectors, each mixed with what its neighbours make of it: α·t + (1 − α)·Transformer(t + position)."""
+    """Word vectors, each mixed with its contextualised form: α·t + (1 − α)·Transformer(t + position)."""
 
     def __init__(self, config: TKConfig) -> None:
         super().__init__(config)
@@ -104,10 +104,10 @@ class TKEncoder(_Base):
 
 
 class TKModel(_Base):
-    """The encoder, and the kernels by which two texts that it has read apart are compared."""
+    """The encoder, and the kernels that compare two separately encoded texts."""
 
     faster: ClassVar = {"interaction.": 10.0}
-    """Parameters by the beginning of their names, and how much faster than the others they learn (published: 1e-4)."""
+    """Prefixes of parameter names, with the factor on their learning rate (published: 1e-4)."""
 
     def __init__(self, config: TKConfig) -> None:
         super().__init__(config)
@@ -116,7 +116,7 @@ class TKModel(_Base):
 
 
 def positions(count: int, width: int, *, like: Tensor) -> Tensor:
-    """Sines and cosines (T, W) that tell places apart (Vaswani et al. 2017, the sines first)."""
+    """Sinusoidal position vectors (T, W) (Vaswani et al. 2017, the sines first)."""
     half = (width + 1) // 2
     rates = torch.exp(-math.log(10_000.0) * torch.arange(half, device=like.device) / max(1, half - 1))
     angles = torch.arange(count, device=like.device)[:, None] * rates

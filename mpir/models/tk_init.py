@@ -1,4 +1,4 @@
-"""A TK model to train from: word vectors, and all else as it begins."""
+"""Make an initial TK model: given word vectors, and everything else initialised."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from mpir.validation import whole_number
 
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
 WORD = r"[^\W_]+(?:-[^\W_]+)*"
-"""A word, as `mpir data vectors` sees it."""
+"""A word, as defined by `mpir data vectors`."""
 POSITIONS = 512
 
 
 def make_tk(
     vectors: str | Path, folder: str | Path, *, heads: int = 10, layers: int = 2, feed_forward: int = 300, seed: int = 1
 ) -> Path:
-    """Write a checkpoint whose words are those of word2vec vectors, and whose layers are random.
+    """Write a checkpoint with the words of word2vec vectors and random layers.
 
-    Texts are lower-cased where the vectors have no capitals; words without a vector share one of zeros, to be learned.
+    Texts are lower-cased if the vectors have no capitals; words without a vector share a zero vector, which is learned.
 
     Raises:
-        ArtefactError: the vectors cannot be read, or their width is no multiple of the heads.
+        ArtefactError: the vectors cannot be read, or their width is not a multiple of the heads.
         InputError: heads, layers or a feed-forward width below 1.
         OutputError: the folder cannot be written.
     """
@@ -40,7 +40,7 @@ def make_tk(
     word_vectors = read_word_vectors(vectors)
     if word_vectors.vector_size % heads:
         raise ArtefactError(
-            f"{vectors}: the vectors are {word_vectors.vector_size} wide, which {heads} heads cannot share; give "
+            f"{vectors}: the vectors are {word_vectors.vector_size} wide, which {heads} heads do not divide; give "
             "vectors of another width, or another number of heads."
         )
     torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""From pairs of texts to token sequences: each text is tokenised once, and what is too long is read in passages."""
+"""Turn pairs of texts into token sequences: each text is tokenised once, and long ones are read in passages."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from mpir.text.types import Pair
 from mpir.types import I32, I64
 
 _turn = threading.Lock()
-"""Held while a tokenizer works: a fast one keeps how to truncate in itself, and refuses what changes it meanwhile."""
+"""Held while a tokenizer works: a fast one stores its truncation settings, and fails if they change meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
 CHARACTERS = 2**20
-"""Texts that are tokenised in one call, which cannot be stopped: less than a second's work."""
+"""Characters tokenised in one call, which cannot be interrupted: less than a second's work."""
 SHORTEST = 16
-"""Tokens, besides the special ones, below which a passage would hold no sense."""
+"""The fewest tokens, besides special ones, in a meaningful passage."""
 
 
 class TokenSequence(NamedTuple):
-    """One sequence that a model reads: token ids (T,) and the segment, 0 or 1, of each (T,)."""
+    """A sequence that a model reads: token ids (T,) and the segment, 0 or 1, of each (T,)."""
 
     ids: I32
     type_ids: I32
 
 
 class TokenisedPairs(Protocol):
-    """R sequences of N pairs, R ≥ N: `lengths` (R,) in tokens, and the pair (R,) that each belongs to, ascending."""
+    """R sequences of N pairs, R ≥ N: `lengths` (R,) in tokens, and the index (R,) of each one's pair, ascending."""
 
     lengths: I64
     pair_of: I64
@@ -47,7 +47,7 @@ class TokenisedPairs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a tokenizer puts before, between and after the two texts of a pair, and the segment of each of the five."""
+    """The tokens that a tokenizer puts before, between and after a pair's texts, and the segments of all five parts."""
 
     before: list[int]
     between: list[int]
@@ -56,26 +56,27 @@ class Template:
 
     @property
     def extra(self) -> int:
-        """How many tokens it adds."""
+        """The number of tokens that it adds."""
         return len(self.before) + len(self.between) + len(self.after)
 
     def fill(self, question: I32, sentence: I32) -> TokenSequence:
-        """The sequence of a question's and a sentence's tokens."""
+        """The sequence for the tokens of a query and a sentence."""
         pieces = (self.before, question, self.between, sentence, self.after)
         ids = np.concatenate(pieces, dtype=np.int32, casting="unsafe")
         return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(piece) for piece in pieces]))
 
 
 class PairTokenizer:
-    """Reads pairs with a tokenizer of transformers, for a model of `max_length` tokens.
+    """Tokenises pairs with a transformers tokenizer, for a model of `max_length` tokens.
 
-    Texts are tokenised alone and joined with the tokenizer's own template, so that a question costs nothing for its
-    second sentence. Where that would give other tokens (or the tokenizer is not a fast one), pair by pair.
+    Texts are tokenised separately and joined with the tokenizer's own template, so a query is tokenised only once for
+    all its sentences. If that would give other tokens (or the tokenizer is not a fast one), pairs are tokenised one by
+    one.
 
-    A pair longer than `max_length` becomes several sequences, passages of the sentence that overlap by half, with the
-    question whole in each; a question that would leave the sentence less than a fourth of the length is itself read
-    in such passages, and each of them meets each of the sentence's. With `truncates` it is cut at its end instead, the
-    longer text first, as transformers' ``longest_first`` does.
+    A pair longer than `max_length` becomes several sequences: passages of the sentence that overlap by half, each with
+    the complete query. A query that would leave the sentence less than a quarter of the length is itself read in such
+    passages, each combined with each of the sentence's. With `truncates`, the pair is truncated at the end instead, the
+    longer text first, as with transformers' ``longest_first``.
     """
 
     def __init__(self, tokenizer: Any, max_length: int, *, truncates: bool = False) -> None:
@@ -107,12 +108,12 @@ class PairTokenizer:
         return _tokenised(self._same, tuple(texts))
 
     def sequences(self, pair: Pair) -> list[TokenSequence]:
-        """All of `fitting`. Raises CancellationError."""
+        """All sequences of `fitting`. Raises CancellationError."""
         raise_if_cancelled()
         return list(self.fitting(*pair))
 
     def fitting(self, question: str, sentence: str) -> Iterator[TokenSequence]:
-        """The pair's tokens or, where they are too many, those of overlapping parts of the longer text."""
+        """Yield the pair's tokens or, if there are too many, those with overlapping parts of the longer text."""
         ids, type_ids = _ids(self.tokenizer, question, sentence)
         if len(ids) <= self.max_length:
             yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
@@ -129,7 +130,7 @@ class PairTokenizer:
 
 @dataclass(frozen=True, slots=True)
 class _SameTokenizer:
-    """A tokenizer that equals those with the same vocabulary and rules."""
+    """A tokenizer wrapper that compares equal for the same vocabulary and rules."""
 
     identity: str
     tokenizer: Any = field(compare=False)
@@ -137,7 +138,7 @@ class _SameTokenizer:
 
 @lru_cache(maxsize=1)
 def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[I32]:
-    """The token ids of single texts. The last ones are kept until `forget`, for other encoders of the same pairs."""
+    """The token ids of single texts. The latest are cached until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     token_ids: list[I32] = []
     for chunk in _chunks(texts):
@@ -153,7 +154,7 @@ def _legible_pair(pair: Pair) -> Pair:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Texts in lists of some CHARACTERS or one text. Raises CancellationError between them."""
+    """Yield lists of texts with about CHARACTERS characters, or of one text. Raises CancellationError in between."""
     chunk, size = list[str](), 0
     for text in texts:
         if chunk and size + len(text) > CHARACTERS:
@@ -168,26 +169,26 @@ def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def forget() -> None:
-    """Let go of the last texts' tokens."""
+    """Drop the cached tokens of the latest texts."""
     _tokenised.cache_clear()
 
 
 class TokenisedTexts(NamedTuple):
-    """One side of N pairs: the token ids of its distinct texts, and which of them (N,) each pair has."""
+    """One side of N pairs: the token ids of its distinct texts, and the index (N,) of each pair's text."""
 
     ids: list[I32]
     text_of: I64
 
     @property
     def lengths(self) -> I64:
-        """How many tokens (N,) each pair's text has."""
+        """The number of tokens (N,) in each pair's text."""
         return _lengths(self.ids)[self.text_of]
 
 
 def tokenise_sides(
     pairs: Sequence[Pair], tokenise: Callable[[list[str]], list[I32]]
 ) -> tuple[TokenisedTexts, TokenisedTexts]:
-    """The questions and the sentences of pairs, all their distinct texts tokenised in one call."""
+    """The queries and the sentences of pairs, with all distinct texts tokenised in one call."""
     questions, question_of = _unique([question for question, _ in pairs])
     sentences, sentence_of = _unique([sentence for _, sentence in pairs])
     ids = tokenise(questions + sentences) if pairs else []
@@ -225,7 +226,7 @@ class _Joined:
 
 
 class _PairByPair:
-    """Pairs that were tokenised as pairs."""
+    """Pairs that were tokenised one by one."""
 
     def __init__(self, reader: PairTokenizer, pairs: Sequence[Pair]) -> None:
         sequences = [reader.sequences(pair) for pair in pairs]
@@ -239,14 +240,14 @@ class _PairByPair:
 
 
 class AloneTexts:
-    """Single texts' passages: `ids` of each, and the text (R,) that each belongs to, ascending."""
+    """Passages of single texts: the `ids` of each, and the index (R,) of each one's text, ascending."""
 
     def __init__(self, ids: list[I32], text_of: I64, spans: list[I32]) -> None:
         self.pair_of, self.spans = text_of, spans
         self.replace(ids)
 
     def replace(self, ids: list[I32]) -> None:
-        """Have other tokens in place of the passages'."""
+        """Replace the passages' tokens."""
         self.ids, self.lengths = ids, _lengths(ids)
 
     def sequences(self, rows: I64) -> list[TokenSequence]:
@@ -257,10 +258,10 @@ class AloneTexts:
 def read_alone(
     tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False, truncates: bool = False
 ) -> AloneTexts:
-    """Single texts as sequences of at most `max_length` tokens: longer ones in passages that overlap by half.
+    """Single texts as sequences of at most `max_length` tokens; longer ones become passages that overlap by half.
 
-    With `truncates` longer ones are cut at their end instead. With `spans`, begin and end (T, 2) of each token in its
-    text, too, which is then read as it is.
+    With `truncates`, longer ones are truncated instead. With `spans`, also return the begin and end (T, 2) of each
+    token in its text, which is then read unchanged.
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.
@@ -290,7 +291,7 @@ def read_alone(
 
 
 def find_template(tokenizer: Any) -> Template | None:
-    """The template of a fast tokenizer, or None where texts that were tokenised alone don't make up its pairs."""
+    """The template of a fast tokenizer, or None if its pairs differ from separately tokenised texts."""
     if not tokenizer.is_fast:
         return None
     question, sentence = (_ids(tokenizer, text)[0] for text in PROBES[:2])
@@ -320,8 +321,8 @@ def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
 
 
 def _ids(tokenizer: Any, *texts: str, max_length: int | None = None) -> tuple[list[int], list[int]]:
-    """Token ids and segments of one text without special tokens, or of a pair with them, cut to a length if any."""
-    # In lists, because a single pair whose second text is empty is taken for a single text.
+    """Token ids and segments of one text without special tokens, or of a pair with them, truncated to any length."""
+    # In lists, because a single pair with an empty second text would be taken for a single text.
     lists = [[text] for text in texts]
     with _turn:
         cut: dict[str, Any] = {"truncation": True, "max_length": max_length} if max_length else {"truncation": False}
@@ -335,7 +336,7 @@ def _find(ids: list[int], sublist: list[int], start: int) -> int:
 
 
 def _halves(text: str) -> tuple[str, str]:
-    """The two halves of a text, with a quarter of it in both. Raises InputError where it cannot be halved."""
+    """The two halves of a text, which share a quarter of it. Raises InputError if it cannot be halved."""
     if len(text) < 4:
         raise InputError(
             f"the text {format_value(text)} has more tokens than the model reads; give the model a greater length."
@@ -354,7 +355,7 @@ def _lengths(texts: list[I32]) -> I64:
 
 
 def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, I64]:
-    """The inputs of a padded batch by the names that models of transformers give them, each (n, longest)."""
+    """The inputs of a padded batch under transformers' names, each (n, longest)."""
     lengths = _lengths([tokens.ids for tokens in sequences])
     mask = np.arange(lengths.max()) < lengths[:, None]
     ids, type_ids = np.full(mask.shape, padding, np.int64), np.zeros(mask.shape, np.int64)
@@ -364,7 +365,7 @@ def pad(sequences: Sequence[TokenSequence], padding: int) -> dict[str, I64]:
 
 
 def batches(lengths: I64, tokens: int) -> Iterator[I64]:
-    """Row numbers in batches of like length: rows × longest stays within `tokens`, which is enough for any one row.
+    """Row numbers in batches of similar length: rows × longest stays within `tokens`, which suffices for any one row.
 
     The longest come first, so that running out of memory shows at once.
     """

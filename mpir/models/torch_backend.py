@@ -1,4 +1,4 @@
-"""What computes for an encoder: a checkpoint's tokenizer and model, on one device or several, in batches."""
+"""The backend of an encoder: a checkpoint's tokenizer and model, run in batches on one device or several."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from mpir.types import F32, Bool
 log = logging.getLogger(__name__)
 
 TRIMMED_FROM = 2_000
-"""Pairs and texts after which free memory is handed back: seconds of work on a CPU. Buffers of many sizes leave gaps
-between them, which would add up over the calls of a long job or the requests of a server."""
+"""The number of pairs and texts after which free memory is released: seconds of work on a CPU. Buffers of many sizes
+leave gaps, which would add up over the calls of a long job or the requests of a server."""
 HALVINGS = 8
-"""How often a batch that found no memory is halved before that is an error."""
+"""How often a batch that runs out of memory is halved before an error is raised."""
 
 
 class TorchBackend:
-    """A sequence-classification checkpoint: it reads texts as tokens, and gives rows of numbers for these.
+    """A sequence-classification checkpoint that turns texts into tokens, and tokens into rows of numbers.
 
-    Its model is loaded when first needed. A batch that finds no memory is halved. Many threads may use one.
+    Its model is loaded when first needed. A batch that runs out of memory is halved. Threads may share a backend.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class TorchBackend:
         trust_remote_code: bool = False,
         over_length: str,
     ) -> None:
-        """Open a checkpoint, all but its weights. The options are those of `Encoder`.
+        """Open a checkpoint without its weights. The options are those of `Encoder`.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -87,19 +87,19 @@ class TorchBackend:
 
     @cached_property
     def model(self) -> Any:
-        """The model on the first device; what its checkpoint lacks is random. Raises ArtefactError as `run` does."""
-        with torch.inference_mode(False):  # whoever asks first: the weights are ordinary tensors
+        """The model on the first device; missing weights are random. Raises ArtefactError as `run`."""
+        with torch.inference_mode(False):  # ordinary tensors, whatever the first caller's mode
             model, self._missing = load_model(self._source, self.checkpoint, self.revision)
             return model.to(device=self.device, dtype=self.dtype)
 
     @cached_property
     def _unpadded(self) -> UnpaddedModel | None:
-        """The model's forward pass without padding, where there is one for its kind."""
+        """The model's forward pass without padding, if its type is supported."""
         return unpad(self.model) if can_unpad(self.model) else None
 
     @cached_property
     def workers(self) -> Workers:
-        """The processes that compute where there are several devices."""
+        """The worker processes, for several devices."""
         settings = {
             "checkpoint": self.checkpoint,
             "revision": self.revision,
@@ -120,7 +120,7 @@ class TorchBackend:
 
     @property
     def device(self) -> torch.device:
-        """The device or, of several, the first."""
+        """The device, or the first of several."""
         return self.devices[0]
 
     @property
@@ -129,7 +129,7 @@ class TorchBackend:
 
     @property
     def truncates(self) -> bool:
-        """Whether longer texts are cut at their end."""
+        """Whether longer texts are truncated."""
         return self.over_length == "truncate"
 
     @property
@@ -139,7 +139,7 @@ class TorchBackend:
 
     @property
     def info(self) -> CheckpointInfo:
-        """What it is and what its outputs depend on."""
+        """The checkpoint's properties and identity."""
         chain = self._chain
         return CheckpointInfo(
             checkpoint=self.checkpoint,
@@ -156,36 +156,36 @@ class TorchBackend:
         return OUTPUTS if self._chain is None else PooledVector(self._chain, "reranking")
 
     def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
-        """The sequences of pairs. Raises ArtefactError for a tokenizer that fails."""
+        """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
             return self._pair_tokenizer.read(pairs)
 
     def read_texts(self, texts: Sequence[str]) -> AloneTexts:
-        """The sequences of texts, each read alone. Raises ArtefactError for a tokenizer that fails or is not fast."""
+        """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
             return read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
 
     def read_late(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, spans: bool = False
     ) -> AloneTexts:
-        """The sequences of texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
+        """Tokenise texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
             return late.read(self.tokenizer, texts, question=question, max_length=self.max_length, spans=spans)
 
     def trim_after(self, count: int) -> None:
-        """Hand free memory back once enough has been read: so many pairs or texts just now."""
+        """Count pairs or texts just read, and release free memory once there are enough."""
         self._untrimmed += count
         if self._untrimmed >= TRIMMED_FROM:
             self._untrimmed = 0
             trim_memory()
 
     def run_all(self, tokens: TokenisedPairs, reading: Reading, known: Bool | None = None) -> Answers:
-        """Rows and what is read off them, batch by batch: longest first, each of a bounded number of tokens.
+        """Yield rows and their results, batch by batch, longest first, each with a bounded number of tokens.
 
         A batch is left out if all its rows are `known` (R,); that changes no other batch.
 
         Raises:
-            CancellationError: nobody waits for them any more (cancellation.py).
+            CancellationError: the work is no longer awaited (cancellation.py).
         """
         unknown = (
             rows for rows in batches(tokens.lengths, self.tokens_per_batch) if known is None or not known[rows].all()
@@ -193,13 +193,13 @@ class TorchBackend:
         row_batches = takewhile(lambda _: is_awaited(), unknown)
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
         if len(self.devices) > 1:
-            yield from self.workers.run(jobs, reading)  # which end what they have begun, and stay for the next
+            yield from self.workers.run(jobs, reading)  # workers finish their batches and stay for the next call
         else:
             yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
         raise_if_cancelled()
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
-        """Logits (n, K) or vectors (n, W) of a batch on the first device; without memory for it, half by half.
+        """Logits (n, K) or vectors (n, W) of a batch on the first device; it is halved if memory runs out.
 
         Raises:
             DeviceError: no memory for a single sequence, or still none after `halvings`.
@@ -226,8 +226,8 @@ class TorchBackend:
         return np.concatenate([self.run(half, reading, halvings) for half in halves])
 
     def _check_trained(self, reading: Reading) -> None:
-        """Raise ArtefactError where what is read would be random. A vector needs neither classifier nor pooler."""
-        model, missing = self.model, self._missing  # in this order: loading the model says what is missing
+        """Raise ArtefactError if the reading would use random weights. A vector needs neither classifier nor pooler."""
+        model, missing = self.model, self._missing  # in this order, because loading the model sets what is missing
         if not missing:
             return
         body = f"{model.base_model_prefix}."
@@ -238,7 +238,7 @@ class TorchBackend:
             )
 
     def _check_numbers(self, sequences: Sequence[TokenSequence]) -> None:
-        """Raise ArtefactError where the tokenizer gives numbers for which the model has no vectors."""
+        """Raise ArtefactError if the tokenizer gives ids for which the model has no embeddings."""
         count = getattr(self.config, "vocab_size", None)
         highest = max(int(tokens.ids.max()) for tokens in sequences)
         if isinstance(count, int) and highest >= count:
@@ -249,7 +249,7 @@ class TorchBackend:
 
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
-        """Logits (n, K) or vectors (n, W) of a batch in one forward pass."""
+        """Logits (n, K) or vectors (n, W) of a batch, in one forward pass."""
         after_a_fork()
         self._check_trained(reading)
         self._check_numbers(sequences)

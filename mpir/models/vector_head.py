@@ -1,4 +1,4 @@
-"""Layers between a pooled vector and a model's output, as sentence-transformers stores them in folders of their own."""
+"""Layers between a pooled vector and a model's output, which sentence-transformers stores in separate folders."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mpir.errors import ArtefactError, format_names, format_value
 from mpir.io.hash import sha256
 from mpir.models.model_files import Module
 
-if TYPE_CHECKING:  # a head is a value that is known before torch is imported
+if TYPE_CHECKING:  # a head is needed before torch is imported
     from torch import Tensor, nn
 
 LAYERS = ("Dense", "LayerNorm", "Normalize", "Dropout")
-"""Modules that map one vector to another. Dropout does nothing outside training."""
+"""Modules that map a vector to another. Dropout has no effect outside training."""
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 ACTIVATIONS = ("GELU", "Identity", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid", "Softplus", "Tanh")
-"""Classes of torch.nn that need no argument. A configuration never names other code to run."""
+"""Classes of torch.nn without arguments. A configuration can never name other code to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer: its type, its folder inside the model, and its settings as sorted pairs."""
+    """A layer: its type, its folder inside the model, and its settings as sorted pairs."""
 
     type: str
     path: str
@@ -33,21 +33,21 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class VectorHead:
-    """Layers that are applied one after another to vectors (N, W). A value, so that worker processes can be told it."""
+    """Layers applied in sequence to vectors (N, W). It is a plain value that can be sent to worker processes."""
 
     folder: str
     layers: tuple[Layer, ...]
 
     @property
     def identity(self) -> list[Any]:
-        """What the mapped vectors depend on: the layers and the hashes of their weights."""
+        """Everything that the mapped vectors depend on: the layers and the hashes of their weights."""
         files = ((Path(self.folder) / layer.path / name for name in WEIGHTS) for layer in self.layers)
         hashes = [next((sha256(path) for path in paths if path.is_file()), None) for paths in files]
         return [[layer.type, dict(layer.settings), digest] for layer, digest in zip(self.layers, hashes, strict=True)]
 
     @property
     def width(self) -> int | None:
-        """The width of the vectors that it gives, or None for the width that it is given."""
+        """The width of the output vectors, or None if it equals the input's."""
         widths = [dict(layer.settings).get("out_features") for layer in self.layers if layer.type == "Dense"]
         return int(widths[-1]) if widths and widths[-1] else None
 
@@ -58,10 +58,10 @@ class VectorHead:
 
 
 def read_head(folder: Path, modules: tuple[Module, ...]) -> VectorHead | None:
-    """Return the head of the modules behind the pooling, or None where nothing is there.
+    """Return the head from the modules after the pooling, or None if there are none.
 
     Raises:
-        ArtefactError: a module that is no such layer, or settings that it cannot have.
+        ArtefactError: an unsupported module, or invalid settings.
     """
     layers = []
     for module in modules:
@@ -75,7 +75,7 @@ def read_head(folder: Path, modules: tuple[Module, ...]) -> VectorHead | None:
 
 
 def _settings(folder: Path, module: Module) -> tuple[tuple[str, Any], ...]:
-    """The settings of a layer. Raises ArtefactError for sizes or activations that are none."""
+    """The settings of a layer. Raises ArtefactError for invalid sizes or activations."""
     settings: dict[str, Any] = {}
     path = folder / module.path / "config.json"
     sizes = {"Dense": ("in_features", "out_features"), "LayerNorm": ("dimension",)}.get(module.type, ())
@@ -92,13 +92,13 @@ def _settings(folder: Path, module: Module) -> tuple[tuple[str, Any], ...]:
         source = module.config.get("module_input_name", "sentence_embedding")
         if source != "sentence_embedding" or module.config.get("use_residual"):
             raise ArtefactError(
-                f"{path}: reads something else than the pooled vector, or adds it again. Give another model."
+                f"{path}: reads something other than the pooled vector, or adds it again. Give another model."
             )
     return tuple(sorted(settings.items()))
 
 
 def _activation(path: Path, config: Mapping[str, Any]) -> str:
-    """The class of torch.nn that a Dense module names. Raises ArtefactError for any other name."""
+    """The torch.nn class that a Dense module names. Raises ArtefactError for any other name."""
     name = config.get("activation_function", "torch.nn.modules.activation.Tanh")
     if name is None:
         return "Identity"
@@ -113,7 +113,7 @@ def _activation(path: Path, config: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=8)
 def _load(head: VectorHead) -> nn.Module:
-    """The layers with their weights, in single precision. Raises ArtefactError where the files do not fit."""
+    """The layers with their weights, in single precision. Raises ArtefactError if the files do not fit."""
     from torch import inference_mode, nn
 
     with inference_mode(mode=False):
@@ -142,7 +142,7 @@ def _layer(folder: Path, layer: Layer) -> nn.Module:
 
 
 def read_tensor(folder: Path, name: str) -> Tensor:
-    """Return one tensor of a folder's weights. Raises ArtefactError where it is not there."""
+    """Return one tensor of a folder's weights. Raises ArtefactError if it is missing."""
     path = _weights_path(folder)
     try:
         return _read_weights(path)[name]
@@ -158,7 +158,7 @@ def _weights_path(folder: Path) -> Path:
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """All tensors of a file, by safetensors or torch's safe reader."""
+    """All tensors of a file, read with safetensors or torch's safe reader."""
     import torch
     from safetensors.torch import load_file
 
@@ -169,7 +169,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _fill(layer: nn.Module, folder: Path, prefix: str, *, among_others: bool = False) -> None:
-    """Load a layer's weights, which may be among others of a checkpoint. Raises ArtefactError."""
+    """Load a layer's weights, possibly from among other weights of a checkpoint. Raises ArtefactError."""
     path = _weights_path(folder)
     try:
         weights = _read_weights(path)

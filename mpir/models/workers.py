@@ -1,8 +1,8 @@
-"""Worker processes, one for each of several devices, that run batches for a cross-encoder.
+"""Worker processes that run batches for a cross-encoder, one for each of several devices.
 
-They are started as programs of their own and spoken to through their standard input and output, not with
-multiprocessing, whose new processes run the caller's main module again: a script without a guard, or a notebook, would
-break. A worker ends when its input does, so none outlives the process that started it, however that one ends.
+They are separate programs that communicate through standard input and output. multiprocessing would run the caller's
+main module again in each new process, which breaks notebooks and scripts without a guard. A worker ends when its input
+ends, so none outlives the process that started it, however that process ends.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ log = logging.getLogger(__name__)
 
 Job = tuple[I64, list[TokenSequence]]
 Answers = Generator[tuple[I64, F32], None, None]
-"""The rows of a batch, and what was read off them; to be closed, so that others may have the workers."""
+"""The rows of a batch and their results; close the generator so that others can use the workers."""
 ATTEMPTS = 2
-"""Workers that may end while they have the same batch."""
+"""How many workers may die on the same batch."""
 
 
 class Worker:
-    """A process with a model of its own."""
+    """A process with its own model."""
 
     def __init__(self, make: Callable[..., Any], settings: Mapping[str, Any], threads: int) -> None:
-        """Start it; `load` makes it ready."""
+        """Start the process; `load` makes it ready."""
         self.name, self._order = settings["device"], (make, dict(settings), threads)
         program = f"import sys; sys.path[:] = {sys.path!r}; from mpir.models.workers import serve; serve()"
-        # In a process group of its own, a Ctrl-C at the terminal reaches only the process that started it.
+        # In a separate process group, because Ctrl-C at the terminal should reach only the parent.
         group = 0 if os.name == "posix" else None
         self.process = subprocess.Popen(
             [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=group
         )
 
     def load(self) -> None:
-        """Wait until its model is loaded. Raises what `call` does."""
+        """Wait until the model is loaded. Raises as `call`."""
         self.call(self._order)
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
-        """What `Encoder.run` gives for a batch. Raises what `call` does."""
+        """The results for a batch. Raises as `call`."""
         outputs: F32 = self.call((reading, *_joined(sequences)))
         return outputs
 
     def call(self, message: Any) -> Any:
-        """Send a message and wait for the answer. Raises EOFError if the worker has ended, or the error it answers."""
+        """Send a message and wait for the answer. Raises EOFError if the worker has ended, or the error it returns."""
         assert self.process.stdin
         assert self.process.stdout
         try:
@@ -74,11 +74,11 @@ class Worker:
         return answer
 
     def end(self) -> str:
-        """Stop it and say how it ended."""
+        """Stop the worker, and return how it ended."""
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
-                # What was not yet sent cannot be: it has ended.
+                # Pending data cannot be sent: the worker has ended.
                 with suppress(OSError):
                     pipe.close()
         code = self.process.wait()
@@ -86,20 +86,20 @@ class Worker:
 
 
 class Workers:
-    """Several workers that share batches. One that ends hands its batch to the others; they start when first needed.
+    """Workers that share batches and start when first needed. If one ends, the others take over its batch.
 
-    Of several threads, one at a time has all of them: a worker answers in the order in which it is asked.
+    Only one thread at a time uses them, because a worker answers in the order of its requests.
     """
 
     def __init__(self, make: Callable[..., Any], settings: Sequence[Mapping[str, Any]], threads: int) -> None:
-        """`make(**settings)` gives each worker its encoder; `threads` is for each worker on a CPU."""
+        """`make(**settings)` creates each worker's encoder; `threads` is the number for each worker on a CPU."""
         self._make, self._settings, self._threads = make, settings, threads
         self._begin()
 
     def _begin(self) -> None:
         self._process, self._turn = os.getpid(), threading.Lock()
         self.alive: list[Worker] = []
-        # Reaches the list, not self, so that an encoder that is no longer used takes its workers with it.
+        # References the list, not self, so that workers end with an unused encoder.
         weakref.finalize(self, _end, self.alive, self._process)
 
     def close(self) -> None:
@@ -107,13 +107,13 @@ class Workers:
         _end(self.alive, self._process)
 
     def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
-        """Answer (rows, logits or vectors) for each (rows, batch), in the order in which they are done.
+        """Yield (rows, logits or vectors) for each (rows, batch), in the order of completion.
 
         Raises:
-            DeviceError: workers ended and none is left, or a batch ended two of them.
-            MpirError: what a worker answered instead of logits.
+            DeviceError: no worker is left, or one batch ended two workers.
+            MpirError: the error that a worker returned.
         """
-        if self._process != os.getpid():  # a fork of the process whose questions the workers answer
+        if self._process != os.getpid():  # a fork of the process that owns the workers
             self._begin()
         with self._turn, ThreadPoolExecutor(len(self._settings)) as threads:
             try:
@@ -121,7 +121,7 @@ class Workers:
                     self._start(threads)
                 yield from self._share(jobs, reading, threads)
             except BaseException:
-                self.close()  # a worker that is still busy would answer an old question
+                self.close()  # a worker that is still busy would answer an old request
                 raise
 
     def _start(self, threads: ThreadPoolExecutor) -> None:
@@ -156,7 +156,7 @@ class Workers:
                     yield job[0], logits
 
     def _lost(self, worker: Worker, attempt: int) -> None:
-        if worker in self.alive:  # and not closed by another thread
+        if worker in self.alive:  # not closed by another thread
             self.alive.remove(worker)
         how = worker.end()
         if attempt >= ATTEMPTS or not self.alive:
@@ -168,21 +168,21 @@ class Workers:
 
 
 def _end(workers: list[Worker], process: int) -> None:
-    """End the workers of a process; a fork of it leaves them alone."""
+    """End the workers of a process, but not from a fork of it."""
     while workers and process == os.getpid():
         workers.pop().end()
 
 
 def _joined(sequences: Sequence[TokenSequence]) -> tuple[Any, ...]:
-    """A batch as three arrays, which are handed over faster than hundreds."""
+    """A batch as three arrays, which are transferred faster than hundreds."""
     ids, type_ids = (np.concatenate([tokens[i] for tokens in sequences]) for i in (0, 1))
     return ids, type_ids, np.cumsum([len(tokens.ids) for tokens in sequences])[:-1]
 
 
 def serve() -> None:
-    """What a worker does: load the encoder that the first message describes, then run batches until the input ends."""
+    """Run a worker: load the encoder described by the first message, then run batches until the input ends."""
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else is printed must not end up among the answers
+    os.dup2(2, 1)  # printed text must not mix with the answers
     encoder = None
     while True:
         try:

@@ -141,7 +141,7 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
         (None, "its tokenizer has no chat template"),
         ("{{ messages[0].content }}", "its chat template leaves out the document"),
         ("{{ messages[1].content }}", "its chat template leaves out the query"),
-        ("{{ raise_exception('no') }}", "its chat template takes no query and document"),
+        ("{{ raise_exception('no') }}", "its chat template rejects a query and a document"),
     ],
 )
 def test_chat_templates_without_a_slot(template: str | None, message: str, make: Callable[..., Path]) -> None:

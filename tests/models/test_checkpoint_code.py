@@ -237,5 +237,7 @@ def test_an_adapter_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
 def test_compiled_code_of_a_hub_is_refused(tiny_checkpoint: Path, tmp_path: Path, key: str) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "kernel"))
     edit(folder / "config.json", **{key: "someone/attention"})
-    with pytest.raises(ArtefactError, match=rf"kernel: config.json names code of a hub \({key} is 'someone/attention"):
+    with pytest.raises(
+        ArtefactError, match=rf"kernel: config.json refers to code on a hub \({key} is 'someone/attention"
+    ):
         load_model(folder)

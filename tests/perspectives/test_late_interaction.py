@@ -291,7 +291,7 @@ def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path)
         loaded(colbert, query_length=3)
     with pytest.raises(InputError, match="markers is 'Q'; expected two tokens"):
         loaded(colbert, markers="Q")
-    with pytest.raises(InputError, match="the marker '\\[Q\\]' is no token of it"):
+    with pytest.raises(InputError, match="has no token '\\[Q\\]' for a marker"):
         loaded(colbert, markers=["[Q]", "[D]"]).score_pairs(PAIRS)
     with pytest.raises(InputError, match="has no mask token to fill questions up"):
         loaded(tiny_checkpoint, width=2, markers=None).score_pairs(PAIRS)

@@ -1,5 +1,5 @@
-"""BERT and its relatives without transformers, whose import takes longer than all else that a short run does.
+"""BERT and its relatives without transformers, whose import takes longer than the rest of a short run.
 
-`checkpoint`, `network` and `tokenizer` read a plain BERT from its files. `unpadded` is its forward pass, and that of
+`checkpoint`, `network` and `tokenizer` read a plain BERT from its files. `unpadded` is the forward pass of BERT and of
 the relatives that transformers loads (`distilbert`, `mpnet`, `roberta`).
 """

@@ -1,4 +1,4 @@
-"""What every forward pass without padding gives: outputs of a classifier, vectors of texts, states of tokens."""
+"""The interface of forward passes without padding: outputs of a classifier, vectors of texts, states of tokens."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class UnpaddedModel(ABC):
         """The last states (T, W) of all rows of a batch."""
 
     def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:
-        """Vectors (N, W) of each sequence's last states, in single precision."""
+        """Pooled vectors (N, W) of each sequence's last states, in single precision."""
         batch = self._batch(sequences)
         states, count = self._states(sequences, batch), len(sequences)
         return pooling(batch.pad(states)[:count], batch.inside[:count])
 
     def states(self, sequences: Sequence[TokenSequence], unseen: int | None = None) -> Tensor:
-        """The last states (T, W) of all tokens, sequence after sequence. No token sees those with the id `unseen`."""
+        """The last states (T, W) of all tokens, sequence by sequence. No token attends to those with id `unseen`."""
         hidden = None if unseen is None else np.concatenate([tokens.ids for tokens in sequences]) == unseen
         batch = self._batch(sequences, hidden)
         return self._states(sequences, batch)[: batch.tokens]
@@ -51,7 +51,7 @@ class UnpaddedModel(ABC):
 
     @staticmethod
     def _rows(sequences: Sequence[TokenSequence], batch: Batch) -> tuple[Tensor, Tensor]:
-        """The numbers and the types of tokens (T,), filled up with zeros."""
+        """The ids and the types of tokens (T,), padded with zeros."""
         filling = np.zeros(len(batch.positions) - batch.tokens, np.int32)
         ids, types = (
             torch.from_numpy(np.concatenate([*arrays, filling])).to(batch.positions.device)

@@ -1,4 +1,4 @@
-"""Sequences of a batch one after another in one matrix, without padding, and attention inside each of them."""
+"""A batch of sequences concatenated in one matrix, without padding, and attention inside each of them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from torch.nn import functional
 from mpir.types import Bool
 
 ROWS = 64
-"""Tokens are filled up to a multiple of this: oneDNN keeps a kernel, and memory, for every shape it meets."""
+"""The number of tokens is rounded up to a multiple of this, because oneDNN keeps a kernel for every shape."""
 LONG = 128
-"""Tokens of the longest sequence from which on a CPU attends to one sequence after another: the scores of all of them
-together outgrow its caches, and the C library asks the system for such memory again and again."""
+"""If the longest sequence has this many tokens or more, a CPU attends to one sequence at a time: the scores of all
+sequences would outgrow its caches, and the C library would request the memory from the system again and again."""
 STEPS = 8
-"""So many sizes there are of attention's two other measures between a number and its double, for the same reason."""
+"""Attention's two other dimensions are rounded up to this many sizes per power of two, for the same reason."""
 
 
 def filled(count: int) -> int:
-    """A count, filled up to one of STEPS sizes between two powers of two."""
+    """A count, rounded up to one of STEPS sizes between two powers of two."""
     step = 1 << max(0, count.bit_length() - STEPS.bit_length())
     return -(-count // step) * step
 
 
 class Batch:
-    """Where sequences lie in the matrix of T rows: their tokens, and less than ROWS that nobody reads.
+    """The layout of sequences in a matrix of T rows: their tokens, and fewer than ROWS unused rows.
 
     N and the longest sequence's length are filled up, too; sequences that are not there see what they like. Nobody sees
     the `hidden` tokens (T,). `bias` (1, H, L, L) of a length is added to attention's scores.
@@ -52,7 +52,7 @@ class Batch:
         self.positions = functional.pad(columns[inside], (0, filling)).to(device)
         self.first = (torch.cumsum(lengths, 0) - lengths).clamp(max=self.tokens - 1).to(device)
         self.places = functional.pad(inside.flatten().nonzero().squeeze(1), (0, filling)).to(device)
-        nowhere = ~inside & (lengths > 0)[:, None]  # without a place to look at, attention would be NaN
+        nowhere = ~inside & (lengths > 0)[:, None]  # attention without any visible token would be NaN
         if hidden is not None:
             nowhere[inside] = torch.from_numpy(hidden)
         self.outside = torch.zeros(inside.shape).masked_fill(nowhere, -torch.inf)[:, None, None, :].to(device)
@@ -60,7 +60,7 @@ class Batch:
         self._added: Tensor | None = None
 
     def pad(self, states: Tensor) -> Tensor:
-        """(T, W) as (N, longest, W): a view where all have one length, else a copy with zeros after each sequence."""
+        """(T, W) as (N, longest, W): a view if all lengths are equal, else a copy with zeros after each sequence."""
         width, states = states.shape[1], states[: self.tokens]
         if not self.even:
             empty = states.new_zeros(self.count * self.longest, width)
@@ -72,12 +72,12 @@ class Batch:
         return states.flatten(0, 1).index_select(0, self.places)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Attention inside each sequence, heads apart: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""
+        """Attention inside each sequence, per head: (N, H, Q, w) from (N, H, Q, w) and twice (N, H, longest, w)."""
         added = self._added_to(query)
         return attention(query, key, value, None if added is None else added[:, :, : query.shape[2]])
 
     def _added_to(self, query: Tensor) -> Tensor | None:
-        """What scores have added to them: the bias, and minus infinity where there is nothing to see. Made once."""
+        """The term added to scores: the bias, and minus infinity for hidden positions. Cached."""
         if self._added is None:
             biases = (None if self.even else self.outside, self.bias)
             for bias in (tensor.to(query.dtype) for tensor in biases if tensor is not None):
@@ -85,7 +85,7 @@ class Batch:
         return self._added
 
     def attend_all(self, joined: Tensor, heads: int) -> Tensor:
-        """Attention inside each sequence: what all tokens take (T, W) by queries, keys and values (T, 3 W)."""
+        """Attention inside each sequence: the output (T, W) of all tokens from queries, keys and values (T, 3 W)."""
         if self.apart:
             return self.attend_apart(joined, heads)
         return self.unpad(self.attend(*by_head(self.pad(joined), 3, heads)).transpose(1, 2).flatten(2))
@@ -97,7 +97,7 @@ class Batch:
         return batch
 
     def attend_apart(self, states: Tensor, heads: int) -> Tensor:
-        """Attention inside one sequence after another: (T, W) from queries, keys and values (T, 3 W)."""
+        """Attention for one sequence at a time: (T, W) from queries, keys and values (T, 3 W)."""
         by_size = torch.split(states.view(len(states), 3, heads, -1), [*self.sizes, len(states) - self.tokens])
         sequences = (sequence.permute(1, 2, 0, 3)[:, None] for sequence in by_size[:-1])
         mixed = [attention(query, key, value, self._bias_among(query)) for query, key, value in sequences]
@@ -105,7 +105,7 @@ class Batch:
         return torch.cat([*(sequence[0].transpose(0, 1).flatten(1) for sequence in mixed), filling])
 
     def _bias_among(self, query: Tensor) -> Tensor | None:
-        """The bias (1, H, n, n) among the n tokens of one sequence."""
+        """The bias (1, H, n, n) for the n tokens of one sequence."""
         count = query.shape[2]
         return None if self.bias is None else self.bias[:, :, :count, :count].to(query.dtype)
 
@@ -117,10 +117,10 @@ def by_head(states: Tensor, matrices: int, heads: int) -> Tensor:
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-    """What the queries (N, H, Q, w) take from the values (N, H, L, w)."""
+    """The attention output for queries (N, H, Q, w) over values (N, H, L, w)."""
     in_fp32 = query.dtype == torch.float32 and query.shape[2] >= LONG
     if query.device.type != "cpu" or in_fp32:
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0)
-    # On a CPU two plain products take less time than the fused kernel: for sentences, and in bfloat16.
+    # On a CPU, two plain products are faster than the fused kernel for sentences and in bfloat16.
     scores = query @ key.transpose(2, 3)
     return torch.softmax(scores if mask is None else scores + mask, dim=-1) @ value

@@ -1,7 +1,6 @@
-"""A BERT checkpoint, with a classifier or bare, from its files by torch, safetensors and tokenizers alone.
+"""Read a BERT checkpoint, with or without a classifier, using only torch, safetensors and tokenizers.
 
-Whatever is unusual about a checkpoint leaves it to transformers, with which this agrees bit by bit
-(tests/models/test_bert.py).
+Unusual checkpoints are left to transformers, with which this module agrees bit by bit (tests/models/test_bert.py).
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ SUPPORTED = {
     "add_cross_attention": False,
     "position_embedding_type": "absolute",
 }
-"""What the unpadded pass computes; a configuration that does not name one of these means the same."""
+"""The settings that the unpadded pass supports; they are also the defaults of a configuration without them."""
 CLASSIFIER, BARE = "BertForSequenceClassification", "BertModel"
 SIZES = (
     *("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
     *("vocab_size", "type_vocab_size", "max_position_embeddings"),
 )
-"""What a configuration has to name, each above 0."""
+"""Settings that a configuration must have, each above 0."""
 
 
 class BertCheckpoint:
-    """A folder with such a model: its configuration and tokenizer, and its weights when they are asked for."""
+    """A folder with such a model: configuration and tokenizer, and the weights on request."""
 
     def __init__(self, folder: Path, config: dict[str, Any], tokenizer: FastTokenizer) -> None:
         self.folder, self.tokenizer = folder, tokenizer
@@ -44,9 +43,9 @@ class BertCheckpoint:
         self.bare = config["architectures"] == [BARE]
 
     def load(self) -> tuple[Bert, list[str]] | None:
-        """The model in single precision, and the weights it lacks: of a bare encoder the classifier's, which are 0.
+        """The model in single precision, and its missing weights: a bare encoder lacks the classifier's, which are 0.
 
-        None where other weights are not all there.
+        None if other weights are missing.
         """
         try:
             weights = load_file(self.folder / "model.safetensors")
@@ -63,13 +62,13 @@ class BertCheckpoint:
             }
             added = lacking if self.bare else {}
             model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
-        except Exception:  # whatever damaged files run into; transformers says what is wrong
+        except Exception:  # damaged files raise many kinds; transformers reports the reason
             return None
         return model.eval(), sorted(added)
 
 
 def open_bert(checkpoint: str) -> BertCheckpoint | None:
-    """The checkpoint of a folder, or None where it is another one than this module reads."""
+    """The checkpoint in a folder, or None if this module does not support it."""
     folder = Path(checkpoint)
     try:
         config = read_json(folder / "config.json")

@@ -1,6 +1,6 @@
-"""DistilBERT's parts by the names of BERT's, for the pass without padding (Sanh et al., "DistilBERT", 2019).
+"""DistilBERT's parts under BERT's names, for the pass without padding (Sanh et al., "DistilBERT", 2019).
 
-It differs from BERT in two things: there are no types of tokens, and the layer before the classifier ends in a ReLU.
+It differs from BERT in two ways: it has no token types, and the layer before the classifier ends in a ReLU.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CLASSIFIER = "DistilBertForSequenceClassification"
 
 
 def can_unpad(config: Any) -> bool:
-    """Whether a configuration is one that the pass without padding computes."""
+    """Whether the pass without padding supports a configuration."""
     return bool(config.activation == SUPPORTED["hidden_act"])
 
 
 def as_bert(model: Any) -> SimpleNamespace:
-    """A classifier as `UnpaddedBert` reads a BERT."""
+    """A classifier in the form that `UnpaddedBert` reads."""
     tables = model.distilbert.embeddings
     embeddings = SimpleNamespace(
         word_embeddings=tables.word_embeddings,

@@ -20,11 +20,11 @@ from mpir.models.tokenise import TokenSequence
 CLASSIFIER = "ModernBertForSequenceClassification"
 FULL, NEAR = "full_attention", "sliding_attention"
 UNSEEN = -1e9
-"""Added to the score of a token that is too far away. It is finite, so that a row of nothing else is no NaN."""
+"""Added to the score of a token that is too far away; finite, so that a row of only such tokens is not NaN."""
 
 
 def can_unpad(config: Any) -> bool:
-    """Whether a configuration is one that the pass without padding computes."""
+    """Whether the pass without padding supports a configuration."""
     parameters = config.rope_parameters
     known = all(parameters[kind] and parameters[kind]["rope_type"] == "default" for kind in set(config.layer_types))
     return known and set(config.layer_types) <= {FULL, NEAR} and config.classifier_pooling in ("cls", "mean")
@@ -34,7 +34,7 @@ class UnpaddedModernBert(UnpaddedModel):
     """The forward pass of one `ModernBertForSequenceClassification`, on its device, in its precision."""
 
     def __init__(self, model: Any) -> None:
-        """Take over the model's modules."""
+        """Use the model's modules."""
         self.body, self.head, self.dropout, self.classifier = model.model, model.head, model.drop, model.classifier
         self.reads_first = model.config.classifier_pooling == "cls"
         self.window = model.config.sliding_window
@@ -58,12 +58,12 @@ class UnpaddedModernBert(UnpaddedModel):
         return normed
 
     def _turns(self, states: Tensor, batch: Batch, kind: str) -> tuple[Tensor, Tensor]:
-        """The cosines and sines (T, 1, w) by which queries and keys are turned."""
+        """The cosines and sines (T, 1, w) that rotate queries and keys."""
         cosines, sines = self.body.rotary_emb(states, batch.positions[None], kind)
         return cosines[0][:, None], sines[0][:, None]
 
     def _distant(self, longest: int) -> Tensor:
-        """What hides tokens (1, 1, L, L) outside the window of those that look."""
+        """The mask (1, 1, L, L) that hides tokens outside each token's window."""
         places = torch.arange(longest, device=self.classifier.weight.device)
         too_far = (places[:, None] - places[None]).abs() > self.window
         return torch.zeros(too_far.shape, device=places.device).masked_fill(too_far, UNSEEN)[None, None]
@@ -87,7 +87,7 @@ class _Layer:
 
 
 def _turned(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Vectors (T, H, w), turned by their positions in single precision."""
+    """Vectors (T, H, w), rotated by their positions in single precision."""
     exact = vectors.float()
     first, second = exact.chunk(2, dim=-1)
     return (exact * cosines + torch.cat((-second, first), dim=-1) * sines).to(vectors.dtype)

@@ -1,7 +1,7 @@
-"""MPNet's parts by the names of BERT's, for the pass without padding (Song et al., "MPNet", 2020).
+"""MPNet's parts under BERT's names, for the pass without padding (Song et al., "MPNet", 2020).
 
-It differs from BERT in four things: there are no types of tokens, positions are counted from the padding token's number
-on, attention adds a bias by the distance of two tokens, and the classifier has a dropout more.
+It differs from BERT in four ways: it has no token types, positions start after the padding token's id, attention adds a
+bias for the distance of two tokens, and the classifier has an additional dropout.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ CLASSIFIER = "MPNetForSequenceClassification"
 
 
 def can_unpad(config: Any) -> bool:
-    """Whether a configuration is one that the pass without padding computes."""
+    """Whether the pass without padding supports a configuration."""
     return bool(config.hidden_act == SUPPORTED["hidden_act"])
 
 
 def as_bert(model: Any) -> SimpleNamespace:
-    """An `MPNetForSequenceClassification` as `UnpaddedBert` reads a BERT, and beside it the `bias` of its attention."""
+    """An `MPNetForSequenceClassification` in the form that `UnpaddedBert` reads, with the `bias` of its attention."""
     body, head = model.mpnet, model.classifier
     bert = SimpleNamespace(
         embeddings=_embeddings(body.embeddings),
@@ -37,7 +37,7 @@ def as_bert(model: Any) -> SimpleNamespace:
 
 
 def _bias(encoder: Any) -> Callable[[int], Tensor]:
-    """What attention adds (1, H, L, L) among L tokens."""
+    """A function that returns attention's bias (1, H, L, L) for L tokens."""
 
     def bias(longest: int) -> Tensor:
         shape = torch.empty(1, longest, device=encoder.relative_attention_bias.weight.device)

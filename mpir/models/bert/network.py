@@ -1,4 +1,4 @@
-"""BERT's layers without a forward pass or random weights, for weights by their names in transformers."""
+"""BERT's layers, without a forward pass or random weights, as containers for weights named as in transformers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class _Unset:
-    """A module whose parameters are not filled at random, which would import half a second's worth, but assigned."""
+    """A module without random initialisation, which would cost half a second of imports; weights are assigned."""
 
     def reset_parameters(self) -> None:
         """Leave them."""
@@ -27,7 +27,7 @@ class _Norm(_Unset, nn.LayerNorm):
 
 
 class Bert(nn.Module):
-    """The model's weights by their names in transformers' `BertForSequenceClassification`; `UnpaddedBert` runs it."""
+    """Weights named as in transformers' `BertForSequenceClassification`; `UnpaddedBert` runs the model."""
 
     base_model_prefix = "bert"
 
@@ -79,7 +79,7 @@ def _norm(config: Any) -> _Norm:
 
 
 def _named(**modules: nn.Module) -> Any:
-    """A module of several, by their names."""
+    """A module that contains these modules under their names."""
     container = nn.Module()
     for name, module in modules.items():
         container.add_module(name, module)

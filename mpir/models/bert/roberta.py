@@ -1,7 +1,7 @@
-"""RoBERTa's and XLM-R's parts by the names of BERT's, for the pass without padding (Liu et al., "RoBERTa", 2019).
+"""RoBERTa's and XLM-R's parts under BERT's names, for the pass without padding (Liu et al., "RoBERTa", 2019).
 
-They differ from BERT in three things: positions are counted from the padding token's number on, there is one type of
-token, and the classifier has a dropout more.
+They differ from BERT in three ways: positions start after the padding token's id, there is one token type, and the
+classifier has an additional dropout.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ CLASSIFIERS = (
 
 
 def can_unpad(config: Any) -> bool:
-    """Whether a configuration is one that the pass without padding computes."""
+    """Whether the pass without padding supports a configuration."""
     usual = {name: value for name, value in SUPPORTED.items() if name != "model_type"}
     return config.type_vocab_size == 1 and all(getattr(config, name, value) == value for name, value in usual.items())
 
 
 def as_bert(model: Any) -> SimpleNamespace:
-    """A classifier as `UnpaddedBert` reads a BERT."""
+    """A classifier in the form that `UnpaddedBert` reads."""
     body, head = model.roberta, model.classifier
     bert = SimpleNamespace(
         embeddings=_embeddings(body.embeddings),

@@ -1,4 +1,4 @@
-"""A fast tokenizer by the tokenizers library alone, where that is what transformers would make of its files."""
+"""A fast tokenizer with only the tokenizers library, if it equals the one that transformers would make."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from mpir.io.read import read_json
 SPECIAL = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 AS_IN_FILE = {"PreTrainedTokenizerFast", "TokenizersBackend"}
-"""Classes that take `tokenizer.json` as it is."""
+"""Classes that use `tokenizer.json` unchanged."""
 REBUILT = {"BertTokenizer", "BertTokenizerFast"}
-"""Classes that take its vocabulary, and make the rest of it by their own options."""
+"""Classes that use its vocabulary, and build the rest from their own options."""
 ADDED_TOKEN_KEYS = (
     "added_tokens_decoder",
     "extra_special_tokens",
     "additional_special_tokens",
     "model_specific_special_tokens",
 )
-"""Options that bring more special tokens."""
+"""Options that add special tokens."""
 UNUSUAL = ("special_tokens_map.json", "added_tokens.json")
 
 
 class FastTokenizer:
-    """What mpir asks of one of transformers' fast tokenizers, of which it says the same."""
+    """The part of transformers' fast tokenizers that mpir uses, with the same results."""
 
     is_fast = True
     model_input_names = INPUTS
@@ -42,18 +42,18 @@ class FastTokenizer:
         )
 
     def num_special_tokens_to_add(self) -> int:
-        """How many tokens it adds to a single text."""
+        """The number of special tokens added to a single text."""
         return int(self.backend_tokenizer.num_special_tokens_to_add(False))
 
     def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> Any:
-        """The number of a token, or those of several; an unknown one has the unknown token's."""
+        """The id of a token, or the ids of several; unknown tokens get the unknown token's id."""
         if not isinstance(tokens, str):
             return [self.convert_tokens_to_ids(token) for token in tokens]
         token_id = self.backend_tokenizer.token_to_id(tokens)
         return self.unk_token_id if token_id is None else token_id
 
     def convert_ids_to_tokens(self, number: int) -> str | None:
-        """The token of a number."""
+        """The token of an id."""
         return self.backend_tokenizer.id_to_token(number)
 
     def __call__(
@@ -67,9 +67,9 @@ class FastTokenizer:
         stride: int = 0,
         **_: Any,
     ) -> dict[str, list[Any]]:
-        """Ids, segments and offsets of texts' or pairs' tokens; with `truncation` in passages, and the text of each.
+        """Token ids, segments and offsets of texts or pairs; with `truncation`, of passages with the text of each.
 
-        What else transformers' tokenizers are told, whether to return this or that, changes nothing of these.
+        The other arguments of transformers' tokenizers select what to return, and are ignored.
         """
         self.backend_tokenizer.no_truncation()
         if truncation:
@@ -88,7 +88,7 @@ class FastTokenizer:
 
 
 def open_tokenizer(folder: Path) -> FastTokenizer | None:
-    """The tokenizer of a checkpoint, or None where its files ask for more than is read here."""
+    """The tokenizer of a checkpoint, or None if its files need more than this module supports."""
     if any((folder / name).exists() for name in UNUSUAL):
         return None
     try:
@@ -100,12 +100,12 @@ def open_tokenizer(folder: Path) -> FastTokenizer | None:
         return FastTokenizer(backend, options, folder)
     except InputError:
         return None
-    except Exception:  # the library has no class of its own for what it cannot read; transformers says what is wrong
+    except Exception:  # the library has no exception class of its own; transformers reports the reason
         return None
 
 
 def _is_usual(options: Mapping[str, Any], rules: Mapping[str, Any]) -> bool:
-    """Whether transformers would read the texts by the rules of `tokenizer.json` as they are."""
+    """Whether transformers would apply the rules of `tokenizer.json` unchanged."""
     special = {options[name] for name in SPECIAL if options.get(name) is not None}
     added = rules["added_tokens"]
     names = {token["content"] for token in added}
@@ -124,14 +124,14 @@ def _is_usual(options: Mapping[str, Any], rules: Mapping[str, Any]) -> bool:
 
 
 def _normalised_rules(rules: Mapping[str, Any]) -> dict[str, Any]:
-    """The rules of `tokenizer.json` that say how a text is read, but for the vocabulary."""
+    """The rules of `tokenizer.json` for reading a text, without the vocabulary."""
     model = {key: value for key, value in rules["model"].items() if key != "vocab"}
     pairs = {key: rules["post_processor"][key] for key in ("single", "pair")}
     return {"normalizer": rules["normalizer"], "pre_tokenizer": rules["pre_tokenizer"], "model": model, **pairs}
 
 
 def _rebuilt(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as transformers' `BertTokenizer` makes them by its options."""
+    """The same rules as transformers' `BertTokenizer` builds them from its options."""
     first, last, end = (
         {"SpecialToken": {"id": options[name], "type_id": number}}
         for name, number in (("cls_token", 0), ("sep_token", 0), ("sep_token", 1))

@@ -1,11 +1,10 @@
-"""A forward pass for BERT without padding, and for its classifier without the part of the last layer nobody reads.
+"""BERT's forward pass without padding and, for classifiers, without the unused part of the last layer.
 
 Weights and arithmetic are those of transformers' `BertForSequenceClassification`, or of the same for MPNet, RoBERTa,
-XLM-R and DistilBERT (mpnet.py, roberta.py, distilbert.py); ModernBERT has a pass of its own (modernbert.py). What is
-left out is work without effect. The tokens of a batch lie one after another in one matrix, so that no linear layer sees
-padding (Zeng et al., "Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The classifier
-reads only the first token's last state, so the last layer computes attention and feed-forward block for that token
-alone.
+XLM-R and DistilBERT (mpnet.py, roberta.py, distilbert.py); ModernBERT has a separate pass (modernbert.py). Only work
+without effect is left out. The tokens of a batch are concatenated in one matrix, so that no linear layer sees padding
+(Zeng et al., "Boosting Distributed Training Performance of the Unpadded BERT Model", 2022). The classifier reads only
+the first token's last state, so the last layer computes attention and the feed-forward block only for that token.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ ADAPTERS: dict[str, Any] = {
     distilbert.CLASSIFIER: distilbert,
     **dict.fromkeys(roberta.CLASSIFIERS, roberta),
 }
-"""Modules that read other classifiers as a BERT, by the classifiers' classes."""
+"""Adapter modules that present other classifiers as a BERT, by the classifiers' classes."""
 
 
 def can_unpad(model: Any) -> bool:
@@ -52,14 +51,14 @@ def unpad(model: Any, *, trains: bool = False) -> UnpaddedModel:
 
 
 class UnpaddedBert(UnpaddedModel):
-    """The forward pass of one `BertForSequenceClassification`, or of ADAPTERS, on its device, in its precision.
+    """The forward pass of a `BertForSequenceClassification`, or a class in ADAPTERS, on its device, in its precision.
 
-    With `trains`, gradients reach the model's own parameters, its dropout counts while it is in training mode (but for
-    that of attention weights), and weights are read at each call; else they are those that the model had at first.
+    With `trains`, gradients reach the model's own parameters, its dropout applies in training mode (except for
+    attention weights), and weights are read at each call; otherwise they are copied once.
     """
 
     def __init__(self, model: Any, *, trains: bool = False) -> None:
-        """Take over the model's weights; query, key and value become one matrix."""
+        """Use the model's weights; query, key and value become one matrix."""
         if type(model).__name__ in ADAPTERS:
             model = ADAPTERS[type(model).__name__].as_bert(model)
         self.bias, self.activation = getattr(model, "bias", None), getattr(model, "activation", torch.tanh)
@@ -103,7 +102,7 @@ class _Layer:
         self._joined = None if trains else tuple(matrix.detach() for matrix in self._join())
 
     def _join(self) -> tuple[Tensor, Tensor]:
-        """Weight (3 W, W) and bias (3 W,) of query, key and value, the query scaled as the scores shall be."""
+        """Weight (3 W, W) and bias (3 W,) of query, key and value; the query includes the scaling of scores."""
         projections = (self.attention.query, self.attention.key, self.attention.value)
         scales = (self.attention.attention_head_size**-0.5, 1.0, 1.0)
         weight, bias = (
