@@ -1,5 +1,5 @@
-"""SIA data: generating (query, sentence, score) rows that say how much of what is asked a sentence holds.
+"""Generate SIA data: (query, sentence, score) rows that say how much of the information sought a sentence has.
 
-Semantic information availability has no data set; Rawal & Baral (2020) make one automatically. The steps are in the
-modules' names; `pipeline` puts them together, and docs/guides/sia.md explains them.
+There is no dataset for semantic information availability; Rawal & Baral (2020) make one automatically. Each module
+is one step; `pipeline` combines them, and docs/guides/sia.md explains them.
 """

@@ -1,4 +1,4 @@
-"""The exact answers of BioASQ questions, and how much of one a sentence names."""
+"""The exact answers of BioASQ questions, and the share of an answer that a sentence names."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _STEM, _TELLING = 4, 3
 
 
 def read_answers(path: str | Path) -> dict[str, Answer]:
-    """The exact answers of a BioASQ file's factoid and list questions by question id.
+    """The exact answers to a BioASQ file's factoid and list questions, by question id.
 
-    Official files hold lists of items with synonyms; in flattened ones a text whose parts are separated by commas.
+    Official files have lists of items with synonyms; flattened files have a text with parts separated by commas.
 
     Raises:
-        InputError: as `read_questions`, or for an answer that is neither.
+        InputError: as `read_questions`, or for an answer in neither form.
     """
-    read_questions(path)  # refuses what the rest takes for granted
+    read_questions(path)  # validates what the code below relies on
     records = [record for record in read_json(path)["questions"] if record.get("type") in ("factoid", "list")]
     answers = {record["id"]: _answer(record, path) for record in records}
     return {identity: answer for identity, answer in answers.items() if answer}
@@ -55,20 +55,20 @@ def _answer(record: dict[str, Any], path: str | Path) -> Answer:
         items: Sequence[Any] = [[synonym] for synonym in synonyms] if several else [[value, *synonyms]]
     else:
         items = value or []
-        if not several:  # a factoid's list is of synonyms, whether nested or not
+        if not several:  # a factoid's list has synonyms, whether nested or not
             items = [[text for synonym in items for text in ([synonym] if isinstance(synonym, str) else synonym)]]
     return tuple(filter(None, (_synonyms([item] if isinstance(item, str) else item) for item in items)))
 
 
 def _is_answer(value: Any, levels: int = 2) -> bool:
-    """Whether a value is a string, or a list of such, as many levels deep."""
+    """Whether a value is a string, or a list of strings nested up to `levels` deep."""
     if isinstance(value, str):
         return True
     return isinstance(value, list) and levels > 0 and all(_is_answer(item, levels - 1) for item in value)
 
 
 def _synonyms(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts, with and without what they have in parentheses, and that alone."""
+    """The texts with and without their parentheses, and the content of the parentheses alone."""
     forms = [form for text in texts for form in (text, _PARENTHESIS.sub("", text), *_PARENTHESIS.findall(text))]
     return tuple(dict.fromkeys(form.strip() for form in forms if len(form.strip()) >= _SHORTEST))
 
@@ -76,17 +76,18 @@ def _synonyms(texts: Sequence[str]) -> tuple[str, ...]:
 def coverage(sentence: str, answer: Answer) -> float:
     """The share of the answer's items that the sentence names by one of their synonyms: 0 to 1.
 
-    An item is named when each of its words is there, in any order, or a long word spelled nearly the same.
+    An item is named when the sentence has each of its words, in any order; long words may be spelled slightly
+    differently.
     """
     words = _words(sentence)
     return sum(any(_named(form, words) for form in item) for item in answer) / len(answer)
 
 
 def distinct(answer: Answer, sentences: Iterable[str] = ()) -> Answer:
-    """The answer with items that are names of one thing as one: flattened files list synonyms as items of their own.
+    """The answer with synonymous items merged, because flattened files list synonyms as separate items.
 
-    Two are names of one thing if one has all words of the other or abbreviates it, or if one of the sentences has the
-    one in parentheses, or behind a slash, right after the other.
+    Two items are synonyms if one has all words of the other or abbreviates it, or if a sentence has one right after the
+    other in parentheses or after a slash.
     """
     texts, groups = [sentence.lower() for sentence in sentences], list[tuple[str, ...]]()
     for item in answer:
@@ -97,9 +98,9 @@ def distinct(answer: Answer, sentences: Iterable[str] = ()) -> Answer:
 
 
 def may_hold_more(sentence: str, answer: Answer) -> bool:
-    """Whether the sentence may hold items that it does not name, by other names.
+    """Whether the sentence may name further items by other names.
 
-    It may if it enumerates as many things as the answer has, or has a word, or the beginning of one, of such an item.
+    It may if it enumerates as many things as the answer has, or has a word, or the start of a word, of such an item.
     """
     words = _words(sentence)
     named = {item for item in answer if any(_named(form, words) for form in item)}
@@ -110,10 +111,10 @@ def may_hold_more(sentence: str, answer: Answer) -> bool:
 
 
 def can_be_counted(question: str, answer: Answer) -> bool:
-    """Whether it shows how many of the items a sentence names.
+    """Whether the items that a sentence names can be counted reliably.
 
-    Not where an item is a bare number or letters ("15", "G:C"), which stand in texts for much else, or where the
-    question asks for fewer items than the answer has ("List 3 drugs").
+    They cannot where an item is a bare number or letters ("15", "G:C"), which have many other meanings in texts, or
+    where the question asks for fewer items than the answer has ("List 3 drugs").
     """
     match = _COUNT_ASKED_FOR.search(question.lower())
     expected_count = (_NUMBERS.get(match[1]) or int(match[1])) if match else len(answer)
@@ -134,7 +135,7 @@ def _same(first: str, second: str, texts: Sequence[str]) -> bool:
 
 
 def _abbreviates(short: str, long: str) -> bool:
-    """Whether the capital letters and digits of a short form stand in this order in a longer one of several words.
+    """Whether a short form's capital letters and digits occur in this order in a longer form of several words.
 
     A simple form of Schwartz & Hearst, "A simple algorithm for identifying abbreviation definitions" (2003).
     """
@@ -152,13 +153,13 @@ def _named(form: str, words: frozenset[str]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The terms of a text, with hyphens as gaps and as nothing: c-Myc gives c, myc and cmyc."""
+    """The terms of a text, with hyphens both as spaces and removed: c-Myc gives c, myc and cmyc."""
     return _terms(text) | _terms(text.replace("-", ""))
 
 
 @lru_cache(maxsize=2**12)
 def _terms(text: str) -> frozenset[str]:
-    """Terms without their accents, and with the names of Greek letters."""
+    """The terms of a text without accents, and with Greek letters spelled out."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return frozenset(terms(_GREEK.sub(lambda match: unicodedata.name(match.group()).split()[-1], plain)))
 

@@ -1,4 +1,4 @@
-"""All methods' rows in one place: repeated pairs removed, questions divided into train and dev, and what to report."""
+"""Collect the rows of all methods: remove repeated pairs, split questions into train and dev, and gather statistics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reservoir:
         self.kept: list[Record] = []
 
     def add(self, record: Record) -> None:
-        """Offer one record."""
+        """Offer a record, which the sample may keep."""
         self.seen += 1
         if len(self.kept) < self.size:
             self.kept.append(record)
@@ -43,7 +43,7 @@ class Reservoir:
 
 @dataclass(kw_only=True)
 class Collected:
-    """What the rows are like. `rows` and `words` are by (score, method); `reading` holds 20 random rows of each."""
+    """Statistics of the rows. `rows` and `words` are by (score, method); `reading` has 20 random rows of each."""
 
     rows: Counter[tuple[int, str]] = field(default_factory=Counter)
     words: Counter[tuple[int, str]] = field(default_factory=Counter)
@@ -55,10 +55,10 @@ class Collected:
 
 
 def collect(records: Iterable[Record], folder: Path, seed: int) -> Collected:
-    """Write ``train.jsonl`` and ``dev.jsonl``, both at once or neither, and say what is in them.
+    """Write ``train.jsonl`` and ``dev.jsonl``, both or neither, and return their statistics.
 
-    A (query, sentence) pair counts once, however it is punctuated; the first method that made it decides its score.
-    Memory does not grow with the rows: what has been seen is in a temporary database.
+    A (query, sentence) pair is kept once, regardless of punctuation; the first method that made it decides its score.
+    Memory does not grow with the rows, because the pairs seen so far are in a temporary database.
 
     Raises:
         OutputError: the files, or the temporary database, cannot be written.
@@ -120,7 +120,7 @@ def _describe(record: Record, collected: Collected, seed: int) -> None:
 
 
 def _seen_twice(database: sqlite3.Connection) -> dict[str, float]:
-    """What the two splits share, and how often a sentence alone gives its score away."""
+    """Count what the two splits share, and how often a sentence alone reveals its score."""
 
     def ask(group: str, condition: str) -> float:
         query = f"select count(*) from (select 1 from seen group by {group} having {condition})"
@@ -135,7 +135,7 @@ def _seen_twice(database: sqlite3.Connection) -> dict[str, float]:
 
 
 def _surface(records: list[Record]) -> dict[str, float]:
-    """Spearman's correlation of the score with what needs no understanding. Near 0 is good, but for shared words."""
+    """Spearman's correlation of the score with surface features; near 0 is good, except for shared words."""
     from scipy.stats import spearmanr
 
     features: dict[str, list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Where a sentence's entities are: by a scispaCy pipeline, or by corpus statistics where there is none."""
+"""Find entities in sentences, with a scispaCy pipeline or, without one, by corpus statistics."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class EntityFinder(Protocol):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the entities depend on."""
+        """Everything that the entities depend on."""
 
     def find(self, sentences: Sequence[str]) -> Iterator[list[EntitySpan]]:
-        """For each sentence (begin, end) of its entities, in order, not overlapping."""
+        """Yield (begin, end) of each sentence's entities, in order and without overlaps."""
 
 
 class SpacyEntities:
@@ -40,9 +40,9 @@ class SpacyEntities:
 
         try:
             self._pipeline = spacy.load(name)
-        except Exception as error:  # whatever a damaged pipeline runs into
+        except Exception as error:  # a damaged pipeline raises many kinds
             install = (
-                "give a folder that holds a config.cfg"
+                "give a folder with a config.cfg"
                 if Path(name).exists() or "/" in name
                 else f"install it with: pip install {RELEASE.format(name=name)}"
             )
@@ -68,14 +68,14 @@ class SpacyEntities:
 
 
 class TermEntities:
-    """Informative terms by corpus statistics: the rarer half of a sentence's words.
+    """Informative terms by corpus statistics: the rarer half of each sentence's words.
 
-    A word's information is its inverse document frequency among the sentences of the corpus; stop words, and words of
-    less than three letters, have none.
+    A word's information is its inverse document frequency over the corpus's sentences; stop words, and words of fewer
+    than three letters, have none.
     """
 
     def __init__(self) -> None:
-        """Know no corpus yet: see `count`."""
+        """Nothing is counted yet; see `count`."""
         from bm25s.stopwords import STOPWORDS_EN_PLUS
 
         self._counts: Counter[str] = Counter()
@@ -84,11 +84,11 @@ class TermEntities:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """How many sentences were counted."""
+        """The number of sentences counted."""
         return {"terms": self._size}
 
     def count(self, sentences: Iterable[str]) -> None:
-        """Count in how many sentences each word occurs. Memory grows with the vocabulary, not with the sentences."""
+        """Count the sentences in which each word occurs. Memory grows with the vocabulary, not with the sentences."""
         for sentence in sentences:
             self._size += 1
             self._counts.update({match.group().lower() for match in WORD.finditer(sentence)})
@@ -112,7 +112,7 @@ class TermEntities:
 
 
 def entity_finder(choice: str) -> EntityFinder:
-    """The finder by its name: ``terms`` or ``scispacy:NAME``. Raises InputError for another name."""
+    """The finder for a name: ``terms`` or ``scispacy:NAME``. Raises InputError for an unknown name."""
     finder, _, name = choice.partition(":")
     if finder == "terms" and not name:
         return TermEntities()

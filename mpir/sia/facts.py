@@ -1,4 +1,4 @@
-"""Rows of score 4 and 2: the fact that answers a question, and the better of the facts that it was combined from."""
+"""Rows of score 4 and 2: the fact that answers a question, and the better of the two facts that it combines."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from mpir.perspectives import Perspective, score_pairs
 from mpir.sia.rows import Item, SiaRow, words_of
 
 PARTLY = (0.2, 0.6)
-"""The relevance of a partial fact, as a share of the combined fact's."""
+"""The bounds of a partial fact's relevance, as a share of the combined fact's."""
 TINY = 1e-6
 
 
 def combined_rows(items: Sequence[Item], seed: int) -> Iterator[SiaRow]:
-    """4: every question with the fact that answers it."""
+    """Score 4: every question with the fact that answers it."""
     for item in items:
         yield item.row(item.full, 4, "combined", seed)
 
 
 def partial_rows(items: Sequence[Item], relevance: Perspective, seed: int) -> tuple[list[SiaRow], Counter[str]]:
-    """2: of a question's partial facts the one that `relevance` scores higher (Rawal & Baral's heuristic).
+    """Score 2: the partial fact of a question that `relevance` scores higher (Rawal & Baral's heuristic).
 
-    Beyond the paper, a fact has to be in between (`PARTLY`): as relevant as the combined fact, it mostly answers with
-    other words ("Fluoride prevents tooth decay" where "cavities" is expected); far less, it is not on the subject. And
-    it may not name the answer, except with none of the question's terms: then it is the second half of a chain.
+    Beyond the paper, a fact's relevance must be in between (`PARTLY`). A fact as relevant as the combined one mostly
+    answers in other words ("Fluoride prevents tooth decay" where "cavities" is expected); a far less relevant one is
+    off topic. It also must not name the answer, unless it has none of the question's terms: then it is the second half
+    of a chain.
 
     Returns:
-        The rows, and how many items gave none, by reason.
+        The rows, and the number of items without a row, by reason.
     """
     pairs = [(item.question, sentence) for item in items for sentence in (item.full, *item.partial)]
     scores = iter(score_pairs([relevance], pairs).values[:, 0].tolist())
@@ -49,14 +50,14 @@ def partial_rows(items: Sequence[Item], relevance: Perspective, seed: int) -> tu
 
 
 def answers_alone(item: Item, sentence: str) -> bool:
-    """Whether the sentence says what the item's full one says, or names the answer along with the question's terms."""
+    """Whether the sentence says the same as the item's full one, or names the answer with the question's terms."""
     said = words_of([sentence])
     about = bool(asked_terms(item.question) & said)
     return words_of([item.full]) <= said or (about and names(sentence, item.answer))
 
 
 def asked_terms(question: str) -> set[str]:
-    """The terms of a question without those that only ask."""
+    """The terms of a question without its question words."""
     return words_of([question]) - _question_words()
 
 
@@ -68,7 +69,7 @@ def names(text: str, answer: str) -> bool:
 
 @cache
 def _question_words() -> frozenset[str]:
-    """Words that ask, and other words without a subject."""
+    """Question words, and other words without content."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
     return frozenset({"kind", "type", "used", "called", *words_of(STOPWORDS_EN_PLUS)})

@@ -1,4 +1,4 @@
-"""What generated text has to pass: length, repetition, copying, the model's own doubt; a query also the way back."""
+"""Filters for generated text: length, repetition, copying and model loss; for queries, also round-trip relevance."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from mpir.text.normalise import normalise
 ASKING = {"what", "which", "who", "whom", "whose", "where", "when", "why", "how"}
 ASKING |= {"is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "will", "would", "should"}
 ASKING |= {"list", "name", "mention", "describe", "explain", "define", "give", "compare", "summarize", "please"}
-"""Words that English questions and requests begin with."""
+"""First words of English questions and requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """The bounds. `fault` names the first that a text breaks.
+    """The bounds. `fault` names the first one that a text violates.
 
-    `shortest` and `longest` count words; `most_repeated` is the greatest share of three-word sequences that occurred
-    before in the text; `most_copied` the longest run of words that also stands in the source, as a share of the text;
-    `most_loss` the mean negative log-likelihood of a token, in nats; `least_relevance` what a query's own sentence has
-    to have for it, in the units of the perspective that judges: the way back, after the idea of Alberti et al.,
-    "Synthetic QA Corpora Generation with Roundtrip Consistency" (2019), who have a reader find the answer again;
-    `least_grounded` the share of a partial fact's terms that its sentence has: the others are invented.
+    `shortest` and `longest` count words. `most_repeated` is the largest share of three-word sequences that occurred
+    before in the text, `most_copied` the longest run of words from the source as a share of the text, and `most_loss`
+    the mean negative log-likelihood per token, in nats. `least_relevance` is the relevance that a query's sentence must
+    have for it, in the judging perspective's units; it is a round trip after Alberti et al., "Synthetic QA Corpora
+    Generation with Roundtrip Consistency" (2019), where a reader must find the answer again. `least_grounded` is the
+    share of a partial fact's terms that its sentence must have: the others are invented.
 
     Raises:
-        InputError: a bound that is no number, or a share above 1.
+        InputError: a bound that is not a number, or a share above 1.
     """
 
     shortest: int = 4
@@ -48,7 +48,7 @@ class Filters:
                 raise InputError(f"--{option} is {value}; expected a number{', at most 1' if top == 1 else ''}.")
 
     def fault(self, text: str, source: str, loss: float) -> str:
-        """Why the text that was generated from `source` is no good, or "" if it is."""
+        """The reason to reject the text generated from `source`, or "" if it passes."""
         words = normalise(text).split()
         if not self.shortest <= len(words) <= self.longest:
             return "length"
@@ -59,7 +59,7 @@ class Filters:
         return "language-model loss" if loss > self.most_loss else ""
 
     def query_fault(self, text: str, source: str, loss: float, relevance: float) -> str:
-        """The same of a query, which also has to ask, and whose source has to be a sentence, and relevant to it."""
+        """The same for a query, which must also be a question whose source is a sentence relevant to it."""
         if len(normalise(source).split()) < self.shortest:
             return "its sentence's length"
         if fault := self.fault(text, source, loss):
@@ -69,28 +69,28 @@ class Filters:
         return "relevance of its sentence" if relevance < self.least_relevance else ""
 
     def fact_fault(self, text: str, source: str, loss: float) -> str:
-        """The same of a partial fact, which also has to be about what its source says."""
+        """The same for a partial fact, which must also be grounded in its source."""
         terms = words_of([text])
         grounded = len(terms & words_of([source])) / max(1, len(terms))
         return self.fault(text, source, loss) or ("invention" if grounded < self.least_grounded else "")
 
 
 def asks(text: str) -> bool:
-    """Whether an English text is a question: by its mark, or by its first word."""
+    """Whether an English text is a question, by its question mark or first word."""
     return text.rstrip().endswith("?") or normalise(text).partition(" ")[0] in ASKING
 
 
 def repeated_share(words: Sequence[str]) -> float:
-    """The share of sequences of three words that repeat an earlier one: 0 to 1."""
+    """The share of three-word sequences that repeat an earlier one: 0 to 1."""
     grams = Counter(zip(words, words[1:], words[2:], strict=False))
     return 1 - len(grams) / grams.total() if grams else 0.0
 
 
 def copied_share(words: Sequence[str], source: Sequence[str]) -> float:
-    """The longest run of words that stands in both, as a share of `words`: 0 to 1."""
+    """The longest run of words common to both, as a share of `words`: 0 to 1."""
     best, ends = 0, [0] * (len(source) + 1)
     for word in words:
-        # ends[j + 1]: the length of the common run that ends at this word and at source[j]
+        # ends[j + 1]: length of the common run ending at this word and source[j]
         ends = [0, *(ends[j] + 1 if word == source_word else 0 for j, source_word in enumerate(source))]
         best = max(best, *ends)
     return best / len(words) if words else 0.0

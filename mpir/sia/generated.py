@@ -1,4 +1,4 @@
-"""Items without annotation: a writer's query for any sentence, and another's partial fact for it."""
+"""Items without annotation: for any sentence, a model writes a query and another a partial fact."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Writers:
 
 
 def read_sources(paths: Iterable[str], evaluation: EvaluationQuestions) -> Iterator[Source]:
-    """(id, sentence) of corpora and of BioASQ question files (``.json``: their gold snippets), streaming.
+    """Stream (id, sentence) from corpora and from BioASQ question files (``.json``: their gold snippets).
 
-    Snippets of questions that are kept for evaluation are left out.
+    Snippets of questions reserved for evaluation are left out.
     """
     for path in paths:
         if not path.endswith(".json"):
@@ -55,9 +55,9 @@ def generate_items(
     *,
     seed: int,
 ) -> tuple[list[Item], Counter[str]]:
-    """An item for every sentence whose query passes the filters; its partial fact is there if that passes them, too.
+    """Yield an item for every sentence whose query passes the filters, with its partial fact if that passes, too.
 
-    `relevance` is what the filters judge a sentence by that should answer its own query.
+    `relevance` is the perspective by which the filters judge whether a sentence answers its own query.
     """
     texts = [text for _, text in sources]
     purpose = [identity for identity, _ in sources]

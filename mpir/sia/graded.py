@@ -1,4 +1,4 @@
-"""Graded rows from BioASQ itself: what gold snippets, their surroundings and wrong documents say about the scale."""
+"""Graded rows from BioASQ itself, based on gold snippets, their surroundings and wrong documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.text.normalise import normalise
 from mpir.text.split import sentences, split
 
 SHORTEST, LONGEST = 30, 600
-"""Characters of a sentence."""
+"""The bounds of a sentence's length in characters."""
 SHORTEST_CUT = 12
 """Words of a sentence that is cut in half."""
 LEAST_TOLD, MOST_TOLD = 6, 20
@@ -25,9 +25,9 @@ PER_METHOD, HARDEST = 2, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A question with the gold documents at hand, some that BM25 finds near but are not gold, and its answer.
+    """A question with its available gold documents, some that BM25 ranks high but are not gold, and its answer.
 
-    `relevance` holds the relevance perspective's scores of the gold sentences, where they are known.
+    `relevance` holds the relevance perspective's scores of the gold sentences, where known.
     """
 
     question: Question
@@ -38,12 +38,12 @@ class Evidence:
 
 
 def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """Gold sentence 4, a part of one 2 or 1, its document's other sentences 1, a wrong document's sentences 0.
+    """Score 4 for gold sentences, 2 or 1 for parts of them, 1 for other sentences nearby, 0 for wrong documents.
 
-    At most two rows for each method. The first two fifths of what answers a summary question are a part of the
-    information (2); the half that lacks a factoid's answer holds very little (1); a part of a sentence may decide a
-    yes/no question, or not, so those have none. List questions have no rows at all (a snippet often names a part of the
-    list: see `coverage_rows`), nor have gold sentences that don't name a factoid's answer.
+    There are at most two rows for each method. The first two fifths of a sentence that answers a summary question are a
+    part of the information (2). The half that lacks a factoid's answer has very little (1). A part of a sentence may or
+    may not decide a yes/no question, so those have no such rows. List questions have no rows (a snippet often names a
+    part of the list: see `coverage_rows`), and neither have gold sentences that don't name a factoid's answer.
     """
     item, question_type, answer = _item(evidence.question), evidence.question.type, evidence.answer
     if question_type == "list":
@@ -66,10 +66,10 @@ def graded_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
 
 
 def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
-    """How much of the exact answer a gold sentence names: 4 all of it, down to 1; 0 in a wrong document's sentence.
+    """Score gold sentences by how much of the exact answer they name, from 4 (all) to 1; 0 for wrong documents.
 
-    The scale means "how much of the information asked for", and BioASQ's list and factoid questions say item by item
-    what that is. A sentence that names a part of the items but may hold more of them under other names gives no row.
+    The scale means "how much of the information asked for", and the answers to BioASQ's list and factoid questions
+    give that item by item. A sentence that names some items but may name more under other names gives no row.
     """
     gold = gold_sentences(evidence.question)
     answer = distinct(evidence.answer, gold)
@@ -90,24 +90,24 @@ def coverage_rows(evidence: Evidence, seed: int) -> list[SiaRow]:
 
 
 def grade(share: float) -> int:
-    """1 to 4 for a share above 0: 4 only for all, 1 for up to a quarter."""
+    """Map a share above 0 to 1 to 4: 4 only for all, 1 for up to a quarter."""
     return 4 if share == 1 else min(3, max(1, round(4 * share)))
 
 
 def gold_sentences(question: Question) -> list[str]:
-    """The gold snippets that are one sentence, each once: a part of a longer one need not answer by itself."""
+    """The distinct gold snippets that are a single sentence, because part of a longer one need not answer by itself."""
     single_sentences = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
     return [text for text in dict.fromkeys(single_sentences) if SHORTEST <= len(text) <= LONGEST]
 
 
 def is_gold(sentence: str, snippets: Iterable[str]) -> bool:
-    """Whether the sentence and one of the normalised snippets contain one another, in whole words."""
+    """Whether the sentence contains one of the normalised snippets or is contained in one, in whole words."""
     text = f" {normalise(sentence)} "
     return not text.isspace() and any(text in f" {snippet} " or f" {snippet} " in text for snippet in snippets)
 
 
 def best_sentences(evidence: Evidence) -> list[str]:
-    """The gold sentences, by relevance where it is known, or else by how many of the question's terms they have."""
+    """The gold sentences, ordered by relevance where known, else by the number of the question's terms."""
     query_words = words_of([evidence.question.body])
 
     def value(text: str) -> float:
@@ -117,10 +117,10 @@ def best_sentences(evidence: Evidence) -> list[str]:
 
 
 def opening(sentence: str, question: str) -> str:
-    """The beginning of a sentence that has two fifths of what the sentence tells: of its terms beyond the question's.
+    """The beginning of a sentence with two fifths of its information, counted in terms beyond the question's.
 
-    "" if the question's terms are not all there, or come late, or if the sentence tells too little to be divided, or so
-    much that a part of it may answer.
+    "" if question terms are missing or come late, or if the sentence has too little information to divide, or so much
+    that a part of it may answer.
     """
     query_terms, words = asked_terms(question), sentence.split()
     new_words = words_of([sentence]) - query_terms
@@ -139,7 +139,7 @@ def opening(sentence: str, question: str) -> str:
 
 
 def fragments(sentence: str, question: str) -> list[str]:
-    """The halves of a sentence that have half of the question's terms. A short sentence has none."""
+    """The halves of a sentence that contain half of the question's terms. A short sentence has none."""
     words, query_terms = sentence.split(), asked_terms(question)
     if len(words) < SHORTEST_CUT:
         return []
@@ -153,7 +153,7 @@ def _item(question: Question) -> Item:
 
 
 def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
-    """Sentences on the question's subject that answer nothing: no snippet, a shared term, no item of the answer."""
+    """Yield on-topic sentences that do not answer: in no snippet, with a shared term, without an item of the answer."""
     snippets = [normalise(snippet.text) for snippet in evidence.question.snippets or ()]
     query_words = words_of([evidence.question.body])
     for document in documents:
@@ -165,7 +165,7 @@ def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
 
 
 def _nearest(documents: Iterable[Document], evidence: Evidence) -> list[str]:
-    """Those of `_near` that share the most terms with the question: the hardest to tell from an answer."""
+    """The sentences of `_near` that share the most terms with the question, the hardest to tell from answers."""
     query_words = words_of([evidence.question.body])
     by_overlap = sorted(_near(documents, evidence), key=lambda text: len(query_words & words_of([text])), reverse=True)
     return by_overlap[:HARDEST]

@@ -1,4 +1,4 @@
-"""SIA data made by several processes: each works on every n-th chunk of the steps that models compute."""
+"""Make SIA data in several processes: each computes every n-th chunk of the steps that need models."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from mpir.sia.workspace import STEPS, Workspace, check_inputs
 from mpir.version import __version__
 
 JOB_KIND = "sia"
-"""What a part's manifest calls the steps of a generation."""
+"""The name of a generation's steps in a part's manifest."""
 LISTS = ("bioasq", "exclude", "corpus", "sources")
 INDEXES = ("questions", "corpus")
-"""The indexes that steps search, which every part makes of all questions or documents."""
+"""The indexes that steps search; every part builds them from all questions or documents."""
 
 
 def make_shard(
     settings: GenerationSettings, folder: Path, shard: Shard, *, resume: bool = False, progress: bool = False
 ) -> int:
-    """Make a part of a generation in a folder; its manifest is written last. Return how many chunks the part has.
+    """Make a part of a generation in a folder, with its manifest last. Return the part's number of chunks.
 
     Raises:
-        InputError, ArtefactError, OutputError: as `Generation`, or the method generated, which has no parts.
+        InputError, ArtefactError, OutputError: as `Generation`, or for the method generated, which has no parts.
     """
     steps = Generation(settings, folder, resume=resume, progress=progress, shard=shard).run_shard()
     chunks = [chunk for step in steps for chunk in step.chunks]
@@ -43,7 +43,7 @@ def make_shard(
 
 
 def _job(settings: GenerationSettings) -> dict[str, Any]:
-    """What all parts have in common, as it is read from their manifests."""
+    """The settings common to all parts, in the form in which manifests store them."""
     names = ("qasc", "bioasq", "exclude")
     files = {name: [source_identity(path) for path in _as_tuple(getattr(settings, name))] for name in names}
     corpus = corpus_content(corpus_fingerprint(settings.corpus)) if settings.corpus else {}
@@ -52,14 +52,14 @@ def _job(settings: GenerationSettings) -> dict[str, Any]:
 
 
 def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: bool = False) -> Collected:
-    """Join the chunks of all parts, which stand in order, and make what is left: the same files that one run makes.
+    """Join the chunks of all parts, given in order, and finish the job, with the same files as a single run.
 
-    What is left are the methods combined and swap, and the files of rows. The inputs are read again, by the paths that
-    the parts were given.
+    The methods combined and swap and the files of rows remain to be made. The inputs are read again from the paths
+    given to the parts.
 
     Raises:
         ArtefactError: a part is damaged.
-        InputError, OutputError: as `Generation`, or this process would make other chunks than those of the parts.
+        InputError, OutputError: as `Generation`, or this process would make different chunks than the parts have.
     """
     for shard in shards:
         check_files(shard.folder, shard.details["files"], f"make part {shard.position} again", content=True)
@@ -73,7 +73,7 @@ def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: boo
 
 
 def _link_steps(shard: FinishedShard, folder: Path) -> None:
-    """Give the chunks of a part second names among the steps of a folder, and of the first one the indexes, too."""
+    """Link a part's chunks into the steps of a folder; from the first part, also link the indexes."""
     for name in INDEXES if shard.position.number == 1 else ():
         link_files(shard.folder / STEPS / name, folder / STEPS / name)
     for name in shard.details["files"]:
@@ -82,12 +82,12 @@ def _link_steps(shard: FinishedShard, folder: Path) -> None:
 
 
 def _as_tuple(paths: str | Sequence[str]) -> tuple[str, ...]:
-    """The paths of a setting: none of an empty text, one of another text."""
+    """The paths of a setting: none for an empty text, one for any other text."""
     return tuple(filter(None, (paths,))) if isinstance(paths, str) else tuple(paths)
 
 
 def _settings(values: Mapping[str, Any]) -> GenerationSettings:
-    """Settings as they were before they were JSON."""
+    """Restore settings from their JSON form."""
     is_tuple = {item.name for item in fields(GenerationSettings) if isinstance(item.default, tuple)}
     restored: dict[str, Any] = {name: tuple(value) if name in is_tuple else value for name, value in values.items()}
     restored["filters"] = Filters(**values["filters"])

@@ -1,4 +1,4 @@
-"""The generation of SIA data: named steps in order, each on disk, each made only if something asks for it."""
+"""Generate SIA data in named steps, each stored on disk and made only when needed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ QUESTIONS_PER_CHUNK = 64
 
 
 class Generation:
-    """One run: `run` makes every step, then collects the rows."""
+    """A single generation: `run` makes every step, then collects the rows."""
 
     def __init__(
         self,
@@ -74,15 +74,15 @@ class Generation:
         self._perspectives: dict[str, Perspective] = {}
 
     def _load_swapping(self) -> tuple[EntityFinder, Neighbours]:
-        """What may be missing is loaded before anything is made."""
+        """Load optional parts first, so that a missing one is reported before any work."""
         return entity_finder(self.settings.entities), Neighbours(self.settings.vectors)
 
     def _load_answers(self) -> dict[str, Answer]:
-        """The exact answers of all questions, which are refused here, before anything is made."""
+        """The exact answers of all questions, read first so that a bad one is reported before any work."""
         return {identity: answer for path in self.settings.bioasq for identity, answer in read_answers(path).items()}
 
     def run(self) -> Collected:
-        """Make all rows, and write them with report and data card."""
+        """Make all rows, and write them with a report and a data card."""
         steps = list(self._steps())
         records = (record for step in steps for record in step.records())
         collected = collect(records, self.space.folder, self.settings.seed)
@@ -94,7 +94,7 @@ class Generation:
         return collected
 
     def run_shard(self) -> list[Step]:
-        """Make the shard's chunks of the steps that models compute from the inputs alone; joining makes the others."""
+        """Make the shard's chunks of the steps that need only models and inputs; merging makes the others."""
         steps = []
         if self.settings.qasc:
             items = self._read_items()
@@ -117,18 +117,18 @@ class Generation:
             yield self._bioasq
 
     def _read_items(self) -> Step:
-        """QASC rows as items, checked."""
+        """Read QASC rows as items, and check them."""
         counts: Counter[str] = Counter()
         settings, source = self.settings, self.settings.qasc
         items = islice(read_items(source, skip_bad=settings.skip_bad, counts=counts), settings.limit)
         identity = {"file": source_identity(source), "limit": settings.limit, "skip_bad": settings.skip_bad}
         step = self._step("items", items, lambda batch: _dicts(batch, {}), identity, counts=counts)
         if not step.chunks:
-            raise InputError(f"{source}: there is not one good row; expected rows in QASC's format.")
+            raise InputError(f"{source}: there are no valid rows; expected rows in QASC's format.")
         return step
 
     def _from_items(self, prefix: str, items: Step) -> Iterator[Step]:
-        """The paper's methods over items, whatever the items come from."""
+        """Apply the paper's methods to items from any source."""
         seed, steps = self.settings.seed, {}
         if {"combined", "swap"} & set(self.steps):
             steps["combined"] = self._over(
@@ -189,7 +189,7 @@ class Generation:
     def _generate(self, items: Step) -> Step:
         """Train both writers, then write a query and a partial fact for every source sentence.
 
-        Both learn from the items, and the one for queries from BioASQ's gold sentences as well, where those are made.
+        Both learn from the items; the query writer also learns from BioASQ's gold sentences, where these are made.
         """
         from mpir.sia.generated import PER_CHUNK, Writers, generate_items, read_sources
         from mpir.sia.writer import CUES, Writer
@@ -220,8 +220,8 @@ class Generation:
         )
         if not any(True for _ in step.records()):
             raise InputError(
-                f"generated: the filters removed every query ({dict(step.counts)}); train longer, or from a better "
-                "checkpoint, or widen the filters."
+                f"generated: the filters removed every query ({dict(step.counts)}); train longer, use a better "
+                "checkpoint, or relax the filters."
             )
         return step
 
@@ -237,7 +237,7 @@ class Generation:
         folder = self.space.prepare(f"writer-{target}", identity)
 
         def examples() -> Iterator[tuple[str, str]]:
-            """(source, target) of everything that this kind of writer learns from."""
+            """Yield (source, target) of all training examples for this kind of writer."""
             if target == "partial":
                 yield from ((item.full, record["sentence"]) for item, record in _joined(items, partial))
                 return
@@ -259,7 +259,7 @@ class Generation:
 
     @cached_property
     def _bioasq(self) -> Step:
-        """Graded rows of BioASQ questions, without those that are kept for evaluation."""
+        """Graded rows of BioASQ questions, without those reserved for evaluation."""
         settings, counts = self.settings, Counter[str]()
         folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
         if not index_matches(folder, source):
@@ -306,7 +306,7 @@ class Generation:
         return EvaluationQuestions((q.id, q.body) for q in questions)
 
     def _written(self) -> dict[str, Any]:
-        """How text is sampled, and in which number format, which the hardware may decide."""
+        """How text is sampled, including the number format, which may depend on the hardware."""
         dtype = choose_dtype(self.settings.precision, [choose_device(self.settings.device)])
         return {**asdict(self._decoding), "precision": str(dtype).removeprefix("torch.")}
 
@@ -333,7 +333,7 @@ class Generation:
         *,
         divided: bool = False,
     ) -> Step:
-        """A step that makes rows from chunks of items."""
+        """Run a step that makes rows from chunks of items."""
         depends = {"items": items.fingerprint, "seed": self.settings.seed, **(identity or {})}
         return self._step(name, _items(items), lambda batch: _dicts(*work(batch)), depends, divided=divided)
 
@@ -348,7 +348,7 @@ class Generation:
         size: int | None = None,
         divided: bool = False,
     ) -> Step:
-        """Run a step and keep its counts; `counts` are those that reading the inputs made on the way."""
+        """Run a step and record its counts; `counts` are those made while reading the inputs."""
         depends = {"mpir": __version__, **depends}
         step = self.space.run(name, inputs, work, depends=depends, size=size or CHUNK, divided=divided)
         self.counts[name] = {**(counts or {}), **step.counts}
@@ -364,7 +364,7 @@ def _dicts(rows: Iterable[SiaRow | Item], counts: Mapping[str, int]) -> tuple[li
 
 
 def _joined(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:
-    """Every row with its item. Both are in the items' order, and an item has one row at most."""
+    """Yield every row with its item. Both are in the items' order, and an item has at most one row."""
     stream = _items(items)
     for record in rows.records():
         item = next(i for i in stream if (i.id, i.question) == (record["source_ids"][0], record["query"]))
@@ -372,7 +372,7 @@ def _joined(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:
 
 
 def source_identity(source: str) -> Any:
-    """A file by its content, a corpus folder by its files, a hub's data set by its name."""
+    """Identify a file by its content, a corpus folder by its files, and a hub dataset by its name."""
     if Path(source).is_file():
         return sha256(source)
     return corpus_fingerprint([source]) if Path(source).exists() else source
@@ -399,7 +399,7 @@ def _evidence(
 
 
 def _known(index: LuceneIndex, name: str) -> Document | None:
-    """A gold document, where the corpus holds it."""
+    """A gold document, or None if the corpus lacks it."""
     try:
         return index.document(name)
     except InputError:

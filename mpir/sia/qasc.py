@@ -1,4 +1,4 @@
-"""Rows in QASC's format: a question with choices, two facts, and the fact that they combine to.
+"""Read rows in QASC's format: a question with choices, two facts, and the combined fact.
 
 Khot et al., "QASC: A Dataset for Question Answering via Sentence Composition" (2020).
 """
@@ -19,9 +19,9 @@ FACTS = ("fact1", "fact2", "combinedfact")
 
 
 def read_items(source: str, *, skip_bad: bool = False, counts: Counter[str] | None = None) -> Iterator[Item]:
-    """Read items from a JSON-lines file, or, where a hub can be reached, from a data set such as ``allenai/qasc``.
+    """Read items from a JSON-lines file or, where a hub is reachable, from a dataset such as ``allenai/qasc``.
 
-    With `skip_bad`, rows that lack a field are left out, and counted in `counts` by what they lack.
+    With `skip_bad`, rows that lack a field are left out, and counted in `counts` by the missing field.
 
     Raises:
         InputError: no such source, or a row that lacks a field (row and field are named).
@@ -41,7 +41,7 @@ class BadRowError(InputError):
 
     def __init__(self, location: str, field: str, value: Any) -> None:
         super().__init__(
-            f"{location}: {field} is {format_value(value)}; expected a text as in QASC, so correct the row or pass "
+            f"{location}: {field} is {format_value(value)}; expected a text as in QASC; correct the row or pass "
             "--skip-bad."
         )
         self.field = field
@@ -54,15 +54,15 @@ def _records(source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _from_hub(name: str) -> Iterator[dict[str, Any]]:
-    """Training and validation rows; QASC's test rows have neither facts nor answers."""
-    with needs("sia", "a data set of a hub"):
+    """Yield training and validation rows; QASC's test rows have neither facts nor answers."""
+    with needs("sia", "a dataset from a hub"):
         from datasets import load_dataset
 
     try:
         splits = [load_dataset(name, split=split, streaming=True) for split in ("train", "validation")]
     except Exception as error:  # the hub's client raises many kinds
         raise InputError(
-            f"{name}: there is no such file, and no such data set can be fetched ({type(error).__name__}: "
+            f"{name}: there is no such file, and no such dataset can be fetched ({type(error).__name__}: "
             f"{one_line(str(error))[:120]}); give a JSON-lines file."
         ) from error
     for rows in splits:
@@ -89,7 +89,7 @@ def _item(record: Mapping[str, Any], location: str) -> Item:
 
 
 def _answer(record: Mapping[str, Any], question: Any, location: str) -> str:
-    """The text of the right choice. The choices are a list (QASC's files) or two parallel lists (the hub's)."""
+    """The text of the correct choice. The choices are a list (QASC's files) or two parallel lists (the hub)."""
     choices = question.get("choices") if isinstance(question, Mapping) else record.get("choices")
     if isinstance(choices, Mapping):
         texts, labels = choices.get("text") or [], choices.get("label") or []

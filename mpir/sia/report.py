@@ -1,4 +1,4 @@
-"""What a generation made: a report to read, a data card, and a folder for the `datasets` library."""
+"""Write a generation's results: a report to read, a data card, and a folder for the `datasets` library."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ DATASET = FolderFormat(marker="README.md", names=("README.md", *(f"{name}.parque
 FIELDS = """\
 | field | type | meaning |
 | --- | --- | --- |
-| query | string | what is asked |
-| sentence | string | what may hold the information |
+| query | string | the question |
+| sentence | string | the sentence that may have the information |
 | sia_score | integer | 0 to 4, as above |
 | method | string | how the row was made, as above |
-| source_ids | list of strings | the rows, questions or sentences that it was made from |
-| seed | integer | of the random numbers |
+| source_ids | list of strings | the rows, questions or sentences from which the row was made |
+| seed | integer | the random seed |
 """
 
 
@@ -79,7 +79,7 @@ def write_dataset(folder: Path, collected: Collected, made_by: Mapping[str, Any]
     Raises:
         OutputError: the folder cannot be written.
     """
-    with needs("sia", "the data set of a generation"):
+    with needs("sia", "the dataset of a generation"):
         from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
@@ -100,13 +100,13 @@ def write_dataset(folder: Path, collected: Collected, made_by: Mapping[str, Any]
 def _card(collected: Collected, made_by: Mapping[str, Any]) -> Iterator[str]:
     yield "# Semantic information availability\n"
     yield f"{collected.rows.total():,} rows of (query, sentence, score), made automatically by mpir {__version__}.\n"
-    yield "The score says how much of the information that the query asks for the sentence holds:\n"
+    yield "The score says how much of the information that the query asks for is in the sentence:\n"
     yield from (f"- {score}: {meaning}" for score, meaning in SCALE.items())
     yield "\nThe methods:\n"
     yield from (f"- {method}: {_meaning(method)}" for method in sorted({method for _, method in collected.rows}))
     yield f"\n{FIELDS}"
     yield from _table(collected)
-    yield "\nNo person has checked the rows. Made by:\n\n```"
+    yield "\nThe rows have not been checked by people. Made by:\n\n```"
     yield from (f"{name}: {value}" for name, value in made_by.items())
     yield "```\n\nThe licence is that of the sources named above.\n"
 

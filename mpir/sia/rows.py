@@ -1,4 +1,4 @@
-"""A row of SIA data, and what every method's name says about its score."""
+"""A row of SIA data, and the meaning of each method and its score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METHODS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiaRow:
-    """How much (`sia_score`, 0 to 4) of the information that `query` asks for `sentence` holds."""
+    """A judgement of how much (`sia_score`, 0 to 4) of the information that `query` asks for is in `sentence`."""
 
     query: str
     sentence: str
@@ -38,7 +38,7 @@ class SiaRow:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SiaRow:
-        """The row that `to_dict` gave."""
+        """Restore a row from `to_dict`."""
         return cls(**{**values, "source_ids": tuple(values["source_ids"])})
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,9 +48,9 @@ class SiaRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question, the sentence that answers it (`full`), and sentences that hold a part of the answer (`partial`).
+    """A question, the sentence that answers it (`full`), and sentences with a part of the answer (`partial`).
 
-    `answer` is the words that answer, where they are known; `origin` goes in front of the methods' names.
+    `answer` holds the words of the answer, where known; `origin` is a prefix of the methods' names.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Item:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Item:
-        """The item that `to_dict` gave."""
+        """Restore an item from `to_dict`."""
         return cls(**{**values, "partial": tuple(values["partial"])})
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Item:
         return asdict(self)
 
     def row(self, sentence: str, score: int, method: str, seed: int, *related: str) -> SiaRow:
-        """A row of this item's question; `related` are further sources' ids."""
+        """A row for this item's question; `related` are ids of further sources."""
         return SiaRow(
             query=self.question,
             sentence=sentence,
@@ -82,17 +82,17 @@ class Item:
 
 
 def random_of(seed: int, *names: str) -> Random:
-    """Random numbers for one purpose: the same for a seed, whatever else was drawn before."""
+    """A generator for one purpose, which depends only on the seed and names, not on earlier draws."""
     return Random("\n".join([str(seed), *names]))
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space as one space."""
+    """The text with runs of white space replaced by one space."""
     return " ".join(text.split())
 
 
 def words_of(texts: Sequence[str]) -> set[str]:
-    """The terms of some texts, as BM25 counts them."""
+    """The BM25 terms of some texts."""
     from mpir.text.terms import terms
 
     return {term for text in texts for term in terms(text)}

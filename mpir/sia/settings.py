@@ -1,4 +1,4 @@
-"""What a generation of SIA data depends on, and which steps its inputs allow."""
+"""The settings of a generation of SIA data, and the steps that its inputs allow."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ STEPS = {
     "graded": ("bioasq", "corpus"),
     "coverage": ("bioasq", "corpus"),
 }
-"""What each step needs besides the bundle."""
+"""The inputs that each step needs in addition to the bundle."""
 SHARE = "a number above 0 and at most 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """How a writer is trained. `max_length` is the most tokens of source and target together.
+    """How a writer is trained. `max_length` is the most tokens of source and target combined.
 
     Raises:
-        InputError: a number that nothing can be trained by.
+        InputError: an invalid number.
     """
 
     checkpoint: str
@@ -49,7 +49,7 @@ class Decoding:
     """How text is sampled: nucleus sampling (Holtzman et al. 2020) after a temperature.
 
     Raises:
-        InputError: a number that nothing can be sampled by.
+        InputError: an invalid number.
     """
 
     top_p: float = 0.9
@@ -69,9 +69,9 @@ def is_share(value: float) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationSettings:
-    """Everything the rows depend on. `steps` empty means every step whose input is there.
+    """Everything that the rows depend on. Empty `steps` mean every step whose inputs are given.
 
-    `limit` is the most rows, questions and sentences that are taken of each source, `sentences` the most of `sources`.
+    `limit` is the most rows, questions and sentences taken from each source, `sentences` the most from `sources`.
     """
 
     steps: tuple[str, ...] = ()

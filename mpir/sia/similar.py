@@ -1,7 +1,7 @@
-"""Rows of score 0: a question with the fact that answers a similar one.
+"""Rows of score 0: a question with the fact that answers a similar question.
 
-BM25 over the questions finds a few candidates for each, so that the STS perspective sees a number of pairs that grows
-with the number of questions and not with its square.
+BM25 finds a few similar questions for each, so that the number of pairs for the STS perspective grows linearly with
+the number of questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mpir.types import F64, Bool
 SimilarPair = tuple[Item, Item]
 CANDIDATES = 4
 SAME = 4.8
-"""Questions that the STS perspective finds this similar (of 5) are taken for one question in other words."""
+"""Questions with at least this STS similarity (of 5) are treated as paraphrases."""
 RIVAL, SHARED = 0.6, 0.5
 """A fact may answer if it has this share of the answering fact's relevance, or more than this share of its terms."""
 SIMILAR_PAIR = "pair: similar"
@@ -41,7 +41,7 @@ class Models:
 
 
 def index_items(items: Iterable[Item], folder: str | Path, source: dict[str, str]) -> None:
-    """A Lucene index of the items by question, which also stores the rest of what the rows need."""
+    """Build a Lucene index of the items by question, which also stores the other data that rows need."""
     documents = (
         Document(str(number), item.question, "\n".join([item.full, item.answer, item.id, item.origin, *item.partial]))
         for number, item in enumerate(items)
@@ -52,10 +52,10 @@ def index_items(items: Iterable[Item], folder: str | Path, source: dict[str, str
 def similar_rows(
     items: Sequence[Item], index: LuceneIndex, models: Models, threshold: float, seed: int
 ) -> tuple[list[SiaRow], Counter[str]]:
-    """0: for two similar questions, each with the fact that answers the other.
+    """Score 0: each of two similar questions with the fact that answers the other.
 
-    Pairs whose similarity by STS is below `threshold`, or so high that both ask the same, are left out. Beyond the
-    paper, so are rows whose fact may answer: it is about the same matter, or nearly as relevant as the fact that does.
+    Pairs whose STS similarity is below `threshold`, or so high that both ask the same, are left out. Beyond the paper,
+    so are rows whose fact may answer: on the same matter, or nearly as relevant as the answering fact.
     """
     results = index.search_batch([item.question for item in items], CANDIDATES + 1)
     pairs = [
@@ -87,7 +87,7 @@ def similar_rows(
 
 
 def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[SimilarPair]:
-    """Of each question's pairs the one of the most similar questions, so that none has many rows of one score."""
+    """Keep the most similar pair of each question, so that no question has many rows of one score."""
     best: dict[str, tuple[float, Item, Item]] = {}
     for value, first, second in pairs:
         if first.id not in best or value > best[first.id][0]:
@@ -96,7 +96,7 @@ def _most_similar(pairs: Sequence[tuple[float, Item, Item]]) -> list[SimilarPair
 
 
 def _nearest(pairs: Sequence[SimilarPair], values: F64) -> Counter[str]:
-    """In how many questions the nearest other one reaches a similarity, in steps of a tenth."""
+    """Count the questions whose nearest other question reaches each similarity, in steps of 0.1."""
     nearest: dict[str, float] = {}
     for (item, _), value in zip(pairs, values, strict=True):
         if value < SAME:
@@ -105,7 +105,7 @@ def _nearest(pairs: Sequence[SimilarPair], values: F64) -> Counter[str]:
 
 
 def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> Bool:
-    """Whether the second item's fact comes near the fact that answers the first's question, by relevance (N,)."""
+    """Whether the second item's fact is nearly as relevant to the first's question as its own fact (N,)."""
     own_facts = [(question.question, question.full) for question, _ in pairs]
     other_facts = [(question.question, source.full) for question, source in pairs]
     values = score_pairs([relevance], [*own_facts, *other_facts]).values[:, 0]
@@ -113,7 +113,7 @@ def _rivals(pairs: Sequence[SimilarPair], relevance: Perspective) -> Bool:
 
 
 def _same_matter(question: Item, source: Item) -> bool:
-    """Whether a fact names the question's answer or comes from like facts; QASC often asks several times about one."""
+    """Whether a fact names the question's answer or comes from similar facts; QASC often asks about one repeatedly."""
     return names(source.full, question.answer) or _share_a_fact(question, source)
 
 
@@ -126,7 +126,7 @@ def _share_a_fact(first: Item, second: Item) -> bool:
 
 
 def _alike(first: set[str], second: set[str]) -> bool:
-    """Whether the texts of these terms say much the same: the shorter's terms are mostly in the longer one's."""
+    """Whether two texts say much the same: most of the shorter one's terms are in the longer one."""
     return len(first & second) > SHARED * min(len(first), len(second))
 
 
@@ -136,7 +136,7 @@ def _item(document: Document) -> Item:
 
 
 def check_found(counts: Mapping[str, int], threshold: float) -> None:
-    """Raise InputError, with a value that one question in ten reaches, if the threshold left no pairs."""
+    """Raise InputError if no pair reached the threshold; it suggests a value that one question in ten reaches."""
     if counts.get(SIMILAR_PAIR):
         return
     expected = max(1, counts.get("questions", 0) // 10)
@@ -146,5 +146,5 @@ def check_found(counts: Mapping[str, int], threshold: float) -> None:
 
 
 def public(counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """The counts that a report shows: those of pairs and rows."""
+    """The counts of pairs and rows, which reports show."""
     return ((name, n) for name, n in counts.items() if not name.startswith(BINS))

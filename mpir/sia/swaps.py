@@ -1,4 +1,4 @@
-"""Rows of score 3 and 1: a sentence whose entities lose some of their information, word by word.
+"""Rows of score 3 and 1: sentences whose entities lose some of their information, word by word.
 
 Entities are chosen with a given probability and split into words; each word is replaced by a random one of its five
 nearest neighbours (Rawal & Baral 2020).
@@ -21,11 +21,11 @@ LOWERED = {4: (3, "combined"), 2: (1, "partial")}
 def swap_rows(
     rows: Sequence[tuple[SiaRow, str]], finder: EntityFinder, neighbours: Neighbours, probability: float, seed: int
 ) -> tuple[list[SiaRow], Counter[str]]:
-    """From rows of score 4 come rows of 3, from rows of 2 rows of 1.
+    """Make rows of score 3 from rows of 4, and rows of 1 from rows of 2.
 
-    `rows` come with the answer's words ("" where unknown). A row of score 3 keeps them, and loses one entity that the
-    question names: it still has to answer almost all of what is asked, and not all of it (a word that nobody asked for
-    may go without loss). A sentence in which nothing was replaced gives no row.
+    `rows` come with the answer's words ("" where unknown). A row of score 3 keeps these and loses one entity that the
+    question names: it must still answer almost all of the question, but not all of it (losing a word that was not asked
+    for would cost nothing). A sentence without replacements gives no row.
     """
     swapped, counts = [], Counter[str]()
     entities = finder.find([row.sentence for row, _ in rows])
@@ -52,7 +52,7 @@ def swap_rows(
 
 
 def _one_asked(row: SiaRow, spans: list[EntitySpan], answer: str, random: Random) -> list[EntitySpan]:
-    """One of the spans, at random, that share a term with the question and none with the answer; none if none does."""
+    """A random span that shares a term with the question and none with the answer, as a list; empty without one."""
     query_terms, answer_words = asked_terms(row.query), words_of([answer])
     terms = {span: words_of([row.sentence[slice(*span)]]) for span in spans}
     free = [span for span, words in terms.items() if words & query_terms and not words & answer_words]

@@ -1,4 +1,4 @@
-"""Word vectors: word2vec trained over any corpus, or published vectors, and the nearest neighbours of a word."""
+"""Word vectors, trained by word2vec on any corpus or published, and the nearest neighbours of words."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mpir.version import __version__
 VECTORS = FolderFormat(marker=MADE_BY, names=(MADE_BY, FILE))
 NEIGHBOURS = 5
 COMMON = 10_000
-"""Neighbours are among this many of the most frequent words."""
+"""Neighbours are chosen among this many of the most frequent words."""
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 
 class Tokens:
-    """The words of every sentence of a corpus, lower-cased, as often as they are asked for, never all in memory."""
+    """The lower-cased words of every sentence of a corpus; iterable repeatedly, never all in memory."""
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self.paths = list(paths)
@@ -50,10 +50,10 @@ def train_vectors(
     seed: int = 1,
     progress: Callable[[Iterable[list[str]]], Iterable[list[str]]] | None = None,
 ) -> Path:
-    """Train word2vec (skip-gram; Mikolov et al. 2013) over a corpus, streaming, and save the vectors.
+    """Train word2vec (skip-gram; Mikolov et al. 2013) on a streamed corpus, and save the vectors.
 
-    `min_count` is how often a word must occur to have a vector. The folder gets ``vectors.bin`` and ``made_by.json``.
-    More than one worker is faster, and gives other vectors in every run.
+    `min_count` is how often a word must occur to get a vector. The folder gets ``vectors.bin`` and ``made_by.json``.
+    More than one worker is faster but gives different vectors in every run.
 
     Raises:
         InputError: a corpus that cannot be read, or in which no word occurs often enough.
@@ -88,10 +88,10 @@ def _made_by(tokens: Tokens, model: Any, settings: dict[str, Any]) -> dict[str, 
 
 
 class Neighbours:
-    """The nearest neighbours of words, each looked up once."""
+    """The nearest neighbours of words, cached by word."""
 
     def __init__(self, path: str | Path) -> None:
-        """Load vectors: a folder of `train_vectors`, or a file. Raises what `mpir.io.word_vectors` does."""
+        """Load vectors from a folder of `train_vectors` or a file. Raises as `mpir.io.word_vectors`."""
         self._vectors = read_word_vectors(path)
         self._found: dict[str, tuple[str, ...]] = {}
         self.identity = {"vectors": sha256(vectors_file(path))}
@@ -111,7 +111,7 @@ class Neighbours:
 
 
 def _same_word(first: str, second: str) -> bool:
-    """Whether two words begin with the same two thirds of letters, so that they differ in their ending at most."""
+    """Whether two words share the first two thirds of their letters, so that they differ only in the ending."""
     first, second = first.lower(), second.lower()
     shared = max(3, 2 * max(len(first), len(second)) // 3)
     return first[:shared] == second[:shared]

@@ -1,4 +1,4 @@
-"""Steps on disk: each works through its inputs in chunks whose results are written whole, so that a run can resume."""
+"""Steps on disk: each processes its inputs in chunks that are written atomically, so that a run can resume."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ STEPS_FORMAT = FolderFormat(names=under("*", _STEP), listed=_index_files)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A finished step: its chunks on disk, what it counted, and a fingerprint of everything it depended on."""
+    """A finished step: its chunks on disk, its counts, and a fingerprint of everything it depended on."""
 
     name: str
     chunks: tuple[Path, ...]
@@ -72,7 +72,7 @@ class Step:
 
 
 def check_inputs(folder: Path, read: Sequence[tuple[str, str | None]]) -> None:
-    """Refuse a generation whose files would replace what it reads. Raises OutputError."""
+    """Raise OutputError for a generation whose outputs would replace its inputs."""
     check_files([("--output", folder / name) for name in FILES], read)
     check_folders([("--output", folder / STEPS), ("--output", folder / "dataset")], read)
 
@@ -89,13 +89,13 @@ class Workspace:
         shard: Shard | None = None,
         accept_changes: bool = True,
     ) -> None:
-        """Open or start a folder; without `resume`, steps that an earlier run left are removed.
+        """Open or start a folder; without `resume`, the steps of an earlier run are removed.
 
-        Of a step that is divided, only the chunks of a `shard` are made. Without `accept_changes`, a step that was made
-        with other settings is an error, and does not start anew.
+        Only the `shard`'s chunks of a divided step are made. Without `accept_changes`, a step made with other settings
+        is an error and does not start over.
 
         Raises:
-            OutputError: the folder holds something else, or cannot be written.
+            OutputError: the folder is something else, or cannot be written.
         """
         self.folder, self.progress, self.accept_changes = Path(folder), progress, accept_changes
         self.shard = shard or Shard()
@@ -104,7 +104,7 @@ class Workspace:
                 f"{folder}: is not a folder of generated SIA data, so it is not replaced; remove it or choose another."
             )
         write_json(self.folder / MARK, {"format": 1})
-        (self.folder / SHARD_MANIFEST).unlink(missing_ok=True)  # it says that a part is finished
+        (self.folder / SHARD_MANIFEST).unlink(missing_ok=True)  # it marks a part as finished
         if not resume:
             STEPS_FORMAT.refuse_foreign_files(self.folder / STEPS)
             shutil.rmtree(self.folder / STEPS, ignore_errors=True)
@@ -123,13 +123,13 @@ class Workspace:
         size: int = CHUNK,
         divided: bool = False,
     ) -> Step:
-        """Work through `inputs` in chunks of `size`; chunks that stand from an earlier run are kept.
+        """Process `inputs` in chunks of `size`; finished chunks of an earlier run are kept.
 
-        `depends` (JSON-able) is everything the results depend on; where it has changed, the step starts anew. A step
-        that is `divided` has only the chunks of the workspace's shard.
+        `depends` (JSON-able) is everything that the results depend on; if it has changed, the step starts over. A
+        `divided` step has only the chunks of the workspace's shard.
 
         Raises:
-            InputError: the step was made with other settings, which the workspace does not accept.
+            InputError: the step was made with other settings, and the workspace does not accept changes.
         """
         identity = fingerprint({"step": name, "size": size, **depends})
         folder = self.prepare(name, identity)
@@ -147,17 +147,17 @@ class Workspace:
         return Step(name, tuple(chunks), counts, identity)
 
     def prepare(self, name: str, identity: str) -> Path:
-        """A step's folder, emptied if it was made otherwise."""
+        """A step's folder, emptied if it was made with other settings."""
         folder = self.path(name)
         mark = folder / "made.json"
-        remedy = f"remove {folder}, and the step starts anew"
+        remedy = f"remove {folder}, and the step starts over"
         if mark.exists() and read_json_with_checksum(mark, remedy) != {"fingerprint": identity}:
             if not self.accept_changes:
                 raise InputError(
-                    f"{name}: the parts were made of other inputs, or in another number format, than this process "
-                    "would use; merge them in the folder and on the kind of machine where they were made."
+                    f"{name}: the parts were made from other inputs, or in another number format, than this process "
+                    "would use; merge them in the same folder and on the same kind of machine where they were made."
                 )
-            log.warning("%s: made with other settings or inputs, so the step starts anew", name)
+            log.warning("%s: made with other settings or inputs, so the step starts over", name)
             STEP.refuse_foreign_files(folder)
             shutil.rmtree(folder)
         write_json_with_checksum(mark, {"fingerprint": identity})
@@ -177,11 +177,11 @@ def _write(path: Path, records: Iterable[Record], counts: Mapping[str, int]) -> 
 
 def _read(path: Path) -> Iterator[tuple[int, Record]]:
     """Yield (line number, record) of a chunk. Raises ArtefactError for a line that does not match its checksum."""
-    return read_json_lines_with_checksums(path, f"remove {path.name} and go on with --resume")
+    return read_json_lines_with_checksums(path, f"remove {path.name} and continue with --resume")
 
 
 def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of `size` values; the last may be shorter."""
+    """Yield lists of `size` values; the last may be shorter."""
     stream = iter(values)
     while chunk := list(islice(stream, size)):
         yield chunk

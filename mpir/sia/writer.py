@@ -1,4 +1,4 @@
-"""A causal language model that learns to write one text for another: a query, or a partial fact, for a sentence."""
+"""A causal language model that learns to write a query, or a partial fact, for a sentence."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ WRITER = FolderFormat(marker=MADE_BY, names=(MADE_BY, *CHECKPOINT.names))
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A generated text and its loss: the mean negative log-likelihood of a token, in nats."""
+    """A generated text and its loss: the mean negative log-likelihood per token, in nats."""
 
     text: str
     loss: float
 
 
 class Writer:
-    """A causal checkpoint with the cue that asks it for one kind of text."""
+    """A causal checkpoint with the cue that prompts it for one kind of text."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Writer:
         device: str = "auto",
         precision: str = "fp32",
     ) -> None:
-        """Load a checkpoint from a folder or a hub; `precision` is that of its weights, by name or "auto".
+        """Load a checkpoint from a folder or a hub; `precision` is the weights' format, by name or "auto".
 
         Raises:
             ArtefactError: it cannot be loaded, is damaged, or has no end token.
@@ -86,7 +86,7 @@ class Writer:
             self._try_out()
 
     def _try_out(self) -> None:
-        """Write one token for each of two texts, so that damage shows before hours of work; raises anything."""
+        """Write one token for each of two texts, so that damage shows before hours of work; may raise any exception."""
         for written in self.write(["text"] * 2, Decoding(most_tokens=1), seed=0):
             if not math.isfinite(written.loss):
                 raise ValueError(f"the loss of a text is {written.loss}")
@@ -110,7 +110,7 @@ class Writer:
         return losses.sum(dim=1) / (targets != IGNORED).sum(dim=1)
 
     def _encode(self, source: str, target: str) -> tuple[list[int], int]:
-        """The tokens of source, cue, target and end, and where the target starts; a long source loses its end."""
+        """The tokens of source, cue, target and end, and the target's start; a long source is truncated."""
         target_ids = [*self._token_ids(f" {target}"), self.tokenizer.eos_token_id]
         target_ids = target_ids[: self.max_length // 2]
         prompt = self._prompt(source, self.max_length - len(target_ids))
@@ -121,20 +121,20 @@ class Writer:
         return [*self._token_ids(source)[: room - len(cue)], *cue]
 
     def _token_ids(self, text: str) -> list[int]:
-        """Token ids of a text. Raises ArtefactError where the tokenizer is damaged or of another model."""
+        """Token ids of a text. Raises ArtefactError where the tokenizer is damaged or from another model."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
             token_ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
             count = len(self.model.get_input_embeddings().weight)
         if max(token_ids, default=0) >= count:
             raise ArtefactError(
-                f"{self.checkpoint}: its tokenizer gives the token number {max(token_ids)}, but the model has {count} "
-                "word vectors; restore tokenizer.json, or give another checkpoint."
+                f"{self.checkpoint}: its tokenizer gives the token id {max(token_ids)}, but the model has {count} "
+                "embeddings; restore tokenizer.json, or give another checkpoint."
             )
         return token_ids
 
     @torch.inference_mode()
     def write(self, sources: Sequence[str], decoding: Decoding, seed: int) -> list[Written]:
-        """One text for each source; the same for a seed and the same sources."""
+        """Write one text for each source; the same seed and sources give the same texts."""
         prompts = [self._prompt(source, self.max_length) for source in sources]
         encoded = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(self.model.device)
         with torch.random.fork_rng():
@@ -155,9 +155,9 @@ class Writer:
 
 
 def _compute_logits_in_fp32(model: Any) -> None:
-    """Leave half precision before the output layer: GPT-2's logits lie near -100, where bf16 knows halves only."""
+    """Compute the output layer in fp32: GPT-2's logits are near -100, where bf16 has a resolution of 0.5."""
     head = model.get_output_embeddings()
-    if head.weight.dtype != torch.float32:  # a copy of its own, where the input layer has the same weights
+    if head.weight.dtype != torch.float32:  # a separate copy where the input layer shares the weights
         head.weight = torch.nn.Parameter(head.weight.float())
 
     def forward(states: torch.Tensor) -> torch.Tensor:
@@ -178,10 +178,10 @@ def train_writer(
     precision: str = "auto",
     progress: bool = False,
 ) -> Path:
-    """Fine-tune a checkpoint on (source, target) pairs; goes on where it was interrupted, and keeps a finished one.
+    """Fine-tune a checkpoint on (source, target) pairs; an interrupted training resumes, a finished one is kept.
 
-    `examples` is called once for every pass; pairs are shuffled 2,048 at a time, so that memory does not grow. Weights
-    are fp32; matrices are multiplied in bf16 where `precision` is that, or "auto" and the hardware computes with it.
+    `examples` is called once per epoch; pairs are shuffled 2,048 at a time, so memory does not grow. Weights are fp32;
+    matrices are multiplied in bf16 if `precision` is bf16, or "auto" and the hardware supports it.
 
     Raises:
         ArtefactError: the checkpoint cannot be loaded.
@@ -222,12 +222,12 @@ def train_writer(
 
 
 def _made_by(folder: Path) -> str | None:
-    """The fingerprint of what a finished model was made by.
+    """The fingerprint of a finished model's settings; None without one.
 
     Raises:
         ArtefactError: one of its files has changed.
     """
-    remedy = f"remove {folder} to train it anew"
+    remedy = f"remove {folder} to train it again"
     made_by = read_json_with_checksum(folder / MADE_BY, remedy)
     check_files(folder, made_by.get("files", {}), remedy, content=True)
     return made_by.get("fingerprint")
@@ -258,13 +258,13 @@ def _save(path: Path, identity: str, step: int, stateful: dict[str, Any]) -> Non
 
 
 def _restore(path: Path, identity: str, stateful: dict[str, Any]) -> int:
-    """The number of steps that were done before, with everything as it was then; 0 for a new run.
+    """Restore the training state; return the number of steps already done, 0 for a new run.
 
     Raises:
         ArtefactError: the state is damaged.
     """
     if path.exists():
-        verify_bytes(path, "remove it to start anew")
+        verify_bytes(path, "remove it to start over")
     try:
         state = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else {}
         if state.get("identity") != identity:
@@ -273,5 +273,5 @@ def _restore(path: Path, identity: str, stateful: dict[str, Any]) -> int:
             holder.load_state_dict(state[name])
         torch.set_rng_state(state["random"])
         return int(state["step"])
-    except Exception as error:  # torch raises whatever unpickling runs into
-        raise ArtefactError(f"{path}: is damaged and cannot be resumed from; remove it to start anew.") from error
+    except Exception as error:  # torch raises many kinds while unpickling
+        raise ArtefactError(f"{path}: is damaged and cannot be resumed from; remove it to start over.") from error
