@@ -1,1 +1,1 @@
-"""Files: read with located errors, written atomically, identified by their hash; the journal of a long job."""
+"""Read files with located errors, write them atomically, identify them by hash, and keep journals of long jobs."""

@@ -1,8 +1,8 @@
-"""Checksums of the content of files that mpir writes and reads back: damage is refused, never read as something else.
+"""Checksums for the files that mpir writes and reads back, so that damage is detected and refused.
 
-A JSON object has its checksum as a field of its own, so that a file or a line can be written by hand without one. The
-checksum is that of the values: another order of the keys or other spaces do not change it. A binary file has its
-checksum at its end, where torch and other readers of zip archives pass over it.
+A JSON object has its checksum in a separate field, so that a file or a line can be written by hand without one. It
+covers the values: the order of keys and white space do not change it. A binary file has its checksum at the end,
+where torch and other readers of zip archives ignore it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHECKSUM = "checksum"
 """The field of a JSON object that holds its checksum."""
 RESTORE = f'restore the file, or remove its field "{CHECKSUM}" if it was edited on purpose'
 MARK = b"\nsha256:"
-"""Begins the last bytes of a binary file, before the checksum of all others."""
+"""Marks the end of a binary file's content; the checksum of that content follows."""
 _DIGITS = 64
 _BLOCK = 2**20
 
@@ -30,11 +30,11 @@ _BLOCK = 2**20
 def add_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON-able object with its checksum as the last field."""
     content = {name: value for name, value in values.items() if name != CHECKSUM}
-    return {**content, CHECKSUM: _checksum(json.loads(json.dumps(content)))}  # as a reader finds it: lists for tuples
+    return {**content, CHECKSUM: _checksum(json.loads(json.dumps(content)))}  # as read back: lists for tuples
 
 
 def verify_checksum(values: Mapping[str, Any], location: str | Path, remedy: str = RESTORE) -> dict[str, Any]:
-    """Return an object that was read, without its checksum; one that has none is accepted as it is.
+    """Return an object without its checksum field, after verifying it; an object without a checksum is accepted.
 
     Raises:
         ArtefactError: the values do not match their checksum; `location` begins the message, and `remedy` ends it.
@@ -73,7 +73,7 @@ def read_json_lines_with_checksums(path: str | Path, remedy: str = RESTORE) -> I
 
 @contextmanager
 def write_bytes_with_checksum(path: str | Path) -> Iterator[IO[bytes]]:
-    """Write a binary file with its checksum at its end, atomically, from the first byte to the last.
+    """Write a binary file sequentially and atomically, with its checksum at the end.
 
     Raises:
         OutputError: as `atomic_write`.
@@ -85,7 +85,7 @@ def write_bytes_with_checksum(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def verify_bytes(path: str | Path, remedy: str) -> None:
-    """Compare a binary file with the checksum at its end; a file without one is accepted as it is.
+    """Compare a binary file with the checksum at its end; a file without a checksum is accepted.
 
     Raises:
         ArtefactError: the content does not match its checksum.
@@ -101,7 +101,7 @@ def verify_bytes(path: str | Path, remedy: str) -> None:
 
 
 class _HashingStream:
-    """A stream that is written from its beginning to its end, and the hash of what was written."""
+    """A stream for sequential writing that hashes the bytes written."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream, self.hash = stream, hashlib.sha256()
@@ -112,7 +112,7 @@ class _HashingStream:
         return self.stream.write(content)
 
     def flush(self) -> None:
-        """Hand what was written to the system."""
+        """Flush the underlying stream."""
         self.stream.flush()
 
 

@@ -1,4 +1,4 @@
-"""What an artefact's files were when it was made: their sizes and hashes, to compare with what is there now."""
+"""Record the sizes and hashes of an artefact's files, and compare them when the artefact is opened."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from mpir.io.folder_format import FILE_LIST
 from mpir.io.hash import sha256
 
 Files = Mapping[str, Mapping[str, Any]]
-"""The bytes and the SHA-256 of each file, by its path in the folder."""
+"""The size in bytes and the SHA-256 of each file, by its path in the folder."""
 
 OPENING_BYTES = 2**30
-"""The bytes whose hashes are compared when an index is opened: about a second's work."""
+"""The most bytes to hash when an index is opened: about a second's work."""
 _SIDE_LIMIT = 256
-"""What a process has open beside the files of an index."""
+"""Files that a process has open in addition to those of an index."""
 
 
 def allow_open(folder: str | Path, files: int) -> None:
-    """Let the process hold so many files of a folder open, as Java does for its own: many systems begin with 1,024.
+    """Raise the process's limit of open files for a folder's files, as Java does: many systems start with 1,024.
 
     Raises:
         ArtefactError: the system allows fewer.
     """
     try:
         import resource
-    except ImportError:  # Windows, which has no such limit
+    except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= files + _SIDE_LIMIT:
@@ -38,13 +38,13 @@ def allow_open(folder: str | Path, files: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files + _SIDE_LIMIT, hard))
     except (ValueError, OSError) as error:
         raise ArtefactError(
-            f"{folder}: {files} of its files are open in a search, and this process may open {hard} at most; allow "
+            f"{folder}: a search opens {files} of its files, but this process may open only {hard}; allow "
             f"more with `ulimit -n {files + _SIDE_LIMIT}`."
         ) from error
 
 
 def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """The entries of some files of a folder."""
+    """The entries for these files of a folder."""
     return {
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(paths)
@@ -52,13 +52,13 @@ def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]
 
 
 def link_files(folder: Path, target: Path) -> None:
-    """Give a folder's files second names in another: both are whole."""
+    """Link all files of a folder into another, so that both are complete."""
     for file in filter(Path.is_file, folder.rglob("*")):
         link_file(file, target / file.relative_to(folder))
 
 
 def link_file(file: Path, second: Path) -> None:
-    """Give a file a second name. Where it can have one name only, copy it."""
+    """Link a file under a second name, or copy it where links are impossible."""
     second.parent.mkdir(parents=True, exist_ok=True)
     try:
         second.hardlink_to(file)
@@ -67,7 +67,7 @@ def link_file(file: Path, second: Path) -> None:
 
 
 def are_files(value: Any) -> bool:
-    """Whether a value that was read from a manifest has the form of such entries."""
+    """Whether a value from a manifest has the form of such entries."""
     return isinstance(value, dict) and all(
         isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("sha256"), str)
         for entry in value.values()
@@ -75,10 +75,10 @@ def are_files(value: Any) -> bool:
 
 
 def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool) -> None:
-    """Compare files with their entries: their sizes, which costs nothing, and perhaps their `content`.
+    """Compare files with their entries: their sizes, which is cheap, and optionally their `content`.
 
     Raises:
-        ArtefactError: a file is missing, or not as it was; the message ends with the `remedy`.
+        ArtefactError: a file is missing or has changed; the message ends with the `remedy`.
     """
     for name, expected in files.items():
         path = Path(folder) / name
@@ -87,20 +87,20 @@ def check_files(folder: str | Path, files: Files, remedy: str, *, content: bool)
             actual = "is missing" if size is None else f"has {size} bytes instead of {expected['bytes']}"
             raise ArtefactError(f"{folder}: is damaged ({name} {actual}); {remedy}.")
         if content and sha256(path) != expected["sha256"]:
-            raise ArtefactError(f"{folder}: is damaged ({name} is not what it was when it was built); {remedy}.")
+            raise ArtefactError(f"{folder}: is damaged ({name} has changed since it was built); {remedy}.")
 
 
 def write_file_list(folder: Path) -> None:
-    """Write the entries of all files of a finished folder into it, for `check_file_list`."""
+    """Write the entries of all files into a finished folder, for `check_file_list`."""
     files = list_files(folder, (path for path in folder.rglob("*") if path.is_file() and path.name != FILE_LIST))
     write_json_with_checksum(folder / FILE_LIST, {"files": files})
 
 
 def check_file_list(folder: Path, remedy: str) -> None:
-    """Compare the files of a folder with their list as `check_opening`; a folder without one is accepted as it is.
+    """Compare a folder's files with their list, as `check_opening` does; a folder without a list is accepted.
 
     Raises:
-        ArtefactError: a file is missing, or not as it was, or the list itself is damaged.
+        ArtefactError: a file is missing or has changed, or the list itself is damaged.
     """
     if (folder / FILE_LIST).is_file():
         files = read_json_with_checksum(folder / FILE_LIST, remedy).get("files")
@@ -110,10 +110,10 @@ def check_file_list(folder: Path, remedy: str) -> None:
 
 
 def check_opening(folder: str | Path, files: Files, manifest: Path, remedy: str) -> None:
-    """Compare files with their entries when they are opened: all sizes, and the content as far as that is quick.
+    """Compare files with their entries on opening: all sizes, and the content where that is quick.
 
-    Read are the smallest files, of OPENING_BYTES together, and every file that is newer than the manifest, which was
-    written last.
+    The smallest files, up to OPENING_BYTES together, are read, and so is every file that is newer than the manifest,
+    which was written last.
 
     Raises:
         ArtefactError: as `check_files`.

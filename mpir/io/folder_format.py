@@ -1,4 +1,4 @@
-"""Folders that mpir writes: which files they hold, so that a folder with others is never replaced."""
+"""Formats of the folders that mpir writes: which files they contain, so that no other folder is ever replaced."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _accept(folder: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class FolderFormat:
-    """The files of one format of folders. Replacing means deleting: only a folder with these files alone is replaced.
+    """The files of one folder format. Replacing a folder deletes it, so only a folder with no other files is replaced.
 
     Attributes:
-        marker: a file that every folder of the format holds, if there is one.
-        names: patterns of its files, as paths in the folder; `*` matches no slash.
+        marker: a file that every folder of the format has, if there is one.
+        names: patterns of its files, as paths in the folder; `*` does not match a slash.
         listed: reads further names from the manifest in a folder.
-        check: refuses a folder of the format, by an OutputError, for another reason than its names.
+        check: raises OutputError for a folder of the format that must not be replaced for another reason.
     """
 
     marker: str = ""
@@ -43,14 +43,14 @@ class FolderFormat:
     check: Callable[[Path], None] = _accept
 
     def check_replaceable(self, path: str | Path) -> None:
-        """Refuse to replace what is of another format, or holds a file that is not the format's.
+        """Refuse to replace a folder of another format, or one with foreign files.
 
         Raises:
-            OutputError: a file stands at `path`, or a folder with something else in it.
+            OutputError: `path` is a file, or a folder with something else in it.
         """
         folder = checked_path(path)
         if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{path}: exists and is no folder, so it is not replaced; choose another name.")
+            raise OutputError(f"{path}: exists and is not a folder, so it is not replaced; choose another name.")
         if not folder.is_dir() or not any(folder.iterdir()):
             return
         if self.marker and not (folder / self.marker).is_file():
@@ -62,15 +62,15 @@ class FolderFormat:
         self.check(folder)
 
     def refuse_foreign_files(self, folder: Path) -> None:
-        """Refuse to remove a folder that holds a file that is not the format's. Raises OutputError."""
+        """Raise OutputError for a folder that contains files of another format."""
         if foreign := self.foreign_files(folder):
             raise OutputError(
-                f"{folder}: is not replaced, since it also holds {format_names(foreign)}; move that elsewhere, or "
+                f"{folder}: is not replaced, because it also contains {format_names(foreign)}; move that elsewhere, or "
                 "choose another folder."
             )
 
     def foreign_files(self, folder: Path) -> list[str]:
-        """The names of the files in a folder that are not of the format, sorted."""
+        """The names of a folder's files that do not belong to the format, sorted."""
         listed = set(self.listed(folder))
         names = (name for name in file_names(folder) if name not in listed and not self._matches(name))
         return sorted(name for name in names if not _is_leftover(name))
@@ -82,12 +82,12 @@ class FolderFormat:
 
 
 def _is_leftover(name: str) -> bool:
-    """Whether a path is, or is in, what a killed process left."""
+    """Whether a path is a temporary file of a killed process, or inside a temporary folder."""
     return any(fnmatchcase(component, pattern) for component in name.split("/") for pattern in LEFTOVERS)
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """The paths in a folder of all that is no folder, and of links to folders."""
+    """The paths of all files in a folder, and of links to folders."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]
         for name in (*files, *links):
@@ -95,7 +95,7 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def under(folder: str, names: Names) -> tuple[str, ...]:
-    """Patterns of files in a folder of a folder."""
+    """Patterns for files in a subfolder."""
     return tuple(f"{folder}/{name}" for name in names)
 
 
@@ -116,4 +116,4 @@ CHECKPOINT = FolderFormat(
         FILE_LIST,
     ),
 )
-"""A model and its tokenizer, as transformers writes them."""
+"""A model and its tokenizer, as written by transformers."""

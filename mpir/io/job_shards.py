@@ -1,4 +1,4 @@
-"""Jobs in shards: which part a process does, what a part's folder says of itself, and which folders are a whole job."""
+"""Jobs in shards: assign parts to processes, describe each part in its folder, and check that a job is complete."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 
 SHARD_MANIFEST = "shard.json"
-"""The manifest of a part; it is written last, so a folder with one is a whole part."""
+"""The manifest of a part; it is written last, so a folder that has one is complete."""
 CORPUS = "corpus"
-"""The entry of a job that says which files its documents came from."""
+"""The entry of a job with the files of its documents."""
 SLURM = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN")
 _REMEDY = "make this part again with --shard"
 Item = TypeVar("Item")
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """FinishedShard `number` of `count`, counted from 1."""
+    """Part `number` of `count`, counted from 1."""
 
     number: int = 1
     count: int = 1
@@ -32,7 +32,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``i/n``. Raises InputError for another form, or an i that is not from 1 to n."""
+        """Parse ``i/n``. Raises InputError for another form, or if i is not from 1 to n."""
         number, _, count = text.partition("/")
         if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= 10**6):
             raise InputError(f"--shard is {format_value(text)}; expected i/n, from 1/n to n/n, such as 3/10.")
@@ -40,10 +40,10 @@ class Shard:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Shard:
-        """The part that a task of a Slurm array is to do; outside of one, all.
+        """The part for the current task of a Slurm array; outside an array, the whole job.
 
         Raises:
-            InputError: Slurm's variables are no whole numbers, or the array's numbers have gaps.
+            InputError: Slurm's variables are not whole numbers, or the array's numbers have gaps.
         """
         task, count, first = (environment.get(name, "") for name in SLURM)
         if not task or not count:
@@ -53,13 +53,13 @@ class Shard:
         number = int(task) - int(first or 0) + 1
         if not 1 <= number <= int(count):
             raise InputError(
-                f"task {task} of a Slurm array of {count} has no place in it (are the array's numbers without gaps?); "
+                f"task {task} does not fit a Slurm array of {count} (do the array's numbers have gaps?); "
                 "give --shard i/n."
             )
         return cls(number, int(count))
 
     def share_of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """The part's items: consecutive ones, whose numbers differ by one at most between the parts.
+        """The part's items, which are consecutive; the sizes of parts differ by at most one.
 
         Raises:
             InputError: there are fewer items than parts.
@@ -70,9 +70,9 @@ class Shard:
         return items[begin:end]
 
     def takes(self, position: int) -> bool:
-        """Whether the item at a position, counted from 0, is this part's: the parts take turns.
+        """Whether the item at a position, counted from 0, belongs to this part; the parts take turns.
 
-        So a stream is divided whose length nobody knows yet.
+        This divides a stream of unknown length.
         """
         return position % self.count == self.number - 1
 
@@ -82,10 +82,10 @@ class FinishedShard:
     """A finished part of a job.
 
     Attributes:
-        folder: where it is.
-        position: which part it is.
-        job: what must be the same in all parts, in JSON-able values; "kind" says what they hold.
-        details: anything else that joining the parts needs.
+        folder: the part's folder.
+        position: the part's position in the job.
+        job: settings that must be the same in all parts, as JSON-able values; "kind" is the kind of content.
+        details: anything else needed to join the parts.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class FinishedShard:
 def write_finished(
     folder: Path, shard: Shard, job: Mapping[str, Any], details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the manifest of a part, after all of its other files."""
+    """Write the manifest of a part; call it after all other files are written."""
     values = {"number": shard.number, "count": shard.count, "job": dict(job), "details": dict(details or {})}
     write_json_with_checksum(folder / SHARD_MANIFEST, values)
 
@@ -111,12 +111,12 @@ def read_finished(folder: str | Path) -> FinishedShard:
     """Read the manifest of a part.
 
     Raises:
-        ArtefactError: there is none, since the part is unfinished or something else, or it is damaged.
+        ArtefactError: there is none, because the part is unfinished or the folder is something else, or it is damaged.
     """
     if not is_finished(folder):
         raise ArtefactError(
-            f"{folder}: holds no {SHARD_MANIFEST}, so it is an unfinished part or none; run its command with --shard "
-            "again, which goes on where it stopped, or give other folders."
+            f"{folder}: has no {SHARD_MANIFEST}, so it is an unfinished part or not a part; repeat its command with "
+            "--shard to resume it, or give other folders."
         )
     try:
         values = read_json_with_checksum(Path(folder) / SHARD_MANIFEST, _REMEDY)
@@ -128,16 +128,16 @@ def read_finished(folder: str | Path) -> FinishedShard:
 
 
 def in_order(shards: Sequence[FinishedShard]) -> list[FinishedShard]:
-    """All parts of one job by their numbers.
+    """Sort the parts of one job by number, and check that all are there.
 
     Raises:
-        InputError: a part is missing, doubled, or of another job than the first one.
+        InputError: a part is missing, given twice, or from another job than the first.
     """
     by_number: dict[int, FinishedShard] = {}
     for shard in shards:
         _check_same_job(shard, shards[0])
         if (number := shard.position.number) in by_number:
-            folders = f"{shard.folder}: is part {number}, as {by_number[number].folder} is"
+            folders = f"{shard.folder}: is part {number}, and so is {by_number[number].folder}"
             raise InputError(f"{folders}; give each part once.")
         by_number[number] = shard
     count = shards[0].position.count
@@ -151,18 +151,18 @@ def _check_same_job(shard: FinishedShard, first: FinishedShard) -> None:
     odd = sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
     if "kind" not in odd and CORPUS in odd:
         raise InputError(
-            f"{shard.folder}: was made of another corpus than {first.folder} (they differ in "
-            f"{_changed_files(shard, first)}); make the parts anew from the same files."
+            f"{shard.folder}: was made from another corpus than {first.folder} (they differ in "
+            f"{_changed_files(shard, first)}); make the parts again from the same files."
         )
     if odd:
         raise InputError(
-            f"{shard.folder}: is of another job than {first.folder} (they differ in {format_names(odd)}); give the "
+            f"{shard.folder}: is from another job than {first.folder} (they differ in {format_names(odd)}); give the "
             "parts of one job, made with the same questions, index, bundle and options."
         )
 
 
 def _changed_files(shard: FinishedShard, first: FinishedShard) -> str:
-    """The files in which two corpora differ, in words."""
+    """The files in which two corpora differ, for a message."""
     mine, theirs = ({file["name"]: file for file in each.job[CORPUS].get("files", ())} for each in (shard, first))
     changed = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
     return format_names(changed, 3) if changed else "their files"

@@ -1,4 +1,4 @@
-"""Finished pieces of a long job (questions, trials), one JSON line each: what an interrupted run resumes from."""
+"""The journal of a long job: one JSON line per finished piece (question, trial), from which a run resumes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mpir.io.write import atomic_write
 from mpir.version import __version__
 
 log = logging.getLogger(__name__)
-RECOMPUTE = "run the same command again, which computes this record anew"
+RECOMPUTE = "run the same command again to recompute this record"
 
 
 class Records(Mapping[str, dict[str, Any]]):
-    """The records of a journal by their id. Only their places are in memory; a record is read when asked for."""
+    """The records of a journal by id. Only their offsets are in memory; a record is read on access."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,21 +49,19 @@ class Records(Mapping[str, dict[str, Any]]):
 
 
 class Journal:
-    """The records of finished pieces by their id, for one way of making them.
+    """The records of finished pieces by id, for one set of settings.
 
-    The first line says how they were made. A journal made in another way is set aside, under a name of its own, and
-    taken back when it is asked for again; with `replace` it is dropped. A file that is no journal is refused. A last
-    line that was cut off by an interrupt is dropped, and a damaged line before it costs its own record only: each has a
-    checksum. One journal is open at a time: until `close`, the end of a `with` block, or the end of the process, nobody
-    else gets it.
+    The first line holds the settings. A journal with other settings is set aside under another name, and restored when
+    its settings are used again; with `replace` it is deleted. A file that is not a journal is refused. A last line that
+    was cut off by an interrupt is dropped, and a damaged line before it loses only its own record, because each line
+    has a checksum. A journal is locked until `close`, the end of a `with` block, or the end of the process.
     """
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any], *, replace: bool = False) -> None:
-        """Open, take back or start the journal of `settings` (JSON-able).
+        """Open, restore or start the journal of `settings` (JSON-able).
 
         Raises:
-            OutputError: it cannot be written, is a file of another kind, or another process (or another `Journal`) has
-                it open.
+            OutputError: it cannot be written, is a file of another kind, or is open in another process or `Journal`.
         """
         self.path = Path(path)
         self.records = Records(self.path)
@@ -74,7 +72,7 @@ class Journal:
             self._choose(_line(header), replace=replace)
         if end := self._read() if self.path.exists() else 0:
             with self._writing():
-                os.truncate(self.path, end)  # so that new lines never follow a broken one
+                os.truncate(self.path, end)  # so that no new line follows a broken one
         else:
             with atomic_write(self.path, binary=True) as stream:
                 stream.write(_line(header))
@@ -86,53 +84,53 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Let others have the journal; its file stays."""
+        """Release the lock; the file stays."""
         self._held()
 
     def _choose(self, header: bytes, *, replace: bool) -> None:
-        """Set aside what was made in another way (it may have taken hours), and take back what was made in this one."""
+        """Set aside a journal with other settings (it may have taken hours), and restore the one with these."""
         first = _first_line(self.path)
         if first and not _is_header(first):
             self.close()
-            raise OutputError(f"{self.path}: exists and is no log of mpir's, so it is left alone; choose another name.")
+            raise OutputError(f"{self.path}: exists and is not a journal of mpir, so it is kept; choose another name.")
         if first and first != header and replace:
-            log.warning("%s: made with other settings, so it is done anew", self.path)
+            log.warning("%s: made with other settings, so it starts over", self.path)
             self.path.unlink()
         elif first and first != header:
             old = _free_name(self.path, first)
-            log.warning("%s: made with other settings, so it is done anew; the old one is now %s", self.path, old.name)
+            log.warning("%s: made with other settings, so it starts over; the old one is now %s", self.path, old.name)
             self.path.replace(old)
         mine = _set_aside_name(self.path, header)
         if not self.path.exists() and _first_line(mine) == header:
-            log.warning("%s: taken back from %s, which was made with these settings", self.path, mine.name)
+            log.warning("%s: restored from %s, which was made with these settings", self.path, mine.name)
             mine.replace(self.path)
 
     def _read(self) -> int:
-        """Find the records of the whole lines after the first; the end of the last of them."""
+        """Index the records of all complete lines after the first; return the offset where the last one ends."""
         end = 0
         with open_bytes(self.path) as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
-                    log.warning("%s: its last line is incomplete and is done anew", self.path)
+                    log.warning("%s: its last line is incomplete and is recomputed", self.path)
                     break
                 self._note(line, number, end)
                 end += len(line)
         return end
 
     def _note(self, line: bytes, number: int, start: int) -> None:
-        """Keep where a line begins, if it is a record; a damaged one is logged, and its record computed anew."""
+        """Store the offset of a line that is a record; a damaged line is logged, and its record recomputed."""
         try:
-            record = verify_checksum(_parsed(line), f"{self.path}:{number}", "this record is computed anew")
+            record = verify_checksum(_parsed(line), f"{self.path}:{number}", "this record is recomputed")
         except ArtefactError as error:
             log.warning("%s", error)
             return
         if isinstance(identifier := record.get("id"), str):
             self.records.places[identifier] = start
         elif number > 1:
-            log.warning("%s:%d: this line is damaged, and what it held is done anew", self.path, number)
+            log.warning("%s:%d: this line is damaged, and its record is recomputed", self.path, number)
 
     def add(self, identifier: str, record: Mapping[str, Any]) -> None:
-        """Append a finished piece and hand it to the disk. Raises OutputError where it cannot be written."""
+        """Append a finished piece and flush it to disk. Raises OutputError where it cannot be written."""
         with self._writing(), open(self.path, "ab") as stream:
             offset = stream.tell()
             stream.write(_line(add_checksum({"id": identifier, **record})))
@@ -149,17 +147,17 @@ class Journal:
 
 
 def _hold(path: Path) -> FileLock:
-    """The lock of a journal. Raises OutputError where somebody else holds it."""
+    """Take the lock of a journal. Raises OutputError where another process holds it."""
     try:
         return acquire(path.with_name(f".{path.name}.lock"))
     except Timeout as error:
         raise OutputError(
-            f"{path}: another process is writing it; wait until that has ended, or choose another output."
+            f"{path}: another process is writing it; wait until it has finished, or choose another output."
         ) from error
 
 
 def _let_go(lock: FileLock, process: int) -> None:
-    if os.getpid() == process:  # a child that was forked has the same lock, but it is not the child's
+    if os.getpid() == process:  # a forked child inherits the lock object but does not own the lock
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
@@ -177,7 +175,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _set_aside_name(path: Path, header: bytes, number: int = 1) -> Path:
-    """Where a journal with this first line is set aside: one place for each way of making it."""
+    """The name under which a journal with this first line is set aside, unique to its settings."""
     suffix = f".{number}" if number > 1 else ""
     return path.with_name(f"{path.name}.{hashlib.sha256(header).hexdigest()[:8]}{suffix}.old")
 
@@ -191,7 +189,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The object of a whole line; an empty one for anything else."""
+    """The object of a complete line; an empty one for anything else."""
     try:
         value = json.loads(line) if line.endswith(b"\n") else {}
     except ValueError:

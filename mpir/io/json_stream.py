@@ -1,4 +1,4 @@
-"""One large JSON value, read piece by piece: the elements of its arrays and the names of its objects."""
+"""Read one large JSON value piece by piece: the elements of arrays and the names of objects."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mpir.io.read import open_bytes, place_of
 _BLOCK = 2**16
 _WHITE = " \t\r\n"
 _NEAR = 64
-"""An error so near to the end of what was read may be of a value that goes on behind it."""
+"""An error this close to the end of the buffer may come from a value that continues beyond it."""
 
 
 class JsonStream:
-    """A JSON text that is read as far as its next value needs; `line` is where it stands, from 1."""
+    """A JSON text that is read only as far as the next value needs; `line` is the current line, from 1."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open the file when the first value is asked for."""
+        """The file is opened when the first value is requested."""
         self._path, self._text, self._position = path, "", 0
         self.line, self._column = 1, 0
         self._blocks = self._read()
@@ -31,7 +31,7 @@ class JsonStream:
         self._longest = limit_bytes("MPIR_MAX_RECORD_MB")
 
     def next_character(self) -> str:
-        """Return the next character that is no white space, or "" at the end of the text."""
+        """Return the next non-space character, or "" at the end of the text."""
         while True:
             while self._position < len(self._text) and self._text[self._position] in _WHITE:
                 self._position += 1
@@ -47,7 +47,7 @@ class JsonStream:
         self._take("]")
 
     def names(self) -> Iterator[str]:
-        """Yield the names of the object that begins here; the caller takes the value of each before the next."""
+        """Yield the names of the object that begins here; the caller reads each value before the next name."""
         self._take("{")
         while self.next_character() != "}":
             name, _ = self.value()
@@ -64,7 +64,7 @@ class JsonStream:
         """Return the next value and its line.
 
         Raises:
-            InputError: it is no JSON (line and column are named), or longer than ``MPIR_MAX_RECORD_MB``.
+            InputError: it is not JSON (line and column are named), or is longer than ``MPIR_MAX_RECORD_MB``.
         """
         self.next_character()
         self._drop()
@@ -115,7 +115,7 @@ class JsonStream:
         )
 
     def _drop(self) -> None:
-        """Forget what has been read."""
+        """Drop the consumed part of the buffer."""
         newlines = self._text.count("\n", 0, self._position)
         self.line += newlines
         last_end = self._text.rfind("\n", 0, self._position)
@@ -123,7 +123,7 @@ class JsonStream:
         self._text, self._position = self._text[self._position :], 0
 
     def _read_more(self, length: int = _BLOCK) -> bool:
-        """Read on, by so many characters at least; whether there were any."""
+        """Read at least this many more characters; return whether there were any."""
         if self._position:
             self._drop()
         blocks = [self._text]

@@ -1,7 +1,7 @@
-"""How much of a file is held in memory at a time, so that a damaged or hostile file cannot fill it.
+"""Limit how much of a file is held in memory, so that a damaged or hostile file cannot exhaust it.
 
-Every limit is far above what collections have (a full paper is under 5 MB, and texts compress to a tenth), and an
-environment variable raises it.
+Every limit is far above the needs of real collections (a full paper is under 5 MB, and texts compress to a tenth),
+and an environment variable raises it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Limit = Literal["MPIR_MAX_RECORD_MB", "MPIR_MAX_FILE_MB", "MPIR_MAX_EXPANSION"]
 _DEFAULTS: dict[Limit, int] = {"MPIR_MAX_RECORD_MB": 32, "MPIR_MAX_FILE_MB": 1024, "MPIR_MAX_EXPANSION": 200}
 PIPE_SECONDS = 60
 _EXPANSION_FREE = 2**26
-"""Bytes that any compressed file may expand to, whatever its ratio."""
+"""Any compressed file may expand to this many bytes, whatever its ratio."""
 
 
 def limit(name: Limit) -> int:
-    """Return a limit: megabytes of a line or record, or of a file that is read whole; or how far files may expand.
+    """Return a limit: megabytes of a line, record or whole file, or the ratio to which files may expand.
 
     Raises:
-        InputError: the environment variable of this name is no whole number from 1 to 1,000,000.
+        InputError: the environment variable of this name is not a whole number from 1 to 1,000,000.
     """
     text = os.environ.get(name) or str(_DEFAULTS[name])
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
@@ -38,12 +38,12 @@ def limit(name: Limit) -> int:
 
 
 def limit_bytes(name: Limit) -> int:
-    """Return a limit that is counted in megabytes, in bytes."""
+    """Return in bytes a limit that is given in megabytes."""
     return limit(name) * 10**6
 
 
 def too_large(location: str, content: str, name: Limit) -> InputError:
-    """Return the error for `content` (such as "the line") at a location that goes beyond a limit."""
+    """Return the error for `content` (such as "the line") that exceeds a limit at a location."""
     return InputError(
         f"{location}: {content} is longer than {limit(name)} MB; the file may be damaged, or set {name} to a larger "
         "number."
@@ -51,11 +51,11 @@ def too_large(location: str, content: str, name: Limit) -> InputError:
 
 
 def open_regular(path: str) -> io.BufferedReader:
-    """Open a file, or a pipe that somebody writes to, for reading bytes.
+    """Open a file, or a pipe with a writer, for reading bytes.
 
     Raises:
-        InputError: the path is a device or a socket, which have no end, or a named pipe to which nobody begins to write
-            within a minute.
+        InputError: the path is a device or a socket, which have no end, or a named pipe that gets no data within a
+            minute.
         OSError: it cannot be opened.
     """
     mode = os.stat(path).st_mode  # noqa: PTH116  (a text)
@@ -67,7 +67,7 @@ def open_regular(path: str) -> io.BufferedReader:
 
 
 def _open_pipe(path: str) -> io.BufferedReader:
-    """Open a named pipe once there is something in it: opening it otherwise could take for ever."""
+    """Open a named pipe once it has data: opening it earlier could block for ever."""
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     ready = select.poll()
     ready.register(pipe, select.POLLIN)
@@ -79,19 +79,19 @@ def _open_pipe(path: str) -> io.BufferedReader:
 
 
 class Expanded(io.RawIOBase):
-    """The decompressed bytes of a stream, refused once they are out of proportion to the compressed ones."""
+    """A decompressed stream that raises an error once it expands beyond the allowed ratio."""
 
     def __init__(self, expanded: IO[bytes], compressed: IO[bytes], name: str) -> None:
-        """Count what is read from `expanded` against the position of `compressed`; `name` begins an error."""
+        """Compare the bytes read from `expanded` with the position in `compressed`; `name` begins error messages."""
         self._expanded, self._compressed, self._name = expanded, compressed, name
         self._count, self._ratio = 0, limit("MPIR_MAX_EXPANSION")
 
     def readable(self) -> bool:
-        """Bytes can be read, which is all that this stream does."""
+        """True: the stream is read-only."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read into the buffer. Raises InputError where the content is more than the ratio allows."""
+        """Read into the buffer. Raises InputError where the content exceeds the allowed ratio."""
         view = memoryview(buffer)
         content = self._expanded.read(len(view))
         view[: len(content)] = content
@@ -99,6 +99,6 @@ class Expanded(io.RawIOBase):
         if self._count > max(_EXPANSION_FREE, self._ratio * self._compressed.tell()):
             raise InputError(
                 f"{self._name}: the compressed data expands to more than {self._ratio} times its size; the file may be "
-                "made to fill the memory, or set MPIR_MAX_EXPANSION to a larger number."
+                "meant to exhaust memory. If you trust it, set MPIR_MAX_EXPANSION to a larger number."
             )
         return len(content)

@@ -1,4 +1,4 @@
-"""Being the only process that writes something: a lock, which a kill lets go of."""
+"""Locks that let only one process write something, and that are released if the process is killed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def acquire(path: Path, *, seconds: float = 0) -> FileLock:
-    """Take the lock at `path`, waiting so long at most for another process to let go of it.
+    """Take the lock at `path`, waiting at most `seconds` for another process to release it.
 
     Raises:
-        filelock.Timeout: another process has it.
-        OSError: the system lets nobody write there. FileLock alone may wait for ever where a file cannot be made.
+        filelock.Timeout: another process holds it.
+        OSError: the location is not writable. FileLock by itself may wait for ever where it cannot create a file.
     """
     from filelock import FileLock  # takes longer to import than what imports this
 
@@ -30,7 +30,7 @@ def acquire(path: Path, *, seconds: float = 0) -> FileLock:
 
 @contextmanager
 def exclusive(path: Path, doing: str) -> Iterator[None]:
-    """Hold the lock at `path`, a file of its own in what is written, to the end of the block.
+    """Hold the lock at `path`, a file in the folder being written, until the end of the block.
 
     Raises:
         OutputError: another process is `doing` it, or the folder cannot be written.
@@ -47,6 +47,6 @@ def exclusive(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # while it is held, or another process could hold what is taken away
+        with suppress(OSError):  # removed while held, so that no other process can hold a deleted file
             path.unlink()
         lock.release()

@@ -1,4 +1,4 @@
-"""What a command writes at its end, refused at its start where it cannot be written or would replace what it reads."""
+"""Check a command's outputs at its start: that they can be written and do not replace its inputs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from mpir.io.paths import checked_path, resolved
 from mpir.io.write import check_folder
 
 Named = tuple[str, str | Path | None]
-"""An option and the file that it names, if any."""
+"""An option and its file, if any."""
 HEAD = 1000
-"""Bytes of a file that tell what wrote it."""
+"""The first bytes of a file, by which its writer is recognised."""
 
 
 def check_file(option: str, path: str | Path | None) -> None:
-    """Refuse a file of an option that could not be written after hours of work; no file is none.
+    """Refuse an option's output file that cannot be written, before hours of work; None is accepted.
 
-    A pipe or a device is written to where it is.
+    A pipe or a device is accepted, too.
 
     Raises:
-        OutputError: a folder stands at `path`, or its own folder cannot be written into.
+        OutputError: `path` is a folder, or its folder is not writable.
     """
     if path is None:
         return
@@ -36,7 +36,7 @@ def check_file(option: str, path: str | Path | None) -> None:
 
 
 def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
-    """`check_file` for all that is written; none of it may be another one, or be read, by itself or in a folder.
+    """Apply `check_file` to all outputs; none may equal another one or be an input, alone or inside a folder.
 
     Raises:
         OutputError: that is so.
@@ -54,10 +54,10 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
 
 
 def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
-    """Refuse to replace a file whose first `HEAD` bytes are none that the option writes; an empty file may be replaced.
+    """Refuse to replace a file whose first `HEAD` bytes the option would not have written, unless it is empty.
 
     Raises:
-        OutputError: that is so, or it cannot be read.
+        OutputError: the file has another origin, or cannot be read.
     """
     if path is None or not (target := checked_path(path)).is_file():
         return
@@ -68,13 +68,12 @@ def check_replaceable_file(option: str, path: str | Path | None, is_own: Callabl
         raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
     if head and not is_own(head):
         raise OutputError(
-            f"{path}: exists and is nothing that {option} has written, so it is not replaced; remove it or choose "
-            "another name."
+            f"{path}: exists and was not written by {option}, so it is not replaced; remove it or choose another name."
         )
 
 
 def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
-    """Refuse a folder that is to be replaced, and is or holds what is read, or another one that is written.
+    """Refuse to replace a folder that is or contains an input or another output.
 
     Raises:
         OutputError: that is so.
@@ -94,10 +93,10 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
 
 
 def _is_within(target: Path, source: Path) -> bool:
-    """Whether a file is another one, or is there already in a folder."""
+    """Whether two paths are the same file, or the source already exists inside the target folder."""
     return target == source or (source in target.parents and target.exists())
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether what is written there stays there, as in no pipe or device."""
+    """Whether content written there persists, unlike in a pipe or device."""
     return path.is_file() or not path.exists()

@@ -1,4 +1,4 @@
-"""Paths that a user gives: checked and with `~` expanded, at one place for every command."""
+"""Check paths from users and expand `~`, in one place for all commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def path_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a path with `~` expanded to the home folder, as shells do.
 
     Raises:
-        InputError: no file can have the path: it is empty, holds a NUL character, is not UTF-8, begins with the home
-            folder of somebody without one, or runs in a circle of symbolic links.
+        InputError: no file can have the path: it is empty, contains a NUL character, is not UTF-8, begins with an
+            unknown home folder, or is a cycle of symbolic links.
     """
     text = os.fspath(path)
     if fault := _fault(text):
@@ -26,13 +26,13 @@ def path_text(path: str | os.PathLike[str]) -> str:
         os.stat(expanded)  # noqa: PTH116  (a text)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            message = f"the path {format_value(text)} runs in a circle of symbolic links; remove one of them."
+            message = f"the path {format_value(text)} is a cycle of symbolic links; remove one of them."
             raise InputError(message) from error
     return expanded
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return `path_text` as a Path. Raises InputError as that does."""
+    """Return `path_text` as a Path. Raises InputError as `path_text`."""
     return Path(path_text(path))
 
 
@@ -42,12 +42,12 @@ def resolved(path: str | os.PathLike[str]) -> Path:
 
 
 def path_inside(folder: Path, name: str) -> Path:
-    """Return the path of a file that a manifest in `folder` names, which is in that folder.
+    """Return the path of a file that a manifest in `folder` names; it must be inside that folder.
 
-    Links may lead to other files of the folder, or to the blobs of the hub's cache, where its snapshots have theirs.
+    Links may lead to other files of the folder, or to the blobs of a hub cache, where snapshots keep their files.
 
     Raises:
-        InputError: the name or a link leads out of the folder, or it is nothing that a file can be called.
+        InputError: the name or a link leads out of the folder, or the name is invalid.
     """
     path = checked_path(folder / name)
     homes = (resolved(folder), resolved(folder.parent.parent / "blobs"))
@@ -62,7 +62,7 @@ def _fault(text: str) -> str:
     if not text:
         return "is empty; give one"
     if "\0" in text:
-        return "holds a NUL character, which no file's name has; remove it"
+        return "contains a NUL character, which no file name can have; remove it"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

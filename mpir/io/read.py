@@ -1,4 +1,4 @@
-"""Reading files: plain or compressed, line by line, with errors that say where."""
+"""Read plain or compressed files, line by line, with errors that name the location."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdin.buffer
             return
         with open_regular(path_text(path)) as stream:
-            compressed = stream.peek(2).startswith(GZIP)  # whatever the name says
+            compressed = stream.peek(2).startswith(GZIP)  # whatever the suffix
             yield _expanded(stream, str(path)) if compressed else stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
@@ -55,16 +55,16 @@ def _expanded(stream: IO[bytes], name: str) -> IO[bytes]:
 
 
 def found_file(path: str | Path) -> Path | None:
-    """The path of a file that is there, with ``~`` expanded; None for any other, even one that no file can have."""
+    """The path of an existing file, with ``~`` expanded; None for any other path, even an invalid one."""
     try:
         checked = checked_path(path)
         return checked if checked.is_file() else None
-    except (OSError, InputError):  # a name that is too long, or somebody whose home nobody knows
+    except (OSError, InputError):  # a name that is too long, or an unknown home folder
         return None
 
 
 def found_folder(path: str | Path) -> Path | None:
-    """The path of a folder that is there, as `found_file` of a file; None for any other, such as a hub's name."""
+    """The path of an existing folder, like `found_file`; None for any other, such as a hub name."""
     try:
         checked = checked_path(path)
         return checked if checked.is_dir() else None
@@ -73,21 +73,21 @@ def found_folder(path: str | Path) -> Path | None:
 
 
 def at_terminal(stream: IO[Any] | None) -> bool:
-    """Whether a standard stream is a terminal; a closed one is none."""
+    """Whether a standard stream is a terminal; False for a closed one."""
     return stream is not None and stream.isatty()
 
 
 def place_of(path: str | Path, line: int) -> str:
-    """How a message names a line of a file or of standard input."""
+    """The location of a line of a file or of standard input, for messages."""
     return f"{'standard input' if str(path) == STDIN else path}:{line}"
 
 
 def read_lines(path: str | Path, *, old_ends: bool = False, old_encodings: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a text file in UTF-8 or UTF-16, a line in memory at a time.
+    """Yield (line number from 1, line without its end) of a UTF-8 or UTF-16 text file, one line in memory at a time.
 
     Args:
-        old_ends: a carriage return alone ends a line, too, as in what spreadsheets save as "CSV (Macintosh)".
-        old_encodings: the file may be in Windows-1252 or another old encoding (encodings.py), which is logged.
+        old_ends: whether a lone carriage return ends a line, too, as in spreadsheets' "CSV (Macintosh)".
+        old_encodings: whether the file may be in Windows-1252 or another old encoding (encodings.py); this is logged.
 
     Raises:
         InputError: unreadable, damaged, not UTF-8, or a line beyond ``MPIR_MAX_RECORD_MB`` (the line is named).
@@ -112,18 +112,18 @@ def read_lines(path: str | Path, *, old_ends: bool = False, old_encodings: bool 
 
 
 def _split_lines(stream: IO[bytes], longest: int) -> Iterator[bytes]:
-    """The lines of a stream with any of the three line ends; one that is too long comes as far as it was read."""
+    """The lines of a stream with any of the three line ends; a line that is too long is yielded as far as read."""
     held = b""
     while block := stream.read(_BLOCK):
         *lines, held = (held + block).splitlines(keepends=True)
-        if held.endswith(b"\n") or len(held) > longest:  # after a carriage return, a line feed may follow
+        if held.endswith(b"\n") or len(held) > longest:  # a line feed may follow a carriage return
             lines, held = [*lines, held], b""
         yield from lines
     yield from held.splitlines()
 
 
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number from 1, object) of a JSON-lines file; blank lines are passed over.
+    """Yield (line number from 1, object) of a JSON-lines file; blank lines are skipped.
 
     Raises:
         InputError: a line that is not a JSON object (file and line are named).
@@ -148,7 +148,7 @@ def parse_object(text: str, location: str) -> dict[str, Any]:
 
 
 def read_json(path: str | Path) -> dict[str, Any]:
-    """Read a file that holds one JSON object.
+    """Read a file with one JSON object.
 
     Raises:
         InputError: unreadable, too large, not UTF-8, not JSON (line and column are named), or not an object.
@@ -157,7 +157,7 @@ def read_json(path: str | Path) -> dict[str, Any]:
 
 
 def read_json_value(path: str | Path) -> Any:
-    """Read a file that holds one JSON value of any type. Raises InputError as `read_json`, but for the type."""
+    """Read a file with one JSON value of any type. Raises InputError as `read_json`, except for the type."""
     return _parse(_decode(read_bytes(path), str(path)), str(path))
 
 
@@ -210,7 +210,7 @@ def _not_utf8(content: bytes, location: str, error: UnicodeDecodeError) -> Input
 def _parse(text: str, location: str) -> Any:
     try:
         value = json.loads(text)
-        if "\\ud" in text.lower():  # an escape may hold half a character, which nothing could write again
+        if "\\ud" in text.lower():  # an escape may hold an unpaired surrogate, which cannot be written again
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""Temporary files beside what they are to replace; those that killed processes left are removed by the next write."""
+"""Temporary files next to their targets; the next write removes those left by killed processes."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from uuid import uuid4
 
 try:
     import fcntl
-except ImportError:  # Windows, which lets nobody remove a file that is open
+except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 RANDOM = 12
 """Hexadecimal digits in the name of a temporary file."""
 LEFTOVERS = tuple(f".*.{'[0-9a-f]' * RANDOM}{suffix}" for suffix in ("", ".lock", ".old", ".tmp"))
-"""Patterns of the names of temporary files and folders, which killed processes leave."""
+"""Name patterns of temporary files and folders that killed processes leave behind."""
 
 
 @contextmanager
 def temporary_file(target: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """Yield an open file of its own beside the target, and its path; it is removed at the end if it is still there.
+    """Yield an open temporary file next to the target, and its path; it is removed at the end if it still exists.
 
-    While the process lives, the file is locked, so that no other process takes it for one that was left behind.
+    The file is locked while the process lives, so that no other process takes it for a leftover.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the file cannot be created.
     """
     _clear_leftovers(target)
     stream, path = _locked_file(target)
-    held = os.dup(stream.fileno()) if fcntl else None  # holds the lock until the file has taken its place
+    held = os.dup(stream.fileno()) if fcntl else None  # keeps the lock until the file has replaced its target
     try:
         with stream:
             yield stream, path
@@ -53,7 +53,7 @@ def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
 
 
 def _clear_leftovers(target: Path) -> None:
-    """Remove the temporary files of the target that nobody has locked."""
+    """Remove the target's unlocked temporary files."""
     for path in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * RANDOM}.tmp"):
         with suppress(OSError), path.open("rb") as stream:
             if fcntl is not None:
@@ -62,7 +62,7 @@ def _clear_leftovers(target: Path) -> None:
 
 
 def _lock(stream: IO[bytes]) -> None:
-    """Lock a file where the system can; where it cannot, nobody else removes what is not locked either."""
+    """Lock a file where the system supports it; elsewhere, no process removes unlocked files."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(stream, fcntl.LOCK_EX)

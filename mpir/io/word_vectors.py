@@ -1,4 +1,4 @@
-"""Word vectors in word2vec's format, which nothing can hide in."""
+"""Word vectors in word2vec's format, which cannot contain code."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from mpir.io.checksum import read_json_with_checksum
 from mpir.io.files import check_files
 
 FILE, MADE_BY = "vectors.bin", "made_by.json"
-"""What a folder of vectors calls them, and what they were made by."""
+"""The files of a vectors folder: the vectors, and how they were made."""
 
 
 def vectors_file(path: str | Path) -> Path:
-    """The file itself, or that of a folder that `mpir data vectors` has written."""
+    """The file itself, or the vectors file of a folder that `mpir data vectors` wrote."""
     return Path(path) / FILE if Path(path).is_dir() else Path(path)
 
 
 def read_word_vectors(path: str | Path) -> Any:
-    """gensim's KeyedVectors of a folder of vectors or a file (``.bin``, ``.txt``, ``.vec``, or gzipped).
+    """Read gensim's KeyedVectors from a vectors folder or a file (``.bin``, ``.txt``, ``.vec``, or gzipped).
 
-    gensim's own format is refused: it is pickled, and reading it could run any code.
+    gensim's own format is refused, because it is pickled and reading it could run arbitrary code.
 
     Raises:
-        ArtefactError: the file is missing or is none of these.
+        ArtefactError: the file is missing or in another format.
         InputError: gensim is not installed.
     """
     with needs("sia", "reading word vectors"):
@@ -43,7 +43,7 @@ def read_word_vectors(path: str | Path) -> Any:
     _check(file)
     try:
         return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
-    except Exception as error:  # gensim raises whatever parsing runs into
+    except Exception as error:  # gensim raises many kinds while parsing
         raise ArtefactError(
             f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
             "format as .bin, .txt or .vec."
@@ -51,7 +51,7 @@ def read_word_vectors(path: str | Path) -> Any:
 
 
 def _check(file: Path) -> None:
-    """Compare vectors with the hash that they were written with, where one is kept beside them.
+    """Compare vectors with the hash that was stored with them, where there is one.
 
     Raises:
         ArtefactError: the file has changed.

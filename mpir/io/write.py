@@ -1,4 +1,4 @@
-"""Writing files and folders: the old one or the whole new one, never a part."""
+"""Write files and folders atomically: readers see the old or the complete new one, never a part."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from mpir.io.paths import checked_path, resolved
 from mpir.io.temporary import temporary_file
 
 CLEARING = 30.0
-"""Seconds to wait at most for a process that looks whether a new lock is a dead process's."""
+"""The longest wait, in seconds, for a process that checks whether a new lock is stale."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What the system says of a disk that takes no more."""
+"""The system's error numbers for a full disk."""
 
 
 @contextmanager
 def naming_output(path: str | Path) -> Iterator[None]:
-    """Name what is written in this block, where the system refuses that.
+    """Name the output in errors when the system refuses a write inside this block.
 
-    Libraries that write by themselves hide it: safetensors and tokenizers raise something else with the system's
-    number in its text, and torch raises something else on top of it.
+    Libraries that write files hide the system's error: safetensors and tokenizers raise another one with its number
+    in the text, and torch raises another one from it.
 
     Raises:
         OutputError: it cannot be written.
@@ -51,7 +51,7 @@ def naming_output(path: str | Path) -> Iterator[None]:
 
 
 def _refusal(error: BaseException) -> OSError | None:
-    """The system's own error, where that is what is behind another one; an OSError without a number is a library's."""
+    """The system's own error behind another one, if any; an OSError without a number is a library's."""
     if isinstance(error, OSError):
         return error if error.errno is not None else None
     if isinstance(error.__context__, OSError) and error.__context__.errno in FULL:
@@ -64,7 +64,7 @@ def _refusal(error: BaseException) -> OSError | None:
 def atomic_write(path: str | Path, *, binary: bool = False) -> Iterator[IO[Any]]:
     """Write a file so that readers see the old one or the whole new one, never a part (temporary file, fsync, rename).
 
-    A link stays, and what it points to is replaced; a pipe or a device such as ``/dev/null`` is written to.
+    A link is kept and its target replaced; a pipe or a device such as ``/dev/null`` is written to.
 
     Raises:
         OutputError: the folder or file cannot be written; nothing is left behind.
@@ -94,13 +94,13 @@ def _as_stream(raw: IO[bytes], binary: bool) -> IO[Any]:
 
 @contextmanager
 def atomic_folder(path: str | Path, folder_format: FolderFormat | None = None) -> Iterator[Path]:
-    """Fill a temporary folder beside `path`; it takes the place of `path` only if the block ends without an error.
+    """Fill a temporary folder next to `path`; it replaces `path` only if the block ends without an error.
 
-    What stands at `path` is replaced only if it is an empty folder, or one of the `folder_format` without another file
-    in it, before the block and after it. What a process that was killed left beside `path` is removed.
+    `path` is replaced only if it is an empty folder, or one of the `folder_format` without foreign files, both before
+    and after the block. Leftovers of killed processes next to `path` are removed.
 
     Raises:
-        OutputError: the folder cannot be written, or something else stands there.
+        OutputError: the folder cannot be written, or `path` is something else.
     """
     target = resolved(path)
     _check_replaceable(target, folder_format)
@@ -111,7 +111,7 @@ def atomic_folder(path: str | Path, folder_format: FolderFormat | None = None) -
             temporary.chmod(0o777 & ~_umask())
             yield temporary
             for file in filter(Path.is_file, temporary.rglob("*")):
-                file.chmod(0o666 & ~_umask())  # some libraries let nobody else read what they write
+                file.chmod(0o666 & ~_umask())  # some libraries make their files unreadable to others
             _check_replaceable(target, folder_format)
             _put_in_place(temporary, target)
 
@@ -124,23 +124,23 @@ def _check_replaceable(target: Path, folder_format: FolderFormat | None) -> None
 
 
 def check_folder(path: str | Path) -> None:
-    """Refuse, before any work, what files cannot be written into later; the folder itself need not be there yet.
+    """Refuse, before any work, a folder that will not be writable; it need not exist yet.
 
     Raises:
-        OutputError: a file stands at `path` or above it, or a folder that may not be written.
+        OutputError: `path` or a parent is a file, or the existing folder is not writable.
     """
     target = resolved(path)
     existing = next(ancestor for ancestor in (target, *target.parents) if ancestor.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        fault = "may not be written" if existing.is_dir() else "is no folder"
-        raise OutputError(f"{path}: nothing can be written there, since {existing} {fault}; choose another folder.")
+        fault = "is not writable" if existing.is_dir() else "is not a folder"
+        raise OutputError(f"{path}: cannot be written, because {existing} {fault}; choose another folder.")
 
 
 def replace_folder(temporary: Path, target: Path, folder_format: FolderFormat) -> None:
-    """Put a finished folder in the place of another one of the format beside it, which is removed.
+    """Replace a folder of the format by a finished one next to it.
 
     Raises:
-        OutputError: what stands there is something else, or holds another file.
+        OutputError: the target is something else, or contains foreign files.
     """
     folder_format.check_replaceable(target)
     _put_in_place(temporary, target)
@@ -149,7 +149,7 @@ def replace_folder(temporary: Path, target: Path, folder_format: FolderFormat) -
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:
-    """Rename a folder; one that stands at its place is exchanged with it, or else moved away first."""
+    """Rename a folder; an existing target is exchanged with it, or else moved away first."""
     if not target.exists():
         temporary.rename(target)
     elif not _exchange(temporary, target):
@@ -158,7 +158,7 @@ def _put_in_place(temporary: Path, target: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Let two folders change their names at once, where the system can (Linux); whether it did."""
+    """Swap the names of two folders atomically, where the system can (Linux); return whether it did."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
@@ -169,7 +169,7 @@ def _exchange(first: Path, second: Path) -> bool:
 
 @contextmanager
 def _folder_beside(target: Path) -> Iterator[Path]:
-    """A folder of its own beside the target. A lock, which a kill lets go of, says that somebody is at work on it."""
+    """Yield a temporary folder next to the target. A lock, which ends with the process, marks it as in use."""
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:12]}")
     with acquire(_lock(temporary), seconds=CLEARING):
         try:
@@ -180,7 +180,7 @@ def _folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _clear_leftovers(target: Path) -> None:
-    """Remove the folders of killed processes, and put back the old folder that one of them moved away."""
+    """Remove the folders of killed processes, and restore an old folder that one of them moved away."""
     from filelock import FileLock, Timeout  # takes longer to import than the rest of this module
 
     for lock in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 12}.lock"):
@@ -192,7 +192,7 @@ def _clear_leftovers(target: Path) -> None:
 
 
 def _remove(temporary: Path) -> None:
-    """Remove a temporary folder with all that belongs to it, its lock last."""
+    """Remove a temporary folder and its companions, the lock last."""
     for folder in (temporary, _old(temporary)):
         shutil.rmtree(folder, ignore_errors=True)
     _lock(temporary).unlink(missing_ok=True)
@@ -214,16 +214,16 @@ def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:
 
 
 def cache_folder() -> Path:
-    """Where mpir keeps what it can make again: $MPIR_CACHE, else its folder in the user's cache.
+    """The folder for data that mpir can regenerate: $MPIR_CACHE, else its folder in the user's cache.
 
     Raises:
-        OutputError: neither is a folder that can be: nobody knows the user's home, say.
+        OutputError: neither is possible, for instance because the user's home is unknown.
     """
     chosen = os.environ.get("MPIR_CACHE")
     try:
         return checked_path(chosen or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "mpir")
     except InputError as error:
-        raise OutputError(f"mpir's folder for caches: {error} Or name another folder in $MPIR_CACHE.") from error
+        raise OutputError(f"mpir's cache folder: {error} Or set $MPIR_CACHE to another folder.") from error
 
 
 def _umask() -> int:

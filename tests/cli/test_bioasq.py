@@ -352,8 +352,8 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (unbounded_weights, ["weights.json", "below 1"]),
         (nan_scores, ["'words' gave nan", "expected a finite number"]),
         (infinite_scores, ["'words' gave", "expected a finite number"]),
-        (output_below_a_file, ["gold.json: nothing can be written there, since", "gold.json is no folder"]),
-        (run_file_below_a_file, ["gold.json: nothing can be written there, since", "gold.json is no folder"]),
+        (output_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
+        (run_file_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (output_is_the_run_file, ["is --output, too, which would be lost; give --run-file another name"]),
         (output_is_the_gold, ["gold.json: is --gold, too, which would be lost; give --output another name"]),
         (output_is_a_folder, ["bundle", "is a folder"]),
@@ -445,8 +445,8 @@ def test_no_output_replaces_an_input_or_a_file_of_another_format(
     for option, name, message in (
         ("--output", "corpus.jsonl", "is --corpus, too, which would be lost; give --output another name"),
         ("--run-file", "corpus.jsonl", "is --corpus, too, which would be lost; give --run-file another name"),
-        ("--output", "notes.txt", "is nothing that --output has written, so it is not replaced"),
-        ("--run-file", "notes.txt", "is nothing that --run-file has written, so it is not replaced"),
+        ("--output", "notes.txt", "was not written by --output, so it is not replaced"),
+        ("--run-file", "notes.txt", "was not written by --run-file, so it is not replaced"),
     ):
         outputs = ["--output", tmp_path / "submission.json", option, tmp_path / name]
         assert mpir_main(["bioasq", *map(str, [*options, *outputs])]) == 2

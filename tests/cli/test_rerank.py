@@ -451,7 +451,7 @@ def test_only_what_the_option_wrote_is_replaced(
     ):
         (tmp_path / "other").write_text(content)
         assert main([*command, option, str(tmp_path / "other")]) == 2
-        assert f"other: exists and is nothing that {option} has written, so it is not" in capsys.readouterr().err
+        assert f"other: exists and was not written by {option}, so it is not" in capsys.readouterr().err
         assert (tmp_path / "other").read_text() == content
     lexicon = str(tmp_path / "a.tsv")
     assert main([*command, option, lexicon, "--lexicon", lexicon]) == 2

@@ -210,8 +210,8 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
         (["--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
         (["--tolerance", "nan"], "tolerance is nan; expected a finite number"),
         (["--output", "."], ".: is a folder"),
-        (["--plots", __file__], "test_score_tune.py is no folder; choose another"),
-        (["--plots", f"{__file__}/pictures"], "test_score_tune.py is no folder; choose another"),
+        (["--plots", __file__], "test_score_tune.py is not a folder; choose another"),
+        (["--plots", f"{__file__}/pictures"], "test_score_tune.py is not a folder; choose another"),
     ],
 )
 def test_refusals(
@@ -346,7 +346,7 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
         (("w.json", "scored/questions.json"), "questions.json: is SCORED, too, which would be lost; give --log"),
         (("scored/questions.json", "t"), "questions.json: is SCORED, too, which would be lost; give --output"),
         (("p/weights.png", "t", "p"), "weights.png: is --output, too, which would be lost; give --plots another"),
-        (("w.json", "thesis.txt"), "thesis.txt: exists and is no log of mpir's, so it is left alone; choose"),
+        (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
     ],
 )
 def test_tuning_writes_over_nothing(
@@ -369,7 +369,7 @@ def test_scoring_replaces_no_file_of_another_format(
     shutil.copytree(work / "scored", tmp_path / "scored")
     (tmp_path / "scored/notes.txt").write_text("a week of work")
     assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
-    assert "scored: is not replaced, since it also holds notes.txt; move" in capsys.readouterr().err
+    assert "scored: is not replaced, because it also contains notes.txt; move" in capsys.readouterr().err
     assert score(work, tiny_bundle, str(work / "index")) == 2
     assert "index: is --index, too, which would be lost; give --output another name" in capsys.readouterr().err
 
@@ -393,7 +393,7 @@ def test_parts_are_together_what_one_run_makes(
     capsys.readouterr()
     for wrong, message in (
         (parts[:2], "parts are missing: 1/3; make them with --shard"),
-        ([*parts, parts[0]], "is part 2, as "),
+        ([*parts, parts[0]], "is part 2, and so is "),
         ([*parts, str(work / "scored")], "is a complete set, not a part"),
     ):
         assert main(["merge", *wrong, "--output", str(tmp_path / "wrong")]) == 2

@@ -96,12 +96,12 @@ class TestVectors:
         capsys.readouterr()
         for given, output, message in (
             (parts[:1], "x", "parts are missing: 2/2; make them with --shard, and give all of them."),
-            ([*parts, parts[0]], "x", f"{parts[0]}: is part 1, as {parts[0]} is; give each part once."),
-            ([parts[0], changed], "x", f"{changed}: was made of another corpus than {parts[0]} (they differ in corpus"),
+            ([*parts, parts[0]], "x", f"{parts[0]}: is part 1, and so is {parts[0]}; give each part once."),
+            ([parts[0], changed], "x", f"{changed}: was made from another corpus than {parts[0]} (they differ in"),
             (
                 [parts[0], tmp_path / "index"],
                 "x",
-                "index: holds no shard.json, so it is an unfinished part or none; run",
+                "index: has no shard.json, so it is an unfinished part or not a part; repeat",
             ),
             (parts, "index", "index: is the index of another corpus than that of the parts"),
             (parts, "notes", "notes: is no index, as it holds thesis.tex; give the folder of the corpus's index"),
@@ -190,7 +190,7 @@ class TestRankings:
         assert self.rerank(*given, "--output", tmp_path / "part2") == 0
         capsys.readouterr()
         assert run("merge", *parts, "--output", tmp_path / "never") == 2
-        assert "part2: was made of another corpus than" in error(capsys)
+        assert "part2: was made from another corpus than" in error(capsys)
 
     def test_each_query_reads_its_texts_itself(
         self, tmp_path: Path, bi_encoder_bundle: Path, monkeypatch: pytest.MonkeyPatch
@@ -255,7 +255,7 @@ class TestRankings:
         lines = tmp_path / "2/lines.jsonl"
         lines.write_text(lines.read_text().replace("q1", "q7", 1))
         assert run("merge", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "x") == 2
-        assert "2: is damaged (lines.jsonl is not what it was when it was built); make part 2/2 again" in error(capsys)
+        assert "2: is damaged (lines.jsonl has changed since it was built); make part 2/2 again" in error(capsys)
         assert not (tmp_path / "x").exists()
 
     def test_options_that_do_not_go_together(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,7 +270,7 @@ class TestRankings:
             ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
             ([*queries, "--json", "--output", self.queries], "queries.jsonl: is --queries, too, which would be lost"),
             ([*queries, "--json", "--output", tmp_path], "is a folder; give --output the name of a file."),
-            ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "is nothing that --output has written, so it"),
+            ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "was not written by --output, so it"),
             ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, too, which would be lost"),
         ):
             assert self.rerank(*given) == 2

@@ -181,7 +181,7 @@ def test_a_bundle_that_was_changed_since_is_not_replaced(
     )
     (tmp_path / "made/notes.txt").write_text("a week of work")
     assert train(options) == 2
-    assert "made: is not replaced, since it also holds notes.txt; move that" in capsys.readouterr().err
+    assert "made: is not replaced, because it also contains notes.txt; move that" in capsys.readouterr().err
     assert all(path.read_bytes() == content for path, content in before.items())
 
 

@@ -111,7 +111,7 @@ def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     for title in ("Sjögren", "囊性", "Ученые", "a – b"):
         (tmp_path / "c.csv").write_bytes("id,title\n1,Sjögren\n".encode("cp1252") + f"2,{title}\n".encode())
         with pytest.raises(
-            InputError, match=r"c.csv:3: is UTF-8, and line 2 is cp1252; .* save the whole file as UTF-8"
+            InputError, match=r"c.csv:3: is UTF-8, but line 2 is cp1252; .* save the whole file as UTF-8"
         ):
             list(read_corpus([tmp_path / "c.csv"]))
     (tmp_path / "e.csv").write_bytes("id,title\n1,囊性\n".encode().replace(b"1,", b"1\x80,") + "2,囊性\n".encode())
@@ -122,7 +122,7 @@ def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_bytes("id,title\n1,Sjögren\n2,CAFÉ’S MENÜ–\n".encode("cp1252"))
     assert [document.title for document in read_corpus([tmp_path / "d.csv"])] == ["Sjögren", "CAFÉ’S MENÜ–"]
     (tmp_path / "b.csv").write_bytes("id,title\n1,Salt\n".encode("utf-16")[:-1])
-    with pytest.raises(InputError, match=r"b.csv: begins as UTF-16, but is not"):
+    with pytest.raises(InputError, match=r"b.csv: begins as UTF-16 but is not"):
         list(read_corpus([tmp_path / "b.csv"]))
 
 

@@ -32,7 +32,7 @@ def test_a_place_for_nothing_is_refused_at_once(
     monkeypatch.setattr(sys, "argv", [script, *options, "--output", str(output)])
     monkeypatch.syspath_prepend(str(FOLDER))
     assert runpy.run_path(str(FOLDER / f"{script}.py"))["main"]() == 2
-    assert "taken: nothing can be written there, since" in capsys.readouterr().err
+    assert "taken: cannot be written, because" in capsys.readouterr().err
 
 
 ROW = '{"id": "q", "question": "Which?", "sentence": "This.", "label": 1}\n'
@@ -104,5 +104,5 @@ def test_a_file_of_another_format_is_never_replaced(
 ) -> None:
     (files / file).write_text("years of work")
     assert outcome(script, [*options, "--output", output], monkeypatch) == 2
-    assert f"{file}: exists and is nothing that --output has written, so it is not" in capsys.readouterr().err
+    assert f"{file}: exists and was not written by --output, so it is not" in capsys.readouterr().err
     assert (files / file).read_text() == "years of work"

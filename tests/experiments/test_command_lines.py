@@ -96,7 +96,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
     finished = run_script(f"experiments/{script}.py", *options, option, "thesis.tex/figures")
     assert finished.returncode == 2
     (sentence,) = finished.stderr.splitlines()
-    assert "nothing can be written there, since" in sentence and "thesis.tex is no folder" in sentence
+    assert "cannot be written, because" in sentence and "thesis.tex is not a folder" in sentence
     assert [path.name for path in Path.cwd().iterdir()] == ["thesis.tex"]
 
 
@@ -127,7 +127,7 @@ def test_figures_replace_no_file_of_another_format(run_script: RunScript, script
     finished = run_script(script, *options, "--json", "thesis.tex")
     assert finished.returncode == 2
     (sentence,) = finished.stderr.splitlines()
-    assert "thesis.tex: exists and is nothing that --json has written, so it is not replaced" in sentence
+    assert "thesis.tex: exists and was not written by --json, so it is not replaced" in sentence
     assert Path("thesis.tex").read_text() == "years of work"
 
 

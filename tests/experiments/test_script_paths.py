@@ -51,9 +51,9 @@ def test_a_path_that_cannot_be_is_one_sentence(
 ) -> None:
     (tmp_path / "loop").symlink_to("loop")
     for path, message in {
-        "a\0b": r"the path 'a\x00b' holds a NUL character, which no file's name has; remove it.",
+        "a\0b": r"the path 'a\x00b' contains a NUL character, which no file name can have; remove it.",
         "b\udce4": r"the path 'b\udce4' is not UTF-8; rename the file or folder.",
-        str(tmp_path / "loop"): "runs in a circle of symbolic links; remove one of them.",
+        str(tmp_path / "loop"): "is a cycle of symbolic links; remove one of them.",
     }.items():
         finished = run_script(script, *options, path)
         assert finished.returncode == 2

@@ -107,9 +107,9 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
     ("place", "message"),
     [
         ("", "is a folder; give --html the name of a file"),
-        ("docs.jsonl/page.html", "nothing can be written there, since .*docs.jsonl is no folder"),
-        ("locked/page.html", "nothing can be written there, since .*locked may not be written"),
-        ("locked/new/page.html", "nothing can be written there, since .*locked may not be written"),
+        ("docs.jsonl/page.html", "cannot be written, because .*docs.jsonl is not a folder"),
+        ("locked/page.html", "cannot be written, because .*locked is not writable"),
+        ("locked/new/page.html", "cannot be written, because .*locked is not writable"),
         ("x" * 300, "File name too long"),
     ],
 )

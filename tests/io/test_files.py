@@ -49,7 +49,7 @@ def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(OutputError, match=r"holds no manifest.json, .* choose another folder"):
         fill(tmp_path)
-    with pytest.raises(OutputError, match=r"thesis.txt: exists and is no folder"):
+    with pytest.raises(OutputError, match=r"thesis.txt: exists and is not a folder"):
         fill(tmp_path / "thesis.txt")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.txt", "years of work")]
 
@@ -62,12 +62,12 @@ def test_a_folder_with_a_file_of_another_format_is_never_replaced(tmp_path: Path
     (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "made" / name).write_text("a week of work")
     with pytest.raises(
-        OutputError, match=rf"made: is not replaced, since it also holds {name}; move that elsewhere, or"
+        OutputError, match=rf"made: is not replaced, because it also contains {name}; move that elsewhere, or"
     ):
         fill(tmp_path / "made")
     (tmp_path / "made" / name).unlink()
     with (
-        pytest.raises(OutputError, match=rf"since it also holds {name}; move"),
+        pytest.raises(OutputError, match=rf"because it also contains {name}; move"),
         atomic_folder(tmp_path / "made", FORMAT) as temporary,
     ):
         (temporary / MARKER).write_text("new")

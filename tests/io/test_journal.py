@@ -83,7 +83,7 @@ def test_every_changed_byte_is_logged_or_changes_no_record(path: Path) -> None:
 def test_a_changed_record_is_computed_anew(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.write_bytes(path.read_bytes().replace(b"0.1", b"0.7"))
     assert list(Journal(path, SETTINGS).records) == ["q2"]
-    assert f"{path}:2: its content does not match its checksum; this record is computed anew." in caplog.text
+    assert f"{path}:2: its content does not match its checksum; this record is recomputed." in caplog.text
 
 
 def test_a_record_that_changes_while_the_journal_is_open_is_refused(path: Path) -> None:
@@ -103,7 +103,7 @@ def test_what_is_no_journal_is_refused_and_left_where_it_is(path: Path, content:
     path.write_bytes(content)
     for replace in (False, True):
         with pytest.raises(
-            OutputError, match="exists and is no log of mpir's, so it is left alone; choose another name"
+            OutputError, match="exists and is not a journal of mpir, so it is kept; choose another name"
         ):
             Journal(path, SETTINGS, replace=replace)
     assert [(file.name, file.read_bytes()) for file in path.parent.iterdir()] == [(path.name, content)]
@@ -167,7 +167,7 @@ def test_two_processes_do_not_write_one_journal(path: Path) -> None:
     with Journal(path, SETTINGS), pytest.raises(OutputError, match="another process is writing it"):
         Journal(path, SETTINGS)
     with Journal(path, SETTINGS):
-        assert "another process is writing it; wait until that has ended" in ask()
+        assert "another process is writing it; wait until it has finished" in ask()
     assert ask() == "2"
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 

@@ -90,7 +90,7 @@ def test_an_empty_folder_may_be_filled_but_a_strangers_is_not_replaced(tmp_path:
     precious.parent.mkdir()
     precious.write_text("years of work")
     for target in (precious.parent, precious):
-        with pytest.raises(OutputError, match=r"exists and (is no folder|holds no manifest\.json), so it"):
+        with pytest.raises(OutputError, match=r"exists and (is not a folder|holds no manifest\.json), so it"):
             build_index(OLD, target)
     assert precious.read_text() == "years of work"
 
@@ -99,7 +99,7 @@ def test_a_folder_with_another_manifest_is_not_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "extension"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps({"manifest_version": 3}))
-    with pytest.raises(OutputError, match=r"extension: is not replaced, since it also holds manifest\.json"):
+    with pytest.raises(OutputError, match=r"extension: is not replaced, because it also contains manifest\.json"):
         build_index(OLD, folder)
 
 
@@ -111,7 +111,7 @@ def test_an_index_that_holds_something_else_is_not_replaced(tmp_path: Path, name
     for damage in (False, True):
         if damage:
             (tmp_path / "index/manifest.json").write_text("{")
-        with pytest.raises(OutputError, match=f"is not replaced, since it also holds {name}; move that elsewhere"):
+        with pytest.raises(OutputError, match=f"is not replaced, because it also contains {name}; move that elsewhere"):
             build_index(OLD, tmp_path / "index")
     assert (tmp_path / "index" / name).read_text() == "a week of work"
     (tmp_path / "index" / name).unlink()

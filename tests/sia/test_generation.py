@@ -172,10 +172,10 @@ def test_files_of_the_users_among_the_steps_are_not_removed(tmp_path: Path) -> N
     (leftover / "config.json").write_text("of a killed process")
     notes = step.chunks[0].parent / "notes.txt"
     notes.write_text("years of work")
-    with pytest.raises(OutputError, match=r"is not replaced, since it also holds step/notes.txt; move that elsewhere"):
+    with pytest.raises(OutputError, match=r"is not replaced, because it also contains step/notes.txt; move"):
         Workspace(tmp_path / "w")
     repeated = Workspace(tmp_path / "w", resume=True)
-    with pytest.raises(OutputError, match=r"step: is not replaced, since it also holds notes.txt; move"):
+    with pytest.raises(OutputError, match=r"step: is not replaced, because it also contains notes.txt; move"):
         repeated.run("step", [1], lambda _: ([], {}), depends={"x": 2})
     assert notes.read_text() == "years of work"
     notes.unlink()

@@ -87,12 +87,12 @@ def test_parts_that_do_not_belong_together(
         return error(capsys)
 
     assert "parts are missing: 2/2; make them" in merge(parts[0])
-    assert "other: is of another job than" in (message := merge(parts[0], tmp_path / "other"))
+    assert "other: is from another job than" in (message := merge(parts[0], tmp_path / "other"))
     assert "settings" in message
     assert "notes: is not a folder of generated SIA data, so it is not replaced" in merge(*parts, output="notes")
     before = qasc.read_text()
     qasc.write_text(before.replace("sugar number 1", "sugar number one"))
-    assert "items: the parts were made of other inputs" in merge(*parts)
+    assert "items: the parts were made from other inputs" in merge(*parts)
     assert main([*command, "--output", str(parts[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
     capsys.readouterr()
     assert "(they differ in files, step " in merge(*parts)
@@ -101,7 +101,7 @@ def test_parts_that_do_not_belong_together(
     qasc.write_text(before)
     assert main([*command, "--output", str(parts[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
     capsys.readouterr()
-    assert "1: is damaged (.steps/partial/000000.jsonl is not" in (message := merge(*parts))
+    assert "1: is damaged (.steps/partial/000000.jsonl has changed" in (message := merge(*parts))
     assert message.endswith("make part 1/2 again.")
 
 
@@ -111,7 +111,7 @@ def test_an_unfinished_part_is_none(command: list[str], tmp_path: Path, capsys: 
     assert main([*command, *how, "--bundle", "no-bundle"]) == 2  # begins anew, and comes to nothing
     capsys.readouterr()
     assert main(["merge", str(tmp_path / "1"), "--output", str(tmp_path / "x")]) == 2
-    assert "1: holds no shard.json, so it is an unfinished part or none; run its command with --shard again" in error(
+    assert "1: has no shard.json, so it is an unfinished part or not a part; repeat its command with --shard" in error(
         capsys
     )
 

@@ -202,7 +202,7 @@ def test_a_finished_model_that_has_changed_is_refused(checkpoint: str, tmp_path:
     settings = Training(checkpoint=checkpoint, epochs=1, batch_size=2, max_length=32)
     model = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
     damage.write(model / "config.json", (model / "config.json").read_bytes().replace(b"0.02", b"0.03"))
-    with pytest.raises(ArtefactError, match=r"model: is damaged \(config\.json is not what it was .*; remove \S+model"):
+    with pytest.raises(ArtefactError, match=r"model: is damaged \(config\.json has changed since .*; remove \S+model"):
         train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
 
 

@@ -204,6 +204,6 @@ def test_only_scored_questions_are_replaced(scored_set: Dataset, tmp_path: Path)
     assert (tmp_path / "manifest.json").read_text() == "of an index, say"
     for name in ("notes.txt", "more.npy"):
         (tmp_path / "scored" / name).write_text("a week of work")
-    with pytest.raises(OutputError, match=r"is not replaced, since it also holds more\.npy, notes\.txt; move"):
+    with pytest.raises(OutputError, match=r"is not replaced, because it also contains more\.npy, notes\.txt; move"):
         scored_set.save(tmp_path / "scored")
     assert (tmp_path / "scored/notes.txt").read_text() == "a week of work"

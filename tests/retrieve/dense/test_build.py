@@ -55,7 +55,7 @@ def test_a_shard_that_was_damaged_since_the_interrupt_is_made_anew(
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
     assert encoder.read == [document.text for document in documents if document.id != "d4"]
-    assert "000000: is damaged (vectors.npy is not what it was when it was built); its documents are" in caplog.text
+    assert "000000: is damaged (vectors.npy has changed since it was built); its documents are" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_file_of_the_users_is_not_removed(encoder: Any, documents: list[Docume
     build_dense(documents[:1], tmp_path / "i", encoder)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("a week of work")
-    with pytest.raises(OutputError, match="is not replaced, since it also holds"):
+    with pytest.raises(OutputError, match="is not replaced, because it also contains"):
         build_dense(documents, tmp_path / "i", encoder)
     assert (tmp_path / name).read_text() == "a week of work"
     assert len(DenseIndex(tmp_path / "i", encoder)) == 1
@@ -206,7 +206,7 @@ def test_an_index_is_kept_only_while_its_files_are_what_they_were(
     complete = file.read_bytes()
     file.write_bytes(complete[:-4] + b"\0\0\0\1")
     assert not dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **variant)
-    assert "i: is damaged (000001/index.faiss is not what it was when it was built); build it with" in caplog.text
+    assert "i: is damaged (000001/index.faiss has changed since it was built); build it with" in caplog.text
 
 
 def test_without_faiss(

@@ -270,7 +270,7 @@ def test_a_system_that_allows_too_few_open_files_is_named(
     )
     command = [sys.executable, "-c", script, str(tmp_path / "i")]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "4 of its files are open in a search" in ended.stderr
+    assert "a search opens 4 of its files" in ended.stderr
     assert "allow more with `ulimit -n 260`" in ended.stderr
 
 
@@ -360,7 +360,7 @@ def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_pat
     with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has 40 bytes instead of \d+\); build"):
         DenseIndex(tmp_path / "i", encoder)
     file.write_bytes(b"\0" * len(complete))
-    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss is not what it was when it was built"):
+    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has changed since it was built"):
         DenseIndex(tmp_path / "i", encoder)
     file.write_bytes(complete)
     (tmp_path / "i/000000/ids.npy").unlink()
@@ -381,7 +381,7 @@ def test_a_file_that_changed_and_kept_its_size_is_one_sentence(
     changed = tmp_path / "i/000000" / file
     complete = changed.read_bytes()
     changed.write_bytes(complete[:kept] + b"\xff" * (len(complete) - kept))
-    with pytest.raises(ArtefactError, match=rf"i: is damaged \(000000/{file} is not what it was when it was built\)"):
+    with pytest.raises(ArtefactError, match=rf"i: is damaged \(000000/{file} has changed since it was built\)"):
         read_everything(DenseIndex(tmp_path / "i", encoder))
 
 
@@ -428,7 +428,7 @@ def test_a_large_file_is_compared_where_it_is_newer_than_the_manifest(
     damage.write(file, file.read_bytes().replace(b"Aspirin", b"Placebo"))
     assert "Placebo" in DenseIndex(tmp_path / "i", encoder).document("d1").abstract  # larger than what is read
     os.utime(file)
-    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/documents\.jsonl is not what it was when it was"):
+    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/documents\.jsonl has changed since it was"):
         DenseIndex(tmp_path / "i", encoder)
 
 
@@ -444,7 +444,7 @@ def test_a_score_that_no_cosine_is_names_the_index(
         index.search("heart", 1)
     file = tmp_path / "i/000000/index.faiss"
     damage.write(file, file.read_bytes()[::-1])
-    with pytest.raises(ArtefactError, match=r"is damaged \(000000/index\.faiss is not what it was"):
+    with pytest.raises(ArtefactError, match=r"is damaged \(000000/index\.faiss has changed since it was"):
         index.search("heart", 1)
 
 

@@ -68,7 +68,7 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
     with pytest.raises(KeyboardInterrupt):
         build_shard(interrupted(), tmp_path / "1", encoder, settings, shard=Shard(1, 2))
     assert encoder.read == [documents[0].text, documents[1].text]
-    with pytest.raises(ArtefactError, match=r"1: holds no shard\.json, so it is an unfinished part or none; run its"):
+    with pytest.raises(ArtefactError, match=r"1: has no shard\.json, so it is an unfinished part or"):
         read_finished(tmp_path / "1")
     encoder.read.clear()
     assert build_shard(documents, tmp_path / "1", encoder, settings, shard=Shard(1, 2)) == 3
@@ -83,10 +83,10 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"factory": "SQfp16"}, r"2: is of another job than .*1 \(they differ in factory\); give the parts of one"),
+        ({"factory": "SQfp16"}, r"2: is from another job than .*1 \(they differ in factory\); give the parts of one"),
         (
             {"source": {**SOURCE, "files": [{"name": "a.jsonl", "bytes": 9, "modified_ns": 1, "sha256": "y"}]}},
-            r"2: was made of another corpus than .*1 \(they differ in a\.jsonl\); make the parts anew from the same",
+            r"2: was made from another corpus than .*1 \(they differ in a\.jsonl\); make the parts again from the same",
         ),
     ],
 )
@@ -147,6 +147,6 @@ def test_a_damaged_manifest(tmp_path: Path, text: str) -> None:
 def test_a_part_replaces_no_folder_of_something_else(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     (folder,) = make_parts(documents, tmp_path, encoder, 1)
     (folder / "notes.txt").write_text("a week of work")
-    with pytest.raises(Exception, match=r"also holds notes\.txt"):
+    with pytest.raises(Exception, match=r"also contains notes\.txt"):
         make_parts(documents, tmp_path, encoder, 1)
     assert json.loads((folder / "shard.json").read_text())["count"] == 1
