@@ -1,4 +1,4 @@
-"""The ``mpir`` command: one module for each of its subcommands."""
+"""The ``mpir`` command, with one module for each subcommand."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ Rank documents, and the sentences inside them, for biomedical questions.
   mpir index corpus.jsonl --index my-index         make a search index
   mpir search --index my-index "a question"        BM25 alone
   mpir search … | mpir rerank                      and several perspectives on top
-  mpir pubmed "a question"                         candidates from PubMed and Europe PMC, over the network
+  mpir pubmed "a question"                         the same for candidates from PubMed and Europe PMC, online
   mpir bioasq --questions Q --corpus PATH          a BioASQ submission of documents and snippets
-  mpir annotate FILE --lexicon L                   what is mentioned, and what is negated
+  mpir annotate FILE --lexicon L                   mentioned concepts, and which of them are negated
   mpir evaluate bioasq --gold G --submission S     the official measures
   mpir score … then mpir tune …                    weights for your own questions
   mpir data sia --qasc FILE --output DIR           training data for semantic information availability
-  mpir train --mixture M --output DIR              perspectives of your own
-  mpir serve                                       the same over HTTP, for the clients of other rerankers
-  mpir benchmark                                   models of your choice on judged queries
-  mpir mcp                                         the same as tools of an agent
-  mpir explain                                     why documents are ranked as they are, in a browser
-  mpir doctor                                      what is installed, and what mpir would use
+  mpir train --mixture M --output DIR              train your own perspectives
+  mpir serve                                       rerank over HTTP, for the clients of other rerankers
+  mpir benchmark                                   measure models of your choice on judged queries
+  mpir mcp                                         search and rerank as tools for an agent
+  mpir explain                                     show in a browser why documents rank as they do
+  mpir doctor                                      show what is installed and what mpir would use
 """
 MISTAKE, INTERRUPTED = 2, 130
 UNKNOWN = "unrecognized arguments: "
-"""How argparse begins what it says of words that it did not expect."""
+"""The beginning of argparse's message about unexpected words."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit status: 0, 2 for a user's mistake, 130 when interrupted."""
+    """Run the command line and return the exit status: 0, 2 for a user's mistake, or 130 when interrupted."""
     return guarded("mpir", lambda: _run(arguments))
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no abbreviated option, shortens long values in messages, and knows of quotation marks."""
+    """A parser that refuses abbreviated options, shortens long values in messages, and suggests quotation marks."""
 
     def __init__(self, *, allow_abbrev: bool = False, **settings: Any) -> None:
         """Make the parser of a command. See `argparse.ArgumentParser`.
@@ -63,8 +63,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; what it parses has a `run` to call."""
-    # imported here, so that an interrupt while they are is none that Python prints
+    """The parser of the whole command line; parsed arguments have a `run` to call."""
+    # imported here, so that an interrupt during the imports prints no traceback
     from mpir.cli import (
         annotate,
         benchmark,
@@ -119,7 +119,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def guarded(name: str, job: Callable[[], int]) -> int:
     """Run a job of the command line; a user's mistake becomes one sentence on standard error and exit status 2."""
     logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not for the command line's user
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not meant for command-line users
     try:
         _check_streams()
         status = job()
@@ -132,10 +132,10 @@ def guarded(name: str, job: Callable[[], int]) -> int:
         print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        _drop_output()  # the reader of the pipe has what it wanted
+        _drop_output()  # the reader has closed the pipe
         return 0
     except OSError as error:
-        if error.errno is None:  # not the system's: some libraries raise it for anything
+        if error.errno is None:  # not a system error: some libraries raise OSError for anything
             raise
         target = shortened(str(error.filename or "standard output"), 200)
         print(f"{name}: {target}: {error.strerror or error}", file=sys.stderr)
@@ -144,23 +144,23 @@ def guarded(name: str, job: Callable[[], int]) -> int:
 
 
 def _check_streams() -> None:
-    """Refuse a closed standard output, whose number the next file to be opened would get; do without standard error.
+    """Refuse a closed standard output, whose descriptor the next opened file would get; tolerate a closed stderr.
 
-    A pipe or file gets UTF-8, whatever the locale or PYTHONIOENCODING says, as every file that mpir writes: JSON is
-    nothing else, and nothing else is what mpir reads. A terminal keeps its own and shows "?" for what that lacks.
-    Standard error needs neither, as Python escapes there what cannot be written.
+    A pipe or file gets UTF-8, whatever the locale or PYTHONIOENCODING, like every file that mpir writes, because JSON
+    must be UTF-8 and mpir reads nothing else. A terminal keeps its encoding and shows "?" for unknown characters.
+    Standard error needs neither, because Python escapes such characters there.
     """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (as long as the process)
     if sys.stdout is None:
         raise OutputError("standard output is closed; send it to a file, a pipe or /dev/null.")
-    if isinstance(sys.stdout, TextIOWrapper):  # what somebody put in its place may be none
+    if isinstance(sys.stdout, TextIOWrapper):  # a replacement may be of another type
         sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="replace")
 
 
 def _drop_output() -> None:
-    """Let go of what could not be written: Python would complain again when it flushes at the end."""
+    """Discard unwritten output, because Python would fail again when it flushes at exit."""
     with suppress(OSError):
         sys.stdout.flush()
-    with suppress(OSError):  # what somebody put in its place may have no number
+    with suppress(OSError):  # a replacement may have no descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Actions of a command that has several, each in a module of its own."""
+"""Commands with several actions, each in a separate module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class ActionModule(Protocol):
-    """A module with the options of an action, examples, and the action itself."""
+    """A module with an action, its options and its examples."""
 
     EPILOG: str
 
@@ -15,7 +15,7 @@ class ActionModule(Protocol):
         """Add the options of the action."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Do the action and return the exit status."""
+        """Run the action and return the exit status."""
 
 
 def add_action(

@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 LIKENESS = 0.6
 NOT_FOR_CLINICAL_USE = "not for clinical use"
 EPILOG = """\
-A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line; a phrase that ends with * has any ending, and
-one that begins with ! is never a mention of its concept. Output is one JSON object for each document:
+A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line. A phrase that ends with * matches any ending;
+one that begins with ! is never a mention of its concept. The output is one JSON object per document:
   {"id": "…", "mentions": [{"concept": "pleural effusion", "phrase": "effusion*", "section": "abstract",
                             "begin": 3, "end": 11, "status": "negated", "trigger": "No"}, …]}
 It is not for clinical use.
@@ -36,8 +36,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``annotate``."""
     parser = subparsers.add_parser(
         "annotate",
-        help="find a lexicon's concepts in documents, and which are negated",
-        description="Find the concepts of a lexicon in documents, with offsets, and what is said of each.",
+        help="find a lexicon's concepts in documents, and whether they are negated",
+        description="Find a lexicon's concepts in documents, with offsets and a status: affirmed, negated, ….",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -54,7 +54,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def add_annotation_options(parser: argparse._ActionsContainer) -> None:
-    """Add the options that say how a lexicon is read, which several commands share."""
+    """Add the options for reading a lexicon, which several commands share."""
     parser.add_argument(
         "--triggers",
         type=text_path,
@@ -69,13 +69,13 @@ def add_annotation_options(parser: argparse._ActionsContainer) -> None:
         type=float,
         const=LIKENESS,
         metavar="LIKENESS",
-        help="find phrases whose words are only alike, and near each other in any order, too (without LIKENESS: "
+        help="also find phrases whose words are only similar, close together and in any order (without LIKENESS: "
         "%(const)s)",
     )
 
 
 def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:
-    """The lexicon, triggers and matcher that the options ask for. Raises InputError for a file that is wrong."""
+    """The lexicon, triggers and matcher that the options select. Raises InputError for an invalid file."""
     from mpir.annotate import Lexicon, NegEx
     from mpir.annotate.fuzzy_match import PartialMatcher
     from mpir.annotate.match import ExactMatcher
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         blank += not document.text.strip()
         print(json.dumps(_record(document, *annotation), ensure_ascii=False))
     if blank:
-        log.warning("documents without text, and so without mentions: %d", blank)
+        log.warning("documents without text, and therefore without mentions: %d", blank)
     return 0
 
 

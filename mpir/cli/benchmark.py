@@ -1,4 +1,4 @@
-"""``mpir benchmark``: models on judged queries, alone and blended."""
+"""``mpir benchmark``: measure models on judged queries, alone and blended."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from mpir.evaluate.collections import Collection
 
 EPILOG = """\
-Candidates are BM25's best documents of each query, or those of a TREC run. Each row is an order of them: the first
-stage, the bundle, each model alone, the first stage and the model (z-scores), and the bundle with the model, untuned.
-p is of a paired randomisation test against the first stage, adjusted by Holm.
+Candidates are BM25's best documents for each query, or those of a TREC run. Each row is one way to order them: the
+first stage, the bundle, each model alone, the first stage with the model (z-scores), and the bundle with the model,
+untuned. p is from a paired randomisation test against the first stage, with Holm's correction.
 
 examples:
   mpir benchmark --dataset beir/scifact/test --model ncbi/MedCPT-Cross-Encoder
@@ -44,14 +44,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="NAME",
-        help="of ir_datasets, such as beir/scifact/test; may be given several times (extra: benchmark)",
+        help="an ir_datasets name, such as beir/scifact/test; may be given several times (extra: benchmark)",
     )
     parser.add_argument("--corpus", type=text_path, nargs="+", metavar="PATH", help="documents, instead of a --dataset")
     parser.add_argument("--topics", type=text_path, metavar="FILE", help="the queries of the --corpus")
     parser.add_argument("--qrels", type=text_path, metavar="FILE", help="their judgements")
     parser.add_argument("--run", dest="run_file", type=text_path, metavar="FILE", help="candidates in place of BM25's")
-    parser.add_argument("--depth", type=positive, default=100, metavar="N", help="candidates of a query (%(default)s)")
-    parser.add_argument("--limit", type=positive, metavar="N", help="the first N queries (default: all)")
+    parser.add_argument("--depth", type=positive, default=100, metavar="N", help="candidates per query (%(default)s)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="use only the first N queries (default: all)")
     parser.add_argument(
         "--encoder",
         dest="encoders",
@@ -104,14 +104,16 @@ def _check(arguments: argparse.Namespace) -> None:
     local = {"--corpus": arguments.corpus, "--topics": arguments.topics, "--qrels": arguments.qrels}
     absent = [name for name, value in local.items() if not value]
     if arguments.datasets and len(absent) < len(local):
-        raise InputError("--dataset has documents, topics and judgements; leave --corpus, --topics and --qrels out.")
+        raise InputError(
+            "--dataset includes documents, topics and judgements; leave --corpus, --topics and --qrels out."
+        )
     if not arguments.datasets and absent:
         raise InputError(f"{absent[0]} is missing; give --corpus, --topics and --qrels, or a --dataset.")
     if arguments.run_file and len(arguments.datasets) > 1:
-        raise InputError(f"--run is for one --dataset (got {len(arguments.datasets)}).")
+        raise InputError(f"--run needs exactly one --dataset (got {len(arguments.datasets)}).")
     if arguments.only_model or arguments.level != "document" or arguments.llm or arguments.lexicon:
         raise InputError(
-            "--only-model, --level, --llm and --lexicon are not for a benchmark of models on documents; leave them out."
+            "--only-model, --level, --llm and --lexicon do not apply to a benchmark of models; leave them out."
         )
 
 

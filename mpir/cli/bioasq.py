@@ -1,4 +1,4 @@
-"""``mpir bioasq``: BioASQ Task B Phase A, from questions to a submission of documents and snippets."""
+"""``mpir bioasq``: make a BioASQ Task B Phase A submission of documents and snippets."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ DESCRIPTION = """\
 BioASQ Task B Phase A: questions in, a submission of documents and snippets out.
 
 Without --questions, the sample that ships with mpir is run and measured against its gold answers. Lucene's BM25 finds
-candidates, the bundle's perspectives score every sentence of them, and the blend orders documents and sentences.
+candidates, the bundle's perspectives score each of their sentences, and the blend orders documents and sentences.
 """
 EPILOG = """\
-Since round 9, snippets are ranked by their mean F, so a submission is cut by score: --documents and --snippets say how,
-else the weights do, if `mpir tune` found cut-offs (--version 9; others submit ten each). At least one document and one
-snippet are submitted for every question that finds any.
+Since round 9, snippets are ranked by mean F1, so a submission is cut off by score. --documents and --snippets set the
+cut-offs; by default they come from the weights, if `mpir tune` found any (only with --version 9), and are ten each
+otherwise. At least one document and one snippet are submitted for every question with results.
 
-The scores of every finished question are written to OUTPUT.scores.jsonl: an interrupted run goes on from there, and
-other weights are tried in seconds.
+The scores of every finished question are written to OUTPUT.scores.jsonl: an interrupted run resumes from there, and
+trying other weights takes seconds.
 
 examples:
   mpir bioasq
@@ -83,11 +83,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--index",
         type=file_path,
         metavar="DIR",
-        help="index folder, made of --corpus unless it is of these files (default: a cache)",
+        help="index folder, built from --corpus unless it already matches these files (default: a cache)",
     )
     add("--gold", type=file_path, metavar="FILE", help="gold answers to measure against")
-    add("--version", type=int, default=9, help="of the official measures; 9 is for BioASQ 9 and later (%(default)s)")
-    add("--candidates", type=positive, default=100, help="documents of the first stage (%(default)s)")
+    add("--version", type=int, default=9, help="version of the measures; 9 is for BioASQ 9 and later (%(default)s)")
+    add("--candidates", type=positive, default=100, help="candidates from the first stage (%(default)s)")
     forms = "a number, or thresholds such as share=0.6,minimum=2,maximum=8"
     default = "as tuned for --version 9, else 10"
     add("--documents", type=cutoff, metavar="CUTOFF", help=f"documents to submit: {forms} (default: {default})")
@@ -102,8 +102,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--check",
         type=file_path,
         metavar="FILE",
-        help="make no submission, but print what the upload would refuse in this one; --questions, --index and "
-        "--corpus say against which questions and documents",
+        help="make no submission, but print what the upload would refuse in this one; it is compared with --questions "
+        "and with the documents of --index or --corpus",
     )
     add_first_stage_options(parser, "--first-stage")
     add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
@@ -113,7 +113,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def cutoff(text: str) -> Cutoff:
-    """A cut-off of documents or snippets, for argparse."""
+    """Parse a cut-off of documents or snippets, for argparse."""
     from mpir.rank.cutoffs import parse_cutoff
 
     try:
@@ -123,7 +123,7 @@ def cutoff(text: str) -> Cutoff:
 
 
 def main() -> int:
-    """Run the job by itself, as ``python experiments/bioasq.py``; the exit status."""
+    """Run the job as a script (``python experiments/bioasq.py``); return the exit status."""
     from mpir.cli import Parser, guarded
 
     parser = Parser(description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -175,12 +175,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    """Print a line for each problem of a submission; 2 is the exit status where there is any."""
+    """Print a line for each problem of a submission; return 2 if there are any."""
     from mpir.corpora import read_questions
     from mpir.tasks.check import check_submission
 
     if arguments.gold or arguments.run_file:
-        raise InputError("--check makes no submission, so --gold and --run-file have no use there; leave them out.")
+        raise InputError("--check makes no submission, so --gold and --run-file have no effect; leave them out.")
     questions = None if arguments.questions is None else read_questions(arguments.questions)
     if arguments.corpus is None and arguments.index is None:
         submitted, problems = check_submission(arguments.check, questions=questions)
@@ -191,12 +191,12 @@ def _check(arguments: argparse.Namespace) -> int:
     if problems:
         print("\n".join(problems))
         return EXIT_REFUSED
-    print(f"{arguments.check}: {_counts(submitted)}; nothing that the upload would refuse.")
+    print(f"{arguments.check}: {_counts(submitted)}; the upload would refuse nothing.")
     return 0
 
 
 def _sections(index: Retriever, name: str) -> Mapping[str, str]:
-    """The sections of a document of the index. Raises KeyError for one that it lacks."""
+    """The sections of a document in the index. Raises KeyError for a missing document."""
     try:
         return index.document(name).sections
     except InputError as error:
@@ -210,12 +210,12 @@ def _counts(answered: Sequence[Question]) -> str:
 
 
 def _check_paths(arguments: argparse.Namespace) -> None:
-    """Use the sample where there are no questions, and refuse outputs that would replace an input."""
+    """Use the sample if there are no questions, and refuse outputs that would replace an input."""
     from mpir.io.output_checks import check_files, check_replaceable_file
 
     if arguments.questions is None:
         if arguments.corpus or arguments.index or arguments.gold:
-            raise InputError("--corpus, --index and --gold need --questions FILE; without it the sample alone is run.")
+            raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
         sample = Path(__file__).parents[1] / "sample"
         arguments.questions = arguments.gold = sample / "questions.json"
         arguments.corpus = [str(sample / "documents.jsonl")]
@@ -236,7 +236,7 @@ def _check_paths(arguments: argparse.Namespace) -> None:
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
-    """The gold answers, if any; answers that cannot be measured are refused before anything is scored."""
+    """The gold answers, if any; answers that cannot be measured are refused before scoring."""
     from mpir.corpora import read_questions
     from mpir.evaluate import evaluate
     from mpir.text import Question
@@ -249,7 +249,7 @@ def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list
 
 
 def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
-    """Raise InputError for a corpus that holds no gold document, before anything is scored."""
+    """Raise InputError for a corpus without any gold document, before scoring."""
     names = {name for question in gold for name in question.documents or ()}
     names |= {snippet.document for question in gold for snippet in question.snippets or ()}
     for name in names:
@@ -263,11 +263,11 @@ def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
 
 
 def _open_index(arguments: argparse.Namespace) -> Retriever:
-    """The index of the corpus: the one at hand if it was made from the same files, else a new one."""
+    """The index of the corpus: the existing one if it was made from the same files, else a new one."""
     if arguments.corpus:
         _make_index(arguments)
     elif arguments.index is None:
-        raise InputError("there is nothing to search; name the documents with --corpus PATH…, or an --index DIR.")
+        raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
     return open_first_stage(arguments)
 
 
@@ -289,7 +289,7 @@ def _make_index(arguments: argparse.Namespace) -> None:
 
 
 def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> Journal:
-    """The journal of scores, bound to everything that scores depend on."""
+    """The journal of scores, tied to everything that scores depend on."""
     from mpir.io.journal import Journal
     from mpir.retrieve import read_info
 
@@ -315,13 +315,13 @@ def _report(arguments: argparse.Namespace, answers: Answers, seconds: float, cac
     print(f"{arguments.output}: {_counts(answered)}; valid.")
     if without_documents := [question.id for question in answered if not question.documents]:
         names = format_names(map(format_value, without_documents))
-        print(f"Nothing was found for {len(without_documents)} of them, which have no documents: {names}.")
+        print(f"Nothing was found for {len(without_documents)} of them, so they have no documents: {names}.")
     for level, unreached in answers.unreached.items():
         print(
-            f"Too few {level} reached the cut-off for {len(unreached)} of them; the best are submitted all the "
-            "same, as many as its minimum says."
+            f"Too few {level} reached the cut-off for {len(unreached)} of them; the best are submitted "
+            "anyway, up to the cut-off's minimum."
         )
-    print(f"{seconds / max(1, len(answered)):.2f} s a question, {memory:.1f} GiB of memory at most.")
+    print(f"{seconds / max(1, len(answered)):.2f} s per question, {memory:.1f} GiB of memory at most.")
     if cache and cache.hits:
         print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")
 

@@ -1,4 +1,4 @@
-"""``mpir bundle``: look at a bundle, or make, seal, calibrate or share one of your own."""
+"""``mpir bundle``: show a bundle, or make, seal, calibrate or share your own."""
 
 from __future__ import annotations
 
@@ -38,17 +38,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_new(actions)
     push = actions.add_parser("push", help="upload a bundle to a hub (key: $HF_TOKEN)")
     push.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
-    push.add_argument("repository", metavar="ORG/NAME", help="the hub's repository, made if it is not there")
-    push.add_argument("--private", action="store_true", help="let a new repository be private")
-    push.add_argument("--message", metavar="TEXT", help="of the commit")
+    push.add_argument("repository", metavar="ORG/NAME", help="the hub's repository, created if it does not exist")
+    push.add_argument("--private", action="store_true", help="make a new repository private")
+    push.add_argument("--message", metavar="TEXT", help="commit message")
     push.set_defaults(run=run_push)
-    seal = actions.add_parser("seal", help="write the files' hashes into the manifest after a change that is meant")
+    seal = actions.add_parser("seal", help="write the files' hashes into the manifest after an intended change")
     seal.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
     seal.set_defaults(run=run_seal)
-    calibrate = actions.add_parser("calibrate", help="fit what relevance_score means on scored questions, and seal it")
+    calibrate = actions.add_parser(
+        "calibrate", help="calibrate relevance_score on scored questions, and seal the bundle"
+    )
     calibrate.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json and weights")
     calibrate.add_argument(
-        "scored", type=text_path, nargs="+", metavar="SCORED", help="folder of `mpir score`; several add columns"
+        "scored",
+        type=text_path,
+        nargs="+",
+        metavar="SCORED",
+        help="folder from `mpir score`; several join their columns",
     )
     calibrate.set_defaults(run=run_calibrate)
 
@@ -56,14 +62,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from mpir.cli.model_options import add_named_model_options
 
-    new = actions.add_parser("new", help="make a bundle from another one and models of your choice")
+    new = actions.add_parser("new", help="make a bundle from another bundle and models of your choice")
     new.add_argument("folder", type=text_path, metavar="DIR", help="a new folder, or one that this command made")
     new.add_argument(
         "--bundle",
         type=text_path,
         default="default",
         metavar="DIR|NAME",
-        help="whose perspectives it has, too (%(default)s)",
+        help="a bundle whose perspectives are included (%(default)s)",
     )
     new.add_argument(
         "--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, for a column of vectors"
@@ -75,7 +81,7 @@ def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def run_new(arguments: argparse.Namespace) -> int:
-    """Make a bundle. Raises MpirError for a model or bundle that cannot be used, or a folder that is not replaced."""
+    """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
     from mpir.perspectives.bundle import BUNDLE
     from mpir.rank.reranker import Reranker
 
@@ -90,7 +96,7 @@ def run_new(arguments: argparse.Namespace) -> int:
 
 
 def run_push(arguments: argparse.Namespace) -> int:
-    """Upload a bundle. Raises MpirError for one that is no use elsewhere, or a hub that refuses."""
+    """Upload a bundle. Raises MpirError for one that cannot be used elsewhere, or if the hub refuses."""
     from mpir.perspectives.bundle_push import push_bundle
 
     print(push_bundle(arguments.bundle, arguments.repository, private=arguments.private, message=arguments.message))
@@ -98,7 +104,7 @@ def run_push(arguments: argparse.Namespace) -> int:
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Check the bundle and print its card. Raises MpirError for one that is missing or damaged, or cannot rerank."""
+    """Check the bundle and print its card. Raises MpirError if it is missing or damaged, or cannot rerank."""
     from tabulate import tabulate
 
     from mpir.perspectives.bundle import open_bundle
@@ -114,7 +120,7 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 
 def run_seal(arguments: argparse.Namespace) -> int:
-    """Seal the bundle. Raises MpirError where there is none or it cannot be written."""
+    """Seal the bundle. Raises MpirError if there is none or it cannot be written."""
     from mpir.perspectives.bundle import open_bundle, seal
 
     seal(arguments.bundle)
@@ -124,7 +130,7 @@ def run_seal(arguments: argparse.Namespace) -> int:
 
 
 def run_calibrate(arguments: argparse.Namespace) -> int:
-    """Fit the maps to probabilities and put them into the bundle. Raises MpirError for a user's mistake."""
+    """Fit the maps to probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
     from tabulate import tabulate
 
     from mpir.errors import InputError, OutputError
@@ -136,10 +142,10 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
 
     bundle = open_bundle(Path(arguments.bundle))
     if not bundle.weights:
-        raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune some for it first.")
+        raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune weights for it first.")
     manifest_files = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
     if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in manifest_files:
-        raise OutputError(f"{path}: is no file of the bundle, so it is not replaced; rename it, or seal the bundle.")
+        raise OutputError(f"{path}: is not a file of the bundle, so it is not replaced; rename it, or seal the bundle.")
     source = f"{bundle.folder}: weights"
     scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
     calibration = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)

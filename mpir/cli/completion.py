@@ -1,4 +1,4 @@
-"""``mpir completion``: what a shell needs to complete mpir's commands and options."""
+"""``mpir completion``: print a script that lets a shell complete mpir's commands and options."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``completion``."""
     parser = subparsers.add_parser(
         "completion",
-        help="print a shell's completion of mpir's commands and options",
-        description="Print a script that makes a shell complete mpir's commands, options and files.",
+        help="print a completion script for a shell",
+        description="Print a script that lets a shell complete mpir's commands, options and files.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -13,7 +13,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "data",
         help="make training data: SIA rows, triples, word vectors",
-        description="Make training data for perspectives of your own.",
+        description="Make training data for your own perspectives.",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_action(
@@ -21,27 +21,27 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "sia",
         data_sia,
         help="rows of (query, sentence, 0 to 4) for semantic information availability",
-        description="Generate SIA data: (query, sentence, score) rows, 4 exactly the information that is asked for, "
-        "down to 0 none of it.",
+        description="Generate SIA data: (query, sentence, score) rows, from 4 (exactly the information sought) to 0 "
+        "(none of it).",
     )
     add_action(
         actions,
         "triples",
         data_triples,
         help="triples of (query, relevant document, negative) from judgements",
-        description="Sample training triples: relevant documents against candidates that nobody judged relevant.",
+        description="Sample training triples: relevant documents with candidates that were not judged relevant.",
     )
     add_action(
         actions,
         "vectors",
         data_vectors,
         help="word vectors of a corpus, for the word swaps of SIA data",
-        description="Train word vectors over a corpus.",
+        description="Train word vectors on a corpus.",
     )
     add_action(
         actions,
         "chexpert",
         data_chexpert,
-        help="a lexicon of CheXpert's phrases, for `mpir annotate`",
-        description="Make a lexicon of CheXpert's phrases.",
+        help="a lexicon from CheXpert's phrases, for `mpir annotate`",
+        description="Make a lexicon from CheXpert's phrases.",
     )

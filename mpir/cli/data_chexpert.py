@@ -1,4 +1,4 @@
-"""``mpir data chexpert``: a lexicon of CheXpert's phrases."""
+"""``mpir data chexpert``: make a lexicon from CheXpert's phrases."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ example:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder and the output."""
-    parser.add_argument("phrases", type=file_path, metavar="PHRASES", help="with mention/*.txt and unmention/*.txt")
+    parser.add_argument(
+        "phrases", type=file_path, metavar="PHRASES", help="folder with mention/*.txt and unmention/*.txt"
+    )
     parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert, and count phrases; 0 is the exit status. Raises MpirError for a user's mistake."""
+    """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
     from mpir.annotate.chexpert import read_chexpert
     from mpir.io.output_checks import check_files, check_replaceable_file
 

@@ -12,16 +12,16 @@ from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.validation import optional_whole_number
 
 EPILOG = """\
-Every method whose input is given is used; --methods chooses among them. OUTPUT gets train.jsonl and dev.jsonl (one
-question in ten), a `dataset` folder for the datasets library, and report.md with rows to read. Interrupted, the same
-command with --resume goes on where it stopped. docs/guides/sia.md explains every step.
+Every method whose input is given is used; --methods selects among them. OUTPUT gets train.jsonl and dev.jsonl (one
+question in ten), a `dataset` folder for the datasets library, and report.md with rows to read. After an interrupt,
+repeat the command with --resume to continue where it stopped. docs/guides/sia.md explains every step.
 
 examples:
   mpir data sia --qasc qasc/train.jsonl --vectors runs/vectors --output runs/sia
   mpir data sia --qasc allenai/qasc --entities scispacy:en_core_sci_sm --vectors PubMed.bin \\
     --bioasq training.json --exclude 5B1_golden.json --corpus abstracts.jsonl --output sia --seed 7
 
-On a cluster each task makes its part, and `mpir merge` joins the parts and finishes (docs/guides/scale.md):
+On a cluster, each task makes one part, and `mpir merge` joins the parts and finishes the job (docs/guides/scale.md):
   mpir data sia --qasc qasc/train.jsonl --shard 3/10 --resume --output parts/3
   mpir merge parts/* --output sia
 """
@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same rows (%(default)s)")
     parser.add_argument(
-        "--limit", type=int, metavar="N", help="take at most N rows, questions and sentences of each source"
+        "--limit", type=int, metavar="N", help="take at most N rows, questions and sentences from each source"
     )
-    parser.add_argument("--resume", action="store_true", help="keep what an interrupted run has finished")
+    parser.add_argument("--resume", action="store_true", help="keep the finished work of an interrupted run")
     add_shard_option(parser, "make only part i of n of the chunks, in OUTPUT")
     parser.add_argument("--skip-bad", action="store_true", help="leave out rows that lack a field, and count them")
     parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
@@ -55,18 +55,21 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--device", default="auto", help="auto, cpu, cuda … (%(default)s)")
     group.add_argument("--precision", default="auto", help="auto, fp32, bf16, fp16 (%(default)s)")
     group.add_argument(
-        "--tokens-per-batch", type=int, metavar="N", help="size of a batch, with padding (default: as the device likes)"
+        "--tokens-per-batch",
+        type=int,
+        metavar="N",
+        help="size of a batch, with padding (default: chosen for the device)",
     )
 
 
 def _add_qasc(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("from rows in QASC's format: combined, partial, similar, swap")
-    group.add_argument("--qasc", type=text_path, metavar="FILE", help="JSON lines, or a hub's data set (allenai/qasc)")
+    group.add_argument("--qasc", type=text_path, metavar="FILE", help="JSON lines, or a hub dataset (allenai/qasc)")
     group.add_argument("--entities", default="terms", help="terms, or scispacy:NAME (%(default)s)")
     group.add_argument("--vectors", type=text_path, metavar="PATH", help="word vectors, for swap")
-    group.add_argument("--probability", type=float, default=0.5, help="of an entity being chosen (%(default)s)")
+    group.add_argument("--probability", type=float, default=0.5, help="chance to choose an entity (%(default)s)")
     group.add_argument(
-        "--threshold", type=float, default=1.0, help="least similarity of two questions, 0-5 (%(default)s)"
+        "--threshold", type=float, default=1.0, help="minimum similarity of two questions, 0-5 (%(default)s)"
     )
 
 
@@ -81,7 +84,7 @@ def _add_bioasq(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="questions that are kept for evaluation",
+        help="questions reserved for evaluation",
     )
     group.add_argument(
         "--corpus", type=text_path, nargs="+", default=[], metavar="PATH", help="PubMed XML or JSON lines"
@@ -99,25 +102,25 @@ def _add_writer(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--learning-rate", type=float, default=5e-5, help="(%(default)s)")
     group.add_argument("--top-p", type=float, default=0.9, help="nucleus sampling (%(default)s)")
     group.add_argument("--temperature", type=float, default=0.8, help="(%(default)s)")
-    group.add_argument("--most-loss", type=float, default=4.0, help="filter: nats a token (%(default)s)")
-    group.add_argument("--most-copied", type=float, default=0.8, help="filter: share of the text (%(default)s)")
+    group.add_argument("--most-loss", type=float, default=4.0, help="filter: nats per token (%(default)s)")
+    group.add_argument("--most-copied", type=float, default=0.8, help="filter: copied share of the text (%(default)s)")
     group.add_argument(
         "--least-relevance",
         type=float,
         default=0.6,
-        help="filter: of a sentence for its query, in the bundle's units (%(default)s)",
+        help="filter: relevance of a sentence to its query, in the bundle's units (%(default)s)",
     )
     group.add_argument(
         "--least-grounded",
         type=float,
         default=0.6,
-        help="filter: share of a partial fact's terms that its sentence has (%(default)s)",
+        help="filter: share of a partial fact's terms found in its sentence (%(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate, and say what was made; 0 is the exit status. Raises MpirError for a user's mistake."""
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # of loading and saving; the steps have their own
+    """Generate, and report the rows; return 0. Raises MpirError for a user's mistake."""
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # for loading and saving; the steps have their own
     from mpir.sia.filters import Filters
     from mpir.sia.job_shards import make_shard
     from mpir.sia.pipeline import Generation

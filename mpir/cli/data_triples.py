@@ -1,4 +1,4 @@
-"""``mpir data triples``: training triples from judgements and the candidates of a first stage."""
+"""``mpir data triples``: make training triples from judgements and first-stage candidates."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mpir.cli.path_options import file_path, text_path
 
 RECIPES = ("above-click", "filtered", "unfiltered")
 EPILOG = """\
-Writes lines of `question<TAB>positive<TAB>negative`, as ids; a mixture may take several such files
-(docs/reference/training.md). For each question and each document that is relevant to it, up to --negatives documents
-are sampled from the --depth best candidates, without the question's relevant documents, whatever their grade
-(Hofstätter et al. 2022). With --keep-judged, documents that were judged irrelevant may be negatives. Candidates come
-from a search in --index, from a TREC run, or from a corpus at random. --skip leaves out the best ones, which are
-likely to be unjudged answers. --recipe above-click is TripClick's own; unfiltered leaves relevant documents in.
+Writes lines of `question<TAB>positive<TAB>negative`, as ids; a mixture may use several such files
+(docs/reference/training.md). For each question and each of its relevant documents, up to --negatives documents are
+sampled from the --depth best candidates, excluding all judged documents (Hofstätter et al. 2022). With --keep-judged,
+documents that were judged irrelevant may be negatives. Candidates come from a search in --index, from a TREC run, or
+at random from a corpus. --skip leaves out the best ones, which are likely to be unjudged answers. --recipe above-click
+is TripClick's own; unfiltered leaves relevant documents in.
 
---qrels say which documents are relevant, or else the gold documents of BioASQ's questions. Documents without a text in
---corpus, or else in --index, are left out and counted. Questions of the files of --evaluation are refused by id and by
-text. Triples are shuffled on disk and the first --number kept. The lines of a run stand query by query. Finished
-chunks stay in OUTPUT.parts until the end: the same command goes on, and ends with the same file.
+Relevant documents come from --qrels, or else from the gold documents of BioASQ questions. Documents without a text in
+--corpus, or else in --index, are left out and counted. Questions in the files of --evaluation are refused by id and by
+text. Triples are shuffled on disk, and the first --number are kept. A run's lines must be grouped by query. Finished
+chunks stay in OUTPUT.parts until the end, so repeating the command resumes and gives the same file.
 
 examples:
   mpir data triples --questions questions.json --index my-index --output bm25.tsv
@@ -33,14 +33,14 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a sampling."""
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--index", type=text_path, metavar="DIR", help="candidates of a search, by --mode")
-    source.add_argument("--run", dest="run_file", type=file_path, metavar="FILE", help="candidates of a TREC run")
+    source.add_argument("--index", type=text_path, metavar="DIR", help="candidates from a search, by --mode")
+    source.add_argument("--run", dest="run_file", type=file_path, metavar="FILE", help="candidates from a TREC run")
     source.add_argument("--random", action="store_true", help="candidates drawn from --corpus")
     parser.add_argument(
-        "--questions", type=file_path, metavar="FILE", help="their texts: .json, .jsonl, .tsv or topics"
+        "--questions", type=file_path, metavar="FILE", help="the questions' texts: .json, .jsonl, .tsv or topics"
     )
     parser.add_argument(
-        "--qrels", type=file_path, nargs="+", default=[], metavar="FILE", help="relevant: grades above 0"
+        "--qrels", type=file_path, nargs="+", default=[], metavar="FILE", help="judgements; grades above 0 are relevant"
     )
     parser.add_argument(
         "--corpus", type=text_path, nargs="+", metavar="PATH", help="documents to draw from or look up texts in"
@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evaluation", type=file_path, nargs="+", default=[], metavar="FILE", help="questions to refuse"
     )
     parser.add_argument("--output", type=file_path, required=True, metavar="FILE", help="the triples to write")
-    parser.add_argument("--depth", type=int, default=500, help="candidates of each question (%(default)s)")
-    parser.add_argument("--skip", type=int, default=0, help="of the best candidates (%(default)s)")
-    parser.add_argument("--negatives", type=int, default=20, help="for each positive, at most (%(default)s)")
-    parser.add_argument("--number", type=int, default=10_000_000, help="triples to keep, at most (%(default)s)")
+    parser.add_argument("--depth", type=int, default=500, help="candidates per question (%(default)s)")
+    parser.add_argument("--skip", type=int, default=0, help="best candidates to leave out (%(default)s)")
+    parser.add_argument("--negatives", type=int, default=20, help="most negatives per positive (%(default)s)")
+    parser.add_argument("--number", type=int, default=10_000_000, help="most triples to keep (%(default)s)")
     parser.add_argument("--recipe", choices=RECIPES, default="filtered", help="%(default)s")
-    parser.add_argument("--keep-judged", action="store_true", help="what was judged not relevant may be a negative")
+    parser.add_argument("--keep-judged", action="store_true", help="allow documents judged irrelevant as negatives")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same file (%(default)s)")
     add_first_stage_options(parser)
 

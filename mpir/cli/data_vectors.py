@@ -1,4 +1,4 @@
-"""``mpir data vectors``: word vectors of a corpus, for the word swaps of SIA data."""
+"""``mpir data vectors``: train word vectors on a corpus, for the word swaps of SIA data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a training of word vectors."""
+    """Add the options for training word vectors."""
     parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder for the vectors")
     parser.add_argument("--size", type=int, default=100, help="dimensions (%(default)s)")
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, save, and say how large the vocabulary is. Raises MpirError for a user's mistake."""
+    """Train, save, and print the size of the vocabulary. Raises MpirError for a user's mistake."""
     from tqdm import tqdm
 
     from mpir.io.read import read_json

@@ -1,4 +1,4 @@
-"""``mpir doctor``: what is installed, and what mpir would use, on one screen to paste into a report of a fault."""
+"""``mpir doctor``: show what is installed and what mpir would use, on one screen to paste into a bug report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.errors import MpirError
 from mpir.version import __version__
 
 EPILOG = """\
-Nothing is sent anywhere. The exit status is 1 where something that mpir needs does not work: the line says what.
+Nothing is sent anywhere. The exit status is 1 if something that mpir needs does not work; its line says why.
 
 example:
   mpir doctor
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "doctor",
         help="show what is installed and what mpir would use",
-        description="Show versions, the device and precision that are chosen, extras, Java, cache and bundles.",
+        description="Show versions, the chosen device and precision, extras, Java, cache and bundles.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -36,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report; 1 is the exit status where something is broken."""
+    """Print the report; return 1 if something is broken."""
     checks: dict[str, Callable[[], str]] = {
         "mpir": lambda: f"{__version__} in {Path(__file__).parents[1]}",
         "Python": lambda: f"{platform.python_version()} ({sys.executable})",
@@ -75,7 +75,7 @@ def _device() -> str:
 
 
 def _java() -> str:
-    """Which Java searches; without the extra none is needed."""
+    """The Java that searches use; without the extra, none is needed."""
     if "lucene" in dict(_missing()):
         return "not needed without the extra lucene"
     from mpir.retrieve.java import anserini_version, java_home, java_version
@@ -92,7 +92,7 @@ def _extras() -> str:
 
 
 def _missing() -> Iterator[tuple[str, list[str]]]:
-    """Each extra that is not whole, with the packages that it lacks."""
+    """Yield each incomplete extra with its missing packages."""
     from packaging.requirements import Requirement
 
     needed = [Requirement(text) for text in requires("mpir") or ()]

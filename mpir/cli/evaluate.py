@@ -1,4 +1,4 @@
-"""``mpir evaluate``: BioASQ's official measures, and the standard ones for a TREC run."""
+"""``mpir evaluate``: BioASQ's official measures, and standard measures for a TREC run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from mpir.cli.path_options import text_path
 
 BIOASQ_EXAMPLE = """\
-The figures are those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
+The results equal those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
 5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in gold questions without documents or without
-snippets: 9 skips them. Without its flag, BioASQ's program takes 8. A gold question that the submission leaves out is
+snippets: 9 skips them. Without the flag, BioASQ's program uses 8. A gold question that the submission leaves out is
 skipped, as in the official program; --omitted zero counts it as zero.
 
 example:
   mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json
 """
 RUN_EXAMPLE = """\
-Measures are written as ir_measures writes them: nDCG@10, RR, R@100, P@10, AP, Success@5, …
-A judged query that the run leaves out counts zero. Equal scores are ranked as trec_eval ranks them.
+Measures have the names of ir_measures: nDCG@10, RR, R@100, P@10, AP, Success@5, …
+A judged query that the run leaves out counts as zero. Ties are broken as in trec_eval.
 
 example:
   mpir evaluate run --qrels test.qrels --run bm25.trec --measures nDCG@10 R@1000
@@ -55,7 +55,7 @@ def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--omitted",
         choices=["skip", "zero"],
         default="skip",
-        help="gold questions left out (default: skip, official)",
+        help="treatment of gold questions left out (default: skip, as the official program)",
     )
     parser.set_defaults(run=run_bioasq)
 

@@ -1,4 +1,4 @@
-"""``mpir explain``: rankings in a browser, with what they are made of."""
+"""``mpir explain``: show rankings and their scores in a browser."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import webbrowser
 from mpir.cli.serve import add_server_options, serve
 
 EPILOG = """\
-The page ranks documents that you paste, or with --index those that it finds, and shows what every column adds to a
-score. Sliders change the weights and rank again in the browser. It is served from this machine alone and loads nothing
-from elsewhere. `mpir rerank QUERY --docs FILE --html PAGE` writes such a page with one ranking inside.
+The page ranks documents that you paste or, with --index, search results, and shows what every column adds to a score.
+Sliders change the weights and rerank in the browser. The page is served only on this machine and loads nothing from
+elsewhere. `mpir rerank QUERY --docs FILE --html PAGE` writes such a page with one ranking inside.
 
 examples:
   mpir explain
@@ -24,8 +24,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``explain``."""
     parser = subparsers.add_parser(
         "explain",
-        help="show in a browser why documents are ranked as they are",
-        description="Serve a page that ranks documents and shows what their scores are made of.",
+        help="show in a browser why documents rank as they do",
+        description="Serve a page that ranks documents and shows how their scores are composed.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

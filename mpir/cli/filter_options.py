@@ -1,4 +1,4 @@
-"""Options that keep the documents of some years and publication types."""
+"""Options that filter documents by year and publication type."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def add_filter_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--from``, ``--to`` and ``--type``."""
-    group = parser.add_argument_group("documents of --docs", "Documents without a year or type are left out, too.")
+    group = parser.add_argument_group("documents of --docs", "Documents without a year or type are also left out.")
     group.add_argument("--from", type=positive, metavar="YEAR", dest="first_year", help="published in YEAR or later")
-    group.add_argument("--to", type=positive, metavar="YEAR", dest="last_year", help="published in YEAR or before")
+    group.add_argument("--to", type=positive, metavar="YEAR", dest="last_year", help="published in YEAR or earlier")
     group.add_argument(
         "--type", action="append", default=[], metavar="NAME", help='publication type, such as "review"; repeat it'
     )
@@ -27,11 +27,11 @@ def add_filter_options(parser: argparse.ArgumentParser) -> None:
 def check_filter_options(arguments: argparse.Namespace) -> None:
     """Raise InputError for a filter without --docs."""
     if not arguments.docs and (arguments.first_year or arguments.last_year or arguments.type):
-        raise InputError("--from, --to and --type choose documents of --docs, but there is none.")
+        raise InputError("--from, --to and --type filter the documents of --docs, but there is no --docs.")
 
 
 def filter_documents(documents: Sequence[Document], arguments: argparse.Namespace) -> list[Document]:
-    """The documents that pass the options, with a note of those left out. Raises InputError as RecordFilter."""
+    """The documents that pass the options; the others are counted in a note. Raises InputError as RecordFilter."""
     from mpir.corpora.filters import RecordFilter, format_counts
 
     record_filter = RecordFilter(

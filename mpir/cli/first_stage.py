@@ -1,4 +1,4 @@
-"""The first stage on the command line: BM25, vectors or both, and the encoder that makes the vectors."""
+"""The first stage on the command line: BM25, vectors or both, and the encoder for the vectors."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
 DENSE_FOLDER = "dense"
-"""Where vectors stand in the folder of an index."""
+"""The vectors' folder inside an index folder."""
 DEFAULT = "default"
 
 
 def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode") -> None:
-    """Add what a first stage searches by; `name` is the option that says which it is."""
+    """Add the options of a first stage; `name` is the option that selects it."""
     parser.add_argument(name, dest="mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
-    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="of a hybrid search (default: rrf)")
+    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="how a hybrid search fuses (default: rrf)")
     parser.add_argument(
         "--dense-weight",
         type=text_path,
         default="0.5",
         metavar="W",
-        help="of the vectors in --fusion sum, 0 to 1, BM25 having the rest, or a file of tuned weights (default: 0.5)",
+        help="the vectors' share in --fusion sum, 0 to 1 (BM25 has the rest), or tuned weights (default: 0.5)",
     )
     parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
     parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
     parser.add_argument(
-        "--no-question-words", action="store_true", help='BM25 without words such as "which" and "list" of the query'
+        "--no-question-words", action="store_true", help='let BM25 ignore query words such as "which" and "list"'
     )
     _add_feedback_options(parser)
     add_encoder_option(parser, "(default: the one that the index was made with)")
@@ -50,18 +50,18 @@ def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode
 def _add_feedback_options(parser: argparse.ArgumentParser) -> None:
     """Add BM25's pseudo-relevance feedback."""
     defaults = Rm3()
-    parser.add_argument("--rm3", action="store_true", help="BM25 once more with words of the best documents (RM3)")
+    parser.add_argument("--rm3", action="store_true", help="repeat BM25 with words of the best documents (RM3)")
     parser.add_argument(
-        "--rm3-documents", type=int, metavar="N", help=f"documents that lend words (default: {defaults.documents})"
+        "--rm3-documents", type=int, metavar="N", help=f"documents to take words from (default: {defaults.documents})"
     )
-    parser.add_argument("--rm3-terms", type=int, metavar="N", help=f"words that are added (default: {defaults.terms})")
+    parser.add_argument("--rm3-terms", type=int, metavar="N", help=f"words to add (default: {defaults.terms})")
     parser.add_argument(
-        "--rm3-weight", type=float, metavar="W", help=f"share of the query's own words, 0 to 1 ({defaults.weight})"
+        "--rm3-weight", type=float, metavar="W", help=f"weight of the query's own words, 0 to 1 ({defaults.weight})"
     )
 
 
 def feedback(arguments: argparse.Namespace) -> Rm3 | None:
-    """The feedback that the options ask for, or None.
+    """The feedback that the options select, or None.
 
     Raises:
         InputError: a number out of bounds, or numbers without --rm3.
@@ -69,16 +69,16 @@ def feedback(arguments: argparse.Namespace) -> Rm3 | None:
     options = {name: getattr(arguments, f"rm3_{name}", None) for name in ("documents", "terms", "weight")}
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen and not arguments.rm3:
-        raise InputError(f"--rm3-{min(chosen)} is for --rm3, which is not asked for; add it, or leave this out.")
+        raise InputError(f"--rm3-{min(chosen)} needs --rm3; add it, or leave this out.")
     return Rm3(**chosen) if getattr(arguments, "rm3", False) else None
 
 
 def open_first_stage(arguments: argparse.Namespace) -> Retriever:
-    """What the mode searches by, in the folder of an index.
+    """Open the first stage of the mode in an index folder.
 
     Raises:
-        ArtefactError: there is no such index, no vectors in it, or they are of another encoder.
-        InputError: a weight or a parameter of BM25 out of bounds.
+        ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
+        InputError: a weight or a BM25 parameter out of bounds.
     """
     from mpir.retrieve import HybridRetriever
 
@@ -116,12 +116,12 @@ def _open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> D
 
 
 def dense_weight(text: str) -> float:
-    """The vectors' share of a weighted sum: a number from 0 to 1, or their share of what tuning gave both.
+    """The vectors' share of a weighted sum: a number from 0 to 1, or their share in tuned weights.
 
-    `mpir tune --normalise zscore` weighs the same z-scores, so that its β of ``bm25`` and ``dense`` are such weights.
+    `mpir tune --normalise zscore` weighs the same z-scores, so its β of ``bm25`` and ``dense`` can be used here.
 
     Raises:
-        InputError: another number, no such file, or weights of other scales or columns.
+        InputError: another number, no such file, or weights for other scales or columns.
     """
     from mpir.rank.weights import Weights
 
@@ -142,7 +142,7 @@ def dense_weight(text: str) -> float:
 
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
-    """The sentence of each document whose vector is nearest to the query's, by id; none where they are not kept."""
+    """By document id, the sentence whose vector is nearest to the query's; empty without sentence vectors."""
     from mpir.retrieve import DenseIndex, DenseIndexes, HybridRetriever
 
     stages = index.retrievers if isinstance(index, HybridRetriever) else (index,)
@@ -157,7 +157,7 @@ def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document
 
 
 def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
-    """What candidates depend on besides the index and BM25's parameters, for what is kept between runs."""
+    """Everything that candidates depend on besides the index and BM25's parameters, for identifying stored results."""
     identity = dict(index.identity)
     if arguments.mode == "bm25":
         return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
@@ -170,12 +170,12 @@ def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
         "--encoder",
         type=text_path,
         metavar="NAME",
-        help=f"what makes vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
+        help=f"encoder for vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
     )
 
 
 def open_encoder(which: str) -> Vectoriser:
-    """The encoder of a bundle's first bi-encoder, as the bundle reads it, or of a checkpoint.
+    """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
 
     Raises:
         ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
@@ -190,13 +190,13 @@ def open_encoder(which: str) -> Vectoriser:
         if isinstance(perspective, BiEncoderPerspective):
             return perspective.texts
     raise ArtefactError(
-        f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; name a sentence encoder with "
+        f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; give a sentence encoder with "
         "--encoder, such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
     )
 
 
 def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
-    """The vectors in the folder of an index, with the encoder that made them or the one that is named."""
+    """The vectors in an index folder, with the encoder that made them or the given one."""
     from mpir.retrieve.dense import DenseIndex, read_dense_info
 
     dense_folder = Path(folder) / DENSE_FOLDER
@@ -214,9 +214,9 @@ def keep_vectors(
     progress: bool = False,
     opened: Vectoriser | None = None,
 ) -> bool:
-    """Add the vectors of a corpus to the folder of its index, unless they are there; whether they were.
+    """Add a corpus's vectors to its index folder, unless they are there; return whether they were.
 
-    The index is there already. `opened` is the encoder where it has been opened.
+    The index must exist. `opened` is the encoder, if it is already open.
     """
     from mpir.corpora.corpus import corpus_fingerprint, read_collection
     from mpir.retrieve import read_info

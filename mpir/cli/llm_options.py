@@ -1,4 +1,4 @@
-"""A chat model on the command line: the options that name it, and what it cost."""
+"""A chat model on the command line: its options, and a report of its cost."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ARGUMENTS = {
 
 
 def add_llm_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a chat model and say how it is asked."""
+    """Add the options of a chat model."""
     group = parser.add_argument_group(
-        "chat model", "a document column by an LLM behind an OpenAI-compatible interface (key: $MPIR_LLM_KEY)"
+        "chat model", "a document column from an LLM with an OpenAI-compatible interface (key: $MPIR_LLM_KEY)"
     )
-    group.add_argument("--llm", metavar="URL", help="its interface, such as http://localhost:11434/v1")
+    group.add_argument("--llm", metavar="URL", help="its address, such as http://localhost:11434/v1")
     group.add_argument("--llm-model", metavar="NAME", help="its name there (default: the only one)")
     group.add_argument("--llm-instruction", metavar="TEXT", help="a sentence about the task for its system prompt")
     group.add_argument(
@@ -40,12 +40,12 @@ def add_llm_options(parser: argparse.ArgumentParser) -> None:
         help="yes-no (log-probabilities), grade (a digit from 0 to 4) or auto (default: auto)",
     )
     group.add_argument("--llm-concurrency", type=int, metavar="N", help="requests at the same time (default: 8)")
-    group.add_argument("--llm-timeout", type=float, metavar="SECONDS", help="for an answer (default: 60)")
+    group.add_argument("--llm-timeout", type=float, metavar="SECONDS", help="time limit for an answer (default: 60)")
     group.add_argument(
         "--llm-price",
         type=_price,
         metavar="IN,OUT",
-        help="dollars for a million tokens of prompts and of answers, to show the cost",
+        help="dollars per million tokens of prompts and of answers, to show the cost",
     )
     group.add_argument(
         "--llm-body",
@@ -56,15 +56,15 @@ def add_llm_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_llm_options(arguments: argparse.Namespace) -> None:
-    """Raise InputError for an option that needs --llm, where that is not given."""
+    """Raise InputError for an option that needs --llm, if that is missing."""
     if getattr(arguments, "llm", None) is None:
         for name in ARGUMENTS:
             if getattr(arguments, name, None) is not None:
-                raise InputError(f"--{name.replace('_', '-')}: is for a chat model. Name one by --llm URL.")
+                raise InputError(f"--{name.replace('_', '-')}: applies only to a chat model. Give one with --llm URL.")
 
 
 def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
-    """Return the chat model that the options name, after a trial; None without one.
+    """Return the chat model of the options, after a trial request; None without one.
 
     Raises:
         InputError: an invalid option.

@@ -1,4 +1,4 @@
-"""``mpir mcp``: search, rerank and evidence as tools of an agent."""
+"""``mpir mcp``: serve search, reranking and evidence as tools for agents."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mpir.extras import needs
 from mpir.validation import whole_number
 
 EPILOG = """\
-An agent's host starts this command and speaks with it on standard input and output; --http listens on this machine
+An agent's host starts this command and communicates on standard input and output; --http listens on this machine
 instead, at http://HOST:PORT/mcp. The tools are search_pubmed (its queries leave this machine; --no-pubmed leaves it
-out), search_index (with --index), rerank and evidence. docs/guides/agents.md has the lines for common hosts.
+out), search_index (with --index), rerank and evidence. docs/guides/agents.md has the settings for common hosts.
 
 examples:
   mpir mcp
@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "mcp",
         help="serve search, rerank and evidence to agents (Model Context Protocol)",
-        description="Serve tools to language-model agents by the Model Context Protocol.",
+        description="Serve tools to language-model agents over the Model Context Protocol.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_address(arguments: argparse.Namespace) -> None:
-    """Raise InputError for an address that other machines reach: the tools need no key."""
+    """Raise InputError for an address that other machines can reach, because the tools need no key."""
     whole_number("--port", arguments.port, maximum=65535)
     try:
         loopback = arguments.host == "localhost" or ipaddress.ip_address(arguments.host).is_loopback
@@ -72,7 +72,7 @@ def _check_address(arguments: argparse.Namespace) -> None:
         loopback = False
     if not loopback:
         raise InputError(
-            f"--host {arguments.host} is no address of this machine alone, and the tools need no key; use 127.0.0.1 "
+            f"--host {arguments.host} is reachable from other machines, and the tools need no key; use 127.0.0.1 "
             "and put a proxy with a key before it."
         )
 

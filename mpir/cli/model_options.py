@@ -1,4 +1,4 @@
-"""Perspectives on the command line: the options that choose them, their weights and cache, and what they ask for."""
+"""Model options on the command line: perspectives, weights and cache, and the reranker that they select."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
-    """Add the options that choose perspectives and (unless told otherwise) weights, which several commands share."""
+    """Add the options for perspectives and (by default) weights, which several commands share."""
     from mpir.rank.cascade import DEFAULT_SHARE
 
     parser.add_argument(
@@ -33,7 +33,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         type=text_path,
         default="default",
         metavar="PATH|NAME",
-        help="trained perspectives: ./DIR, default, fast, or a hub's org/name (%(default)s)",
+        help="bundle of perspectives: ./DIR, default, fast, or a hub's org/name (%(default)s)",
     )
     parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
     add_named_model_options(parser)
@@ -43,12 +43,15 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         "--device",
         default="auto",
         metavar="DEVICE[,DEVICE…]",
-        help="auto (a GPU where there is one), cpu, cuda, cuda:1 …; of a list, such as cuda:0,cuda:1 or cpu,cpu, "
-        "each gets a process of its own (default: auto)",
+        help="auto (a GPU if there is one), cpu, cuda, cuda:1 …; each device of a list, such as cuda:0,cuda:1 or "
+        "cpu,cpu, gets its own process (default: auto)",
     )
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (default: auto)")
     parser.add_argument(
-        "--tokens-per-batch", type=int, metavar="N", help="size of a batch, with padding (default: as the device likes)"
+        "--tokens-per-batch",
+        type=int,
+        metavar="N",
+        help="size of a batch, with padding (default: chosen for the device)",
     )
     _add_cache_options(parser)
     parser.add_argument(
@@ -57,7 +60,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         type=_share,
         const=DEFAULT_SHARE,
         metavar="SHARE",
-        help="score only this share of a question's sentences, those that a first pass finds promising; auto is 100 "
+        help="score only this share of a question's sentences, chosen by a fast first pass; auto is 100 "
         "sentences and a fifth of the others, and vectors of the 30 best documents (without SHARE: %(const)s; default: "
         "score all)",
     )
@@ -81,7 +84,7 @@ def add_named_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|DIR",
         help="a reranker whose score joins the bundle's columns; may be given several times",
     )
-    group.add_argument("--only-model", action="store_true", help="order documents by the models alone")
+    group.add_argument("--only-model", action="store_true", help="rank documents by these models only")
     group.add_argument(
         "--level", choices=LEVELS, default="document", help="what the models read (default: %(default)s)"
     )
@@ -89,9 +92,7 @@ def add_named_model_options(parser: argparse.ArgumentParser) -> None:
         "--instruction", metavar="TEXT", help="a sentence about the task, for a language model or a chat model"
     )
     group.add_argument("--revision", metavar="COMMIT", help="commit, branch or tag of the model on its hub")
-    group.add_argument(
-        "--trust-remote-code", action="store_true", help="let Python code that comes with a model run, after reading it"
-    )
+    group.add_argument("--trust-remote-code", action="store_true", help="run a model's own Python code; read it first")
     group.add_argument(
         "--model-option",
         dest="model_options",
@@ -99,15 +100,15 @@ def add_named_model_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_option,
         metavar="NAME=VALUE",
-        help="used instead of what the model's files declare: output=2, max_length=2048, scale=logit …",
+        help="overrides a setting in the model's files: output=2, max_length=2048, scale=logit …",
     )
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """An option's name and value, which is JSON where it can be read as JSON, and text otherwise."""
+    """An option's name and value, which is parsed as JSON if possible, and is text otherwise."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
-        raise argparse.ArgumentTypeError(f"{format_value(text)} is no NAME=VALUE, such as max_length=512")
+        raise argparse.ArgumentTypeError(f"invalid {format_value(text)} (expected NAME=VALUE, such as max_length=512)")
     try:
         return name.strip(), json.loads(value)
     except ValueError:
@@ -120,19 +121,19 @@ def _add_cache_options(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=text_path,
         metavar="DIR",
-        help="folder where scores are kept between runs (default: mpir's folder for caches; of serve and explain none)",
+        help="folder for scores kept between runs (default: mpir's cache folder; none for serve and explain)",
     )
-    keeping.add_argument("--no-cache", action="store_true", help="score everything anew, and keep nothing")
-    parser.add_argument("--cache-limit", type=int, metavar="BYTES", help="the most that the cache may take (1 GiB)")
+    keeping.add_argument("--no-cache", action="store_true", help="score everything again, and keep nothing")
+    parser.add_argument("--cache-limit", type=int, metavar="BYTES", help="maximum size of the cache (1 GiB)")
 
 
 def _add_lexicon_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("yes and no", "a column for whether a document affirms or denies what is asked")
+    group = parser.add_argument_group("negation", "a column for whether a document affirms or denies the query")
     group.add_argument(
         "--lexicon",
         type=text_path,
         metavar="FILE",
-        help="concepts and their phrases; adds the document column negation, and splits documents as reports",
+        help="concepts and their phrases; adds the document column negation and splits documents as reports",
     )
     add_annotation_options(group)
 
@@ -160,14 +161,14 @@ def _add_weight_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--context",
         metavar="COLUMN",
-        help="what S_CONTEXT is: a document column, document or fixpoint (default: as the weights say)",
+        help="S_CONTEXT: a document column, document or fixpoint (default: from the weights)",
     )
     parser.add_argument(
         "--beta",
         action="append",
         type=_column_weight,
         metavar="COLUMN=NUMBER",
-        help="the weight of a document column instead of the weights' own, such as dense=1; may be given several times",
+        help="override the weight of a document column, such as dense=1; may be given several times",
     )
 
 
@@ -176,11 +177,13 @@ def _column_weight(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(number)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{format_value(text)} is no column with a number, such as dense=1") from None
+        raise argparse.ArgumentTypeError(
+            f"invalid {format_value(text)} (expected COLUMN=NUMBER, such as dense=1)"
+        ) from None
 
 
 def check_options(arguments: argparse.Namespace) -> None:
-    """Refuse model options that are wrong by their form, before anything is read or loaded. Raises InputError."""
+    """Raise InputError for malformed model options, before anything is read or loaded."""
     from mpir.models.options import device_names, precision_name
     from mpir.rank.cascade import check_share
     from mpir.validation import optional_whole_number
@@ -194,7 +197,7 @@ def check_options(arguments: argparse.Namespace) -> None:
 
 
 def load_reranker(arguments: argparse.Namespace) -> Reranker:
-    """The reranker that the model options ask for. Raises MpirError for a bundle or weights that cannot be used."""
+    """The reranker that the model options select. Raises MpirError for an unusable bundle or weights."""
     from mpir.perspectives.scoring import PAIRS_AT_ONCE
     from mpir.rank.reranker import Reranker
 
@@ -211,12 +214,12 @@ def load_reranker(arguments: argparse.Namespace) -> Reranker:
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
         chosen["splitting"] = "report"
         chosen["perspectives"].append(polarity)
-    # Results come, and are kept, as often as the cache keeps scores.
+    # Results arrive, and are stored, in steps as large as the cache's.
     return Reranker(arguments.bundle, **chosen, cache=_open_cache(arguments), pairs_at_once=PAIRS_AT_ONCE)
 
 
 def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weights:
-    """The weights of the options or of the bundle, with those of some document columns changed."""
+    """The weights of the options or of the bundle, with changed weights for some document columns."""
     from mpir.perspectives.bundle import open_bundle
     from mpir.rank.weights import Weights
 
@@ -231,15 +234,15 @@ def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weight
 
 
 def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
-    """The negation column that the options ask for, None without a lexicon.
+    """The negation column that the options select; None without a lexicon.
 
     Raises:
-        InputError: a wrong file, or how to search a lexicon that is not given.
+        InputError: an invalid file, or a lexicon option without a lexicon.
     """
     if arguments.lexicon is None:
         for name in ("triggers", "partial"):
             if getattr(arguments, name, None) is not None:
-                raise InputError(f"--{name} is for a --lexicon, but there is none; give one, or leave it out.")
+                raise InputError(f"--{name} needs a --lexicon; give one, or leave it out.")
         return None
     from mpir.annotate import Lexicon, NegEx
     from mpir.perspectives.negation import NegationPerspective
@@ -251,11 +254,11 @@ def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
 
 
 def _open_cache(arguments: argparse.Namespace) -> ScoreCache | None:
-    """The cache that the model options ask for; None where there is none, or mpir's own folder cannot be written.
+    """The cache that the model options select; None without one, or if mpir's own folder is not writable.
 
     Raises:
         InputError: a limit that is too small.
-        OutputError: the folder that was asked for cannot be written.
+        OutputError: the given folder is not writable.
     """
     from mpir.perspectives.cache import LIMIT, ScoreCache
 

@@ -1,4 +1,4 @@
-"""Whole numbers of the command line: one that cannot be is refused before anything is read or written."""
+"""Number options: an invalid number is refused before anything is read or written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ not_negative = at_least(0)
 
 
 def probability(text: str) -> float:
-    """A number from 0 to 1, for argparse."""
+    """Parse a number from 0 to 1, for argparse."""
     with suppress(ValueError):
         if 0 <= (value := float(text)) <= 1:
             return value

@@ -1,4 +1,4 @@
-"""Types of options that are paths: every one of them is checked, and has `~` expanded, before a command runs."""
+"""Types for path options: every path is checked, and `~` expanded, before a command runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpir.io.paths import path_text
 
 
 def text_path(text: str) -> str:
-    """A path, or a name in its place, as text, for argparse."""
+    """Parse a path, or a name in its place, as text, for argparse."""
     try:
         return path_text(text)
     except InputError as error:
@@ -19,15 +19,15 @@ def text_path(text: str) -> str:
 
 
 def file_path(text: str) -> Path:
-    """A path, for argparse."""
+    """Parse a path, for argparse."""
     return Path(text_path(text))
 
 
 def check_figures(arguments: argparse.Namespace) -> None:
-    """Refuse, before any work, a `--json` that could not be written, is read, or is of another format.
+    """Refuse, before any work, a `--json` file that is not writable, is an input, or has another format.
 
     Raises:
-        OutputError: that is so.
+        OutputError: the file is refused.
     """
     options = {f"--{name.replace('_', '-')}": value for name, value in vars(arguments).items() if name != "json"}
     lists = {option: value if isinstance(value, list) else [value] for option, value in options.items()}

@@ -1,4 +1,4 @@
-"""Progress on a terminal: the stage that a command is in, by name, where standard error is read by a person."""
+"""Progress on a terminal: show a command's current stage where standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLEAR_LINE = "\r\x1b[K"
 
 def add_quiet_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--quiet``."""
-    parser.add_argument("--quiet", action="store_true", help="no progress (there is none in a pipe either)")
+    parser.add_argument("--quiet", action="store_true", help="no progress (never shown in a pipe)")
 
 
 def shows_progress(arguments: argparse.Namespace) -> bool:
@@ -24,7 +24,7 @@ def shows_progress(arguments: argparse.Namespace) -> bool:
 
 @contextmanager
 def stage(name: str, *, shown: bool) -> Iterator[None]:
-    """Show the name of a stage while it lasts, in a line of its own, which a progress bar may replace."""
+    """Show the name of a stage while it lasts, on a separate line that a progress bar may replace."""
     if not shown:
         yield
         return

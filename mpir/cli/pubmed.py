@@ -1,4 +1,4 @@
-"""``mpir pubmed``: candidates from PubMed and Europe PMC over the network, then the ordinary ranking."""
+"""``mpir pubmed``: fetch candidates from PubMed and Europe PMC over the network, and rank them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 Your question leaves this machine: its words go to PubMed (NCBI) and to Europe PMC (EMBL-EBI), which answer with
-records. The ranking is made here. Every query that was sent is in --explain and in JSON. Nothing else that mpir does
-sends a question, but `mpir mcp` without --no-pubmed, and `mpir serve` and `mpir explain` with --pubmed.
+records. Ranking happens on this machine. --explain and JSON list every query that was sent. No other command sends
+questions, except `mpir mcp` without --no-pubmed, and `mpir serve` and `mpir explain` with --pubmed.
 
-Several searches are sent, from strict (all telling words) to loose (any of them), until there are --k candidates. A
-question with [tags] or with AND, OR, NOT in capitals is sent as it is, and so is --query, while QUERY ranks.
+Several searches are sent, from strict (all distinctive words) to loose (any of them), until there are --k candidates. A
+question with [tags] or with AND, OR, NOT in capitals is sent unchanged. So is --query; the results are still ranked by
+QUERY.
 
-$NCBI_API_KEY allows 10 requests a second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC stand for
---email, --eutils and --europepmc. Proxies are those of $HTTPS_PROXY and $NO_PROXY. Answers are kept for a day in
-mpir's folder for caches.
+$NCBI_API_KEY allows 10 requests per second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC replace
+--email, --eutils and --europepmc. Proxies come from $HTTPS_PROXY and $NO_PROXY. Answers are kept for a day in mpir's
+cache folder.
 
 examples:
   mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?"
@@ -41,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``pubmed``."""
     parser = subparsers.add_parser(
         "pubmed",
-        help="search PubMed and Europe PMC over the network, and rank what they have",
+        help="search PubMed and Europe PMC over the network, and rank the results",
         description="Search PubMed and Europe PMC for a question, and rank their abstracts and sentences. "
         "The question leaves this machine.",
         epilog=EPILOG,
@@ -55,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=positive,
         default=200,
         metavar="N",
-        help="documents to find and rank, at most 10,000 (%(default)s)",
+        help="documents to retrieve and rank, at most 10,000 (%(default)s)",
     )
     parser.add_argument(
         "--from", dest="start", metavar="DATE", help="first publication date: 2015, 2015-03, 2015-03-01"
@@ -68,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME",
         help='publication type, such as "clinical trial"; repeat it to allow several',
     )
-    parser.add_argument("--query", dest="own_query", type=query_text, metavar="TEXT", help="search for this, as it is")
+    parser.add_argument("--query", dest="own_query", type=query_text, metavar="TEXT", help="send this search unchanged")
     parser.add_argument("--preprints", action="store_true", help="also Europe PMC's preprints")
     parser.add_argument(
         "--source", action="append", metavar="NAME", help="pubmed or europepmc; may be repeated (default: both)"
@@ -81,11 +82,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_service_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("services")
-    group.add_argument("--eutils", metavar="URL", help="what stands before /esearch.fcgi (default: NCBI's)")
-    group.add_argument("--europepmc", metavar="URL", help="what stands before /search (default: Europe PMC's)")
-    group.add_argument("--email", metavar="ADDRESS", help="whom NCBI may write to if the requests cause trouble")
-    group.add_argument("--timeout", type=float, metavar="SECONDS", help="to wait for an answer (default: 30)")
-    group.add_argument("--refresh", action="store_true", help="ask again, and replace the answers kept for a day")
+    group.add_argument("--eutils", metavar="URL", help="base URL of /esearch.fcgi (default: NCBI's)")
+    group.add_argument("--europepmc", metavar="URL", help="base URL of /search (default: Europe PMC's)")
+    group.add_argument("--email", metavar="ADDRESS", help="address for NCBI to contact if requests cause trouble")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for an answer (default: 30)")
+    group.add_argument("--refresh", action="store_true", help="fetch again, and replace the cached answers")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,15 +96,15 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.query = arguments.query or arguments.own_query
     if not arguments.query:
         raise InputError('there is no query; give one, as in `mpir pubmed "Which gene causes cystic fibrosis?"`.')
-    reranker = load_reranker(arguments)  # before anything is sent: an option may be wrong
+    reranker = load_reranker(arguments)  # before anything is sent, because an option may be invalid
     result = _search(arguments)
     for warning in result.warnings:
         print(f"mpir: {warning}", file=sys.stderr)
     if not result.documents:
-        print("mpir: no record matches; ask in other words, or with fewer limits.", file=sys.stderr)
+        print("mpir: no record matches; rephrase the question, or use fewer limits.", file=sys.stderr)
     documents = list(result.documents)
     shown = shows_progress(arguments)
-    with stage("splitting", shown=shown):  # scoring has a bar of its own
+    with stage("splitting", shown=shown):  # scoring has its own progress bar
         (ranking,) = reranker.rerank_batch([arguments.query], [documents], top_k=arguments.top_k, progress=shown)
     if arguments.explain:
         print(_searches_table(result), end="\n\n")
@@ -140,7 +141,7 @@ def _search(arguments: argparse.Namespace) -> SearchResult:
 
 
 def _progress(*, shown: bool) -> Any:
-    """A progress bar where one is shown, and nothing elsewhere."""
+    """A progress bar, if progress is shown."""
     if not shown:
         return nullcontext()
     from tqdm import tqdm

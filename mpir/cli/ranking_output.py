@@ -1,4 +1,4 @@
-"""How a command shows a ranking: the options, and what they write. `mpir rerank` and `mpir pubmed` share them."""
+"""Options for showing a ranking, and their output, shared by `mpir rerank` and `mpir pubmed`."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ FILES: dict[str, Callable[[bytes], bool]] = {
     "ris": lambda head: head.startswith(b"TY  - JOUR\nKW  - mpir rank "),
     "nbib": lambda head: head.partition(b"\n")[2].startswith(b"OT  - mpir rank "),
 }
-"""Options that name a file for the one query, and whether a file that begins so was written by them."""
+"""Options with a file for a single query, each with a test whether a file's first bytes are its own format."""
 
 
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
 _OF_ONE = ("json", "html")
-"""Formats that hold a single query."""
+"""Formats for a single query."""
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose how much of a ranking is shown, in which form, and the files that hold it, too."""
+    """Add the options for how much of a ranking is shown, in which form, and in which additional files."""
     parser.add_argument("--top-k", type=int, metavar="N", help="keep the N best documents (default: all)")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--explain", action="store_true", help="tables, and why the best document is the best")
+    form.add_argument("--explain", action="store_true", help="tables, and why the best document ranks first")
     form.add_argument("--sentences", type=int, metavar="N", help="a table of the N best sentences of all documents")
     form.add_argument("--json", action="store_true", help="a line of JSON for each query: --format jsonl")
     form.add_argument("--trec", action="store_true", help="lines of a TREC run: --format trec")
@@ -56,11 +56,11 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         "--join",
         type=float,
         metavar="SHARE",
-        help="join neighbouring sentences of which the second scores at least this share of the first, such as 0.8",
+        help="join neighbouring sentences if the second scores at least this share of the first, such as 0.8",
     )
     add_quiet_option(parser)
     parser.add_argument(
-        "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of the one query"
+        "--html", type=text_path, metavar="FILE", help="also write a page that explains the ranking of a single query"
     )
     parser.add_argument(
         "--csv", type=text_path, metavar="FILE", help="also write the tables of all queries, for a spreadsheet"
@@ -70,30 +70,30 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=text_path,
             metavar="FILE",
-            help=f"also write its documents as references ({name})",
+            help=f"also write the documents as references ({name})",
         )
 
 
 def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
-    """Refuse, before any work, output options that don't go together, or files that could not be written or are read.
+    """Refuse, before any work, conflicting output options, and files that are not writable or are inputs.
 
     Raises:
-        InputError: --html with --top-k, --join with a form that lists no sentences or a share outside 0 to 1.
-        OutputError: a file cannot be written, is another input, or is nothing that its option wrote.
+        InputError: --html with --top-k, or --join with a form without sentences or a share outside 0 to 1.
+        OutputError: a file is not writable, is an input, or was not written by its option.
     """
     if arguments.join is not None:
         from mpir.rank.passages import check_share
 
         check_share("--join", arguments.join)
         if arguments.explain or arguments.trec or arguments.html:
-            raise InputError("--join is for lists of sentences; leave --explain, --trec and --html out.")
+            raise InputError("--join applies to lists of sentences; leave --explain, --trec and --html out.")
     as_page = arguments.html or arguments.format == "html"
     if as_page and arguments.min_probability is not None:
-        raise InputError("a page shows all documents, since each of them may move up; leave --min-probability out.")
+        raise InputError("a page shows all documents, because each may move up; leave --min-probability out.")
     if arguments.format == "html" and arguments.top_k is not None:
-        raise InputError("--format html shows all documents, since each of them may move up; leave --top-k out.")
+        raise InputError("--format html shows all documents, because each may move up; leave --top-k out.")
     if arguments.html and arguments.top_k is not None:
-        raise InputError("--html shows all documents, since each of them may move up; leave --top-k out.")
+        raise InputError("--html shows all documents, because each may move up; leave --top-k out.")
     check_files(
         [(f"--{name}", getattr(arguments, name)) for name in FILES],
         [
@@ -141,9 +141,9 @@ def write_ranking(
     reranker: Reranker,
     details: Mapping[str, Any] | None = None,
 ) -> Ranking:
-    """Write the files of a query's ranking, then print it in the form of the options; JSON holds the `details`, too.
+    """Write the files of a query's ranking, then print it in the chosen form; JSON also includes the `details`.
 
-    Returns the ranking as it was shown, for `write_tables`.
+    Returns the ranking as shown, for `write_tables`.
     """
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     ranking = visible_ranking(arguments, ranking)
@@ -172,7 +172,7 @@ def _print(
     width: int | None,
     details: Mapping[str, Any],
 ) -> None:
-    """The ranking in the form of the options: of a table, `width` is None where no terminal shows it."""
+    """Print the ranking in the chosen form; a table's `width` is None if the output is not a terminal."""
     from mpir.rank.stopping import reading_advice
 
     if line_format(arguments):
@@ -185,7 +185,7 @@ def _print(
 
 
 def line_format(arguments: argparse.Namespace) -> str:
-    """The format of standard output whose lines stand for themselves, "trec" or "jsonl"; "" for another one."""
+    """The format of standard output if it is line-based, "trec" or "jsonl"; "" otherwise."""
     if arguments.trec or arguments.format == "trec":
         return "trec"
     return "jsonl" if not arguments.sentences and (arguments.json or arguments.format == "jsonl") else ""
@@ -201,7 +201,7 @@ def ranking_lines(
 
 
 def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
-    """A ranking with the joined sentences and the documents that the options ask for."""
+    """A ranking with joined sentences, reduced to the documents that the options select."""
     if arguments.join is not None:
         ranking = ranking.joined(arguments.join)
     return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
@@ -210,7 +210,7 @@ def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
 def _formatted(
     arguments: argparse.Namespace, ranking: Ranking, *, documents: Sequence[Document], details: Mapping[str, Any]
 ) -> str:
-    """The ranking as a text of a format."""
+    """The ranking as text in a format."""
     if arguments.format == "html":
         from mpir.explain.page import page_data, page_with
 
@@ -222,7 +222,7 @@ def _formatted(
 
 
 def _ranked_by(arguments: argparse.Namespace) -> str:
-    """The name of the models or the bundle that ranked, as the options have it."""
+    """The name of the models or the bundle used for ranking."""
     bundle = [] if getattr(arguments, "only_model", False) else [getattr(arguments, "bundle", "")]
     names = [*bundle, *getattr(arguments, "models", [])]
     return " + ".join(Path(name).name for name in names if name)

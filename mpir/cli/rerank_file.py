@@ -1,4 +1,4 @@
-"""``mpir rerank --output``: the rankings of a file of queries, written whole or not at all, and perhaps in parts."""
+"""``mpir rerank --output``: write the rankings of a file of queries completely or not at all, optionally in parts."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_path,
         metavar="PATH",
-        help="with --run or --queries, and --trec or --json: write the lines to this file once all are there; "
-        "interrupted, the same command goes on where it stopped. Of a --shard it is a folder",
+        help="with --run or --queries, and --trec or --json: write the lines to this file once all are done; "
+        "after an interrupt, repeat the command to resume. With --shard, this is a folder",
     )
     add_shard_option(parser, "with --output: rerank only part i of n of the queries")
 
 
 def check_file_options(arguments: argparse.Namespace) -> Shard | None:
-    """The part to write to --output, or None where the lines go to standard output.
+    """The part to write to --output, or None if the lines go to standard output.
 
     Without --cache, no scores are kept then: in half precision they depend on what was scored together with them, and
     the lines must not depend on earlier runs.
 
     Raises:
         InputError: --shard without --output, or --output without a file of queries or a format of lines.
-        OutputError: it cannot be written, or holds something else.
+        OutputError: it is not writable, or is something else.
     """
     if arguments.output is None:
         if arguments.shard is not None:
-            raise InputError("--shard writes a part of the rankings to a folder; name it with --output.")
+            raise InputError("--shard writes a part of the rankings to a folder; give it with --output.")
         return None
     if not arguments.run_file and (arguments.queries or STDIN) == STDIN:
-        raise InputError("--output is for the queries of a file; name it with --run or --queries.")
+        raise InputError("--output needs a file of queries; give it with --run or --queries.")
     if not line_format(arguments) or arguments.explain or any(getattr(arguments, name) for name in FILES):
         raise InputError(
-            "--output holds lines of a TREC run or of JSON alone; add --trec or --json, and leave other forms out."
+            "--output holds only lines of a TREC run or of JSON; add --trec or --json, and leave other forms out."
         )
     shard = chosen_shard(arguments)
     _check_output(arguments, shard)
@@ -75,7 +75,7 @@ def _check_output(arguments: argparse.Namespace, shard: Shard) -> None:
 
 
 def check_rankings_file(option: str, path: Path) -> None:
-    """Refuse to replace a file that holds no rankings. Raises OutputError."""
+    """Raise OutputError for an existing file that does not contain rankings."""
     from mpir.io.output_checks import check_replaceable_file
 
     if path.is_dir():
@@ -88,7 +88,7 @@ def check_rankings_file(option: str, path: Path) -> None:
 def write_rankings_file(
     arguments: argparse.Namespace, queries: Iterable[Query], reranker: Reranker, shard: Shard
 ) -> None:
-    """Rerank the queries, or a part of them, and write their lines to --output."""
+    """Rerank the queries, or a part of them, and write the lines to --output."""
     from mpir.cli.progress import shows_progress
     from mpir.tasks.rankings import write_rankings
 
@@ -99,7 +99,7 @@ def write_rankings_file(
             [text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments)
         )
         lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
-        return lines.encode("utf-8", "replace").decode()  # as standard output has it
+        return lines.encode("utf-8", "replace").decode()  # as on standard output
 
     total = write_rankings(queries, rank, arguments.output, _job(arguments, reranker), shard)
     if not arguments.quiet:
@@ -107,7 +107,7 @@ def write_rankings_file(
 
 
 def _job(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
-    """What the lines depend on, in JSON-able values."""
+    """Everything that the lines depend on, as JSON-able values."""
     from mpir.corpora.corpus import corpus_content, corpus_fingerprint
     from mpir.io.hash import sha256
     from mpir.io.job_shards import CORPUS

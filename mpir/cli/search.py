@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     Nearest = tuple[Sentence, float]
 
 EPILOG = """\
-Queries are arguments, or lines on standard input: plain text, or JSON objects with "query" (or "body") and an optional
-"id"; or all those of --questions: BioASQ's JSON, JSON lines, lines of id and text, or TREC's topics. A terminal shows a
-table; a pipe carries one JSON object for each query, in the order of the queries:
+Queries are arguments, or lines on standard input (plain text, or JSON objects with "query" or "body" and an optional
+"id"), or come from --questions: BioASQ's JSON, JSON lines, lines of id and text, or TREC topics. A terminal shows a
+table; a pipe gets one JSON object per query, in the order of the queries:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
 
---mode dense searches by vectors, which `mpir index --dense` has made, and --mode hybrid by BM25 and by vectors: their
-ranks are fused (--fusion rrf), or their scores scaled and added up (--fusion sum). There every document has "scores",
-too: BM25's and the vectors', by name, which `mpir rerank` takes as columns.
+--mode dense searches by vectors, which `mpir index --dense` makes, and --mode hybrid by BM25 and vectors: it fuses
+their ranks (--fusion rrf), or scales and adds their scores (--fusion sum). Each document of a hybrid search also has
+"scores", BM25's and the vectors' by name, which `mpir rerank` uses as columns.
 
 examples:
   mpir search --index pubmed-index "role of p53 in apoptosis"
@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "search",
         help="search an index with BM25, vectors or both",
-        description="Find the documents of an index that BM25, vectors or both rank best for each query.",
+        description="Retrieve the documents that BM25, vectors or both rank best for each query.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -54,7 +54,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
     )
     parser.add_argument(
-        "--questions", type=text_path, metavar="FILE", help="queries of a file: .json, .jsonl, .tsv, or topics"
+        "--questions", type=text_path, metavar="FILE", help="queries from a file: .json, .jsonl, .tsv, or topics"
     )
     parser.add_argument(
         "--index",
@@ -79,7 +79,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def query_text(text: str) -> str:
-    """An argument that is a query, for argparse."""
+    """Parse a query argument, for argparse."""
     if without_surrogates(text) != text:
         raise argparse.ArgumentTypeError(f"{format_value(text)} is not UTF-8; check the terminal's encoding")
     if not text.strip():
@@ -103,14 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _format(arguments: argparse.Namespace) -> str:
-    """The format of standard output: what an option names, else a table for people and JSON for the next command."""
+    """The format of standard output: an option's, else a table at a terminal and JSON in a pipe."""
     if arguments.json:
         return "jsonl"
     return arguments.format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield (id, query) from where they are. Raises InputError for two places."""
+    """Yield (id, query) from arguments, a file or standard input. Raises InputError for two sources."""
     if arguments.questions and arguments.queries:
         raise InputError("both --questions and queries are given; give one of them.")
     if arguments.questions:
@@ -125,9 +125,11 @@ def _from_arguments(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read() -> Iterator[tuple[str, str]]:
-    """Yield (id, query) for every line of standard input that is not blank; the line number stands in for an id."""
+    """Yield (id, query) for every non-blank line of standard input; a line without an id gets its number."""
     if at_terminal(sys.stdin):
-        raise InputError('There is no query; give one, as in `mpir search --index DIR "p53 apoptosis"`, or a pipe.')
+        raise InputError(
+            'there is no query; give one, as in `mpir search --index DIR "p53 apoptosis"`, or pipe some in.'
+        )
     for number, line in read_lines(STDIN):
         if line.strip():
             yield _parsed(line, number) if line.lstrip().startswith("{") else (str(number), line)
@@ -145,7 +147,7 @@ def _parsed(line: str, number: int) -> tuple[str, str]:
 
 
 def name_of(record: Mapping[str, Any], number: int) -> str:
-    """The id of a line's query; its number where there is none."""
+    """The id of a line's query, or the line's number if it has none."""
     return str(number if record.get("id") is None else record["id"])
 
 

@@ -1,4 +1,4 @@
-"""``mpir serve``: a reranker behind HTTP, for the clients that people already have."""
+"""``mpir serve``: serve a reranker over HTTP, for existing clients of other rerankers."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 KEY = "MPIR_API_KEY"
 KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
-"""oneDNN keeps a kernel of up to half a mebibyte for each shape of a batch, by default 1,024 of them, and a server's
-requests have many shapes. Fewer are as fast, and memory stays level."""
+"""oneDNN caches a kernel of up to half a mebibyte for each batch shape, by default 1,024 of them, and a server's
+requests have many shapes. Fewer kernels are as fast and keep memory constant."""
 EPILOG = """\
-/rerank, /v1/rerank and /v2/rerank take the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM;
-/reranking, /info and /v1/models are there for the clients that ask them. With --index, /search finds documents
-first. With --pubmed, /search in the mode pubmed and the page send the question to PubMed and Europe PMC, and no other
-request leaves this machine; their settings are the variables of `mpir pubmed`.
+/rerank, /v1/rerank and /v2/rerank accept the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM;
+/reranking, /info and /v1/models exist for clients that need them. With --index, /search retrieves documents and
+reranks them. With --pubmed, the page and /search in the mode pubmed send the question to PubMed and Europe PMC; no
+other request leaves this machine. The environment variables of `mpir pubmed` apply.
 
 /explain shows rankings in a browser; /docs describes every path.
 
-$MPIR_API_KEY, where it is set, is the key that clients send as a bearer token. Without one the server answers only
-requests to this machine's own names and those of --allowed-host, and listens beyond it only with --insecure. Scores
-are kept between runs only with --cache DIR. On SIGTERM the server takes no new request and finishes those in flight.
+If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to
+this machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are
+kept between runs only with --cache DIR. On SIGTERM, the server accepts no new requests and finishes those in flight.
 
 examples:
   mpir serve
@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``serve``."""
     parser = subparsers.add_parser(
         "serve",
-        help="answer the clients of other rerankers over HTTP",
+        help="serve a reranker over HTTP to clients of other rerankers",
         description="Serve a reranker over HTTP, in the dialects of Cohere, Jina, Voyage, TEI and vLLM.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -64,30 +64,44 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
     parser.add_argument("--port", type=int, default=port, help="port to listen on; 0 takes a free one (%(default)s)")
     parser.add_argument(
-        "--allowed-host", action="append", default=[], metavar="NAME", help="another name that clients reach it by"
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name by which clients reach the server",
     )
-    parser.add_argument("--insecure", action="store_true", help="let other machines in without a key")
+    parser.add_argument("--insecure", action="store_true", help="allow other machines without a key")
     parser.add_argument("--index", type=text_path, metavar="DIR", help="index of `mpir index`, for /search")
     parser.add_argument(
         "--pubmed", action="store_true", help="let the page and /search (mode pubmed) search PubMed over the network"
     )
     parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
-    parser.add_argument("--any-model", action="store_true", help="answer whatever model a request names")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes that score (on GPUs: N of them)")
+    parser.add_argument("--any-model", action="store_true", help="accept any model name in requests")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that score (N CPU processes or N GPUs)"
+    )
     parser.add_argument(
         "--warmup", action=argparse.BooleanOptionalAction, default=True, help="load the models at once (default: yes)"
     )
-    parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="of a request (%(default)s)")
-    parser.add_argument("--max-sentences", type=int, default=50_000, metavar="N", help="of a request (%(default)s)")
-    parser.add_argument("--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="of a request (%(default)s)")
+    parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="limit per request (%(default)s)")
     parser.add_argument(
-        "--queue", type=int, default=2_000_000, metavar="TOKENS", help="that may wait before 429 (%(default)s)"
+        "--max-sentences", type=int, default=50_000, metavar="N", help="limit per request (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="limit per request (%(default)s)"
+    )
+    parser.add_argument(
+        "--queue", type=int, default=2_000_000, metavar="TOKENS", help="may wait before clients get 429 (%(default)s)"
     )
     parser.add_argument(
         "--max-connections", type=int, default=1000, metavar="N", help="open at the same time (%(default)s)"
     )
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for an answer (%(default)s)")
-    parser.add_argument("--grace", type=float, default=60.0, metavar="SECONDS", help="to finish in (%(default)s)")
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, metavar="SECONDS", help="limit for an answer (%(default)s)"
+    )
+    parser.add_argument(
+        "--grace", type=float, default=60.0, metavar="SECONDS", help="to finish when stopped (%(default)s)"
+    )
     add_model_options(parser)
 
 
@@ -97,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
-    """Serve as the options say; `started` is told the URL."""
+    """Serve with these options; `started` is called with the URL."""
     os.environ.setdefault(*KERNELS)
     with needs("serve", "the server"):
         from mpir.serve.run import listen, run_server
@@ -114,7 +128,7 @@ def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
 
 
 def _hosts(arguments: argparse.Namespace, key: str, address: str) -> frozenset[str] | None:
-    """The hosts that are answered: with a key all, unless some are named. Raises InputError for a name that is none."""
+    """The accepted hosts; with a key all, unless some are given. Raises InputError for an invalid name."""
     from mpir.serve.host_check import host_names
     from mpir.serve.settings import LOOPBACK
 
@@ -123,7 +137,7 @@ def _hosts(arguments: argparse.Namespace, key: str, address: str) -> frozenset[s
 
 
 def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> None:
-    """Raise InputError for a server without a key on an address of which other machines may know."""
+    """Raise InputError for a server without a key on an address that other machines may reach."""
     if not (key or arguments.insecure or ipaddress.ip_address(address).is_loopback):
         raise InputError(
             f"--host {arguments.host} is reachable from other machines, and no key is set; "
@@ -159,8 +173,8 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
 
 
 def _key() -> str:
-    """The key that clients send, or nothing where none is set. Raises InputError for one that none could send."""
-    key = os.environ.get(KEY, "").strip(string.whitespace)  # as HTTP does with the client's
+    """The key that clients send, or "" if none is set. Raises InputError for one that cannot be sent."""
+    key = os.environ.get(KEY, "").strip(string.whitespace)  # as HTTP strips the client's
     if KEY in os.environ and len(key.splitlines()) != 1:
         raise InputError(
             f"${KEY} is blank or has several lines; set it to a key of one line, or unset it to serve without one."
@@ -177,7 +191,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _indexes(folder: str | None) -> dict[str, FirstStage]:
-    """What /search can search by: BM25 and, where the index has vectors, these and both together."""
+    """The first stages of /search: BM25 and, if the index has vectors, dense and hybrid search."""
     if folder is None:
         return {}
     from mpir.retrieve import HybridRetriever, LuceneIndex
@@ -190,7 +204,7 @@ def _indexes(folder: str | None) -> dict[str, FirstStage]:
 
 
 def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
-    """PubMed as a first stage, where the server may search it. Raises InputError for settings that cannot be."""
+    """PubMed as a first stage, if the server may search it. Raises InputError for invalid settings."""
     if not is_allowed:
         return {}
     from mpir.pubmed.first_stage import PubMedFirstStage
@@ -200,9 +214,9 @@ def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
 
 
 def devices(device: str, workers: int) -> str:
-    """The device option of so many workers: processes of the CPU, or as many GPUs. Raises InputError for fewer than 1.
+    """The device option for `workers` processes, on the CPU or on GPUs. Raises InputError for fewer than 1.
 
-    A device that is a list already has its workers.
+    A list of devices is returned unchanged.
     """
     if whole_number("--workers", workers) == 1 or "," in device:
         return device

@@ -1,4 +1,4 @@
-"""``--shard``: the option by which several processes share a job."""
+"""``--shard``: the option that divides a job among several processes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def add_shard_option(parser: argparse.ArgumentParser, action: str) -> None:
-    """Add ``--shard``; `action` says what it does in the command."""
+    """Add ``--shard``; `action` describes its effect in the command."""
     parser.add_argument(
         "--shard", metavar="i/n", help=f"{action}; `mpir merge` joins them (default: a Slurm array's task, else all)"
     )
 
 
 def chosen_shard(arguments: argparse.Namespace) -> Shard:
-    """The part that the option names, or else a task of a Slurm array, which is noted on standard error.
+    """The part given by the option, or else by a Slurm array, which is noted on standard error.
 
     Raises:
         InputError: the option or Slurm's variables are of another form.
@@ -29,5 +29,5 @@ def chosen_shard(arguments: argparse.Namespace) -> Shard:
         return Shard.parse(arguments.shard)
     shard = Shard.of_environment()
     if shard.count > 1:
-        print(f"mpir: note: part {shard}, as the Slurm array says; --shard 1/1 does all", file=sys.stderr)
+        print(f"mpir: note: part {shard}, from the Slurm array; --shard 1/1 does everything", file=sys.stderr)
     return shard

@@ -1,4 +1,4 @@
-"""``mpir train``: fine-tune an encoder for the perspectives of a mixture, and make a bundle of it."""
+"""``mpir train``: fine-tune an encoder for the perspectives of a mixture, and make a bundle from it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mpir.train.settings import TrainingSettings
 
 TYPES = {"int": int, "int | None": int, "float": float, "str": str}
 EPILOG = """\
-The mixture is a JSON file that says which rows train which perspective, and by which losses;
-docs/reference/training.md shows one. It may hold settings, too; the options here count more.
+The mixture is a JSON file that assigns rows and losses to perspectives; docs/reference/training.md shows one. It may
+also contain settings; options on the command line take precedence.
 
-The checkpoint that is best on dev (mean of the perspectives' figures) is in OUTPUT/best; OUTPUT/log.jsonl holds every
-step and OUTPUT/curves.png shows them. Interrupted, the same command goes on where it stopped and ends with the same
-weights. A bundle's probabilities are calibrated on the dev rows, or on those of --calibrate, such as sentences that a
-search brings up (Platt scaling, folded into the weights), and its card begins with the facts of the training.
+The best checkpoint on dev (mean of the perspectives' metrics) is in OUTPUT/best; OUTPUT/log.jsonl records every step,
+and OUTPUT/curves.png plots them. After an interrupt, repeat the command: it resumes and ends with the same weights. A
+bundle's probabilities are calibrated (Platt scaling, folded into the weights) on the dev rows, or on those of
+--calibrate, such as sentences from search results. Its card begins with the facts of the training.
 
 examples:
   mpir train --checkpoint sentence-transformers/all-MiniLM-L6-v2 --mixture mixture.json --output runs/mine
@@ -33,20 +33,20 @@ examples:
   mpir train average runs/mine/bundle runs/second/bundle --calibrate rows.jsonl --output runs/mean
 """
 REQUIRED = ("mixture", "output")
-"""Options that training needs and its actions do not."""
+"""Options that are required for training but not for the actions."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``train``."""
     parser = subparsers.add_parser(
         "train",
-        help="train perspectives of your own",
-        description="Fine-tune one encoder for the perspectives of a mixture, and make a bundle of it.",
+        help="train your own perspectives",
+        description="Fine-tune one encoder for the perspectives of a mixture, and make a bundle from it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--mixture", type=file_path, metavar="FILE", help="JSON that says which rows train which perspective (required)"
+        "--mixture", type=file_path, metavar="FILE", help="JSON that assigns rows to perspectives (required)"
     )
     parser.add_argument("--data", type=file_path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
     parser.add_argument("--output", type=file_path, metavar="DIR", help="folder of the run (required)")
@@ -61,35 +61,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--without", nargs="+", default=(), metavar="NAME", help="leave out a perspective, file, kind or file:kind"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar, and only the result is printed")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar; print only the result")
     add_settings(parser)
     parser.set_defaults(run=run)
     _add_actions(parser)
 
 
 def _add_actions(parser: argparse.ArgumentParser) -> None:
-    """Add what is done to checkpoints before and after a training."""
+    """Add the actions on checkpoints before and after a training."""
     actions = parser.add_subparsers(title="actions instead of a training", metavar="ACTION")
     add_action(
         actions,
         "average",
         train_average,
-        help="the mean of two bundles that were trained from one checkpoint",
-        description="Make a bundle of the mean of two bundles' joint encoders.",
+        help="average two bundles that were trained from one checkpoint",
+        description="Make a bundle from the mean of two bundles' joint encoders.",
     )
     add_action(
         actions,
         "shrink",
         train_shrink,
-        help="a smaller encoder to distil into",
-        description="Make a smaller encoder: some layers of a larger one, and the tokens of a field's texts.",
+        help="make a smaller encoder to distil into",
+        description="Make a smaller encoder from some layers of a larger one and the frequent tokens of given texts.",
     )
     add_action(
         actions,
         "tk",
         train_tk,
-        help="a TK model to train from, made of word vectors",
-        description="Make a TK model of word vectors.",
+        help="make an initial TK model from word vectors",
+        description="Make an initial TK model from word vectors.",
     )
 
 
@@ -103,7 +103,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) -> None:
-    """Refuse folders that would be written over each other, or over what is read. Raises OutputError."""
+    """Raise OutputError for outputs that would overwrite each other or an input."""
     from mpir.io.output_checks import check_folders
 
     names = ("mixture", "data", "calibrate", "output")
@@ -117,7 +117,7 @@ def _type(item: Field[Any]) -> Callable[[str], Any]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, export where that is asked for, and say where the result is. Raises MpirError for a user's mistake."""
+    """Train, export if requested, and print the result's path. Raises MpirError for a user's mistake."""
     if missing := [f"--{name}" for name in REQUIRED if getattr(arguments, name) is None]:
         raise InputError(f"training needs {' and '.join(missing)}; see mpir train --help.")
     with needs("train", "training"):
@@ -133,7 +133,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.bundle:
         BUNDLE.check_replaceable(arguments.bundle)
     elif arguments.calibrate:
-        raise InputError("--calibrate is for a bundle's probabilities; name its folder with --bundle, or leave it out.")
+        raise InputError(
+            "--calibrate applies to a bundle's probabilities; give its folder with --bundle, or leave it out."
+        )
     import transformers
 
     from mpir.plots.training import curves
@@ -146,12 +148,12 @@ def run(arguments: argparse.Namespace) -> int:
         logging.getLogger("mpir").setLevel(logging.INFO)
     progress = not arguments.quiet and sys.stderr.isatty()
     if not progress:
-        transformers.utils.logging.disable_progress_bar()  # of loading and writing, which take no time
+        transformers.utils.logging.disable_progress_bar()  # loading and writing are quick
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
     if rows:
-        output_layer(tuner.model)  # calibration changes it, which a model without one would be told of after hours
+        output_layer(tuner.model)  # calibration changes this layer; a model without one must fail now, not after hours
     best = tuner.run(progress=progress)
     print(f"best checkpoint: {best}")
     if arguments.bundle:

@@ -1,4 +1,4 @@
-"""``mpir train average``: the mean of two bundles that were trained from one checkpoint."""
+"""``mpir train average``: average two bundles that were trained from one checkpoint."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mpir.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 
 EPILOG = """\
-Without --calibrate, two checkpoints of one form are averaged, such as an encoder before and after training.
+Without --calibrate, two checkpoints of one architecture are averaged, such as an encoder before and after training.
 
-Both bundles have the same perspectives of one checkpoint, in one order; the second may be a bare checkpoint with the
-outputs of the first. A bundle's probabilities are calibrated on the rows of --calibrate. The weights are equal until
-`mpir tune` finds others.
+Both bundles must have the same perspectives in the same order; the second may be a bare checkpoint with the outputs of
+the first. The result's probabilities are calibrated on the rows of --calibrate. Its weights are equal until `mpir tune`
+finds others.
 
 examples:
   mpir train average ENCODER runs/mine/best --output runs/mean
@@ -23,10 +23,10 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a mean."""
+    """Add the options of averaging."""
     parser.add_argument("before", type=text_path, metavar="FIRST", help="a bundle's folder or name, or a checkpoint")
     parser.add_argument("after", type=text_path, metavar="SECOND", help="another bundle or checkpoint")
-    parser.add_argument("--share", type=float, default=0.5, help="of the second one, 0 to 1 (%(default)s)")
+    parser.add_argument("--share", type=float, default=0.5, help="weight of the second one, 0 to 1 (%(default)s)")
     parser.add_argument("--calibrate", type=file_path, metavar="FILE", help="rows with labels 0 and 1 (for bundles)")
     parser.add_argument(
         "--stored", choices=("fp16", "bf16"), default="fp16", help="number format of its weights (%(default)s)"
@@ -59,5 +59,5 @@ def _refuse_bundles(*names: str) -> None:
     for name in names:
         if (Path(name) / "bundle.json").is_file():
             raise InputError(
-                f"{name}: is a bundle, whose probabilities are calibrated on rows; name them by --calibrate."
+                f"{name}: is a bundle, whose probabilities must be calibrated on rows; give them with --calibrate."
             )

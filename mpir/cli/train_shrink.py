@@ -1,4 +1,4 @@
-"""``mpir train shrink``: a smaller encoder to distil into."""
+"""``mpir train shrink``: make a smaller encoder to distil into."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mpir.cli.path_options import file_path, text_path
 
 EPILOG = """\
 Tokens are counted in the documents of --corpus, and in the queries and sentences of each file of --rows. The result is
-where distillation starts, and no model to use without training.
+a starting point for distillation, not a usable model.
 
 example:
   mpir train shrink mpir/bundles/default/model --layers 3 --tokens 8192 --corpus abstracts.jsonl --output runs/small
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shrink, and say how much is left; 0 is the exit status. Raises MpirError for a user's mistake."""
+    """Shrink, and print what remains; return 0. Raises MpirError for a user's mistake."""
     from mpir.train.smaller_encoder import make_smaller
 
     options = {name: getattr(arguments, name) for name in ("layers", "tokens", "corpus", "rows")}

@@ -26,26 +26,25 @@ EXIT_NOT_ADOPTED = 1
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
 CUTOFFS = "cutoffs"
-"""The method that searches cut-offs alone."""
+"""The method that searches only cut-offs."""
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
 EPILOG = """\
-Weights are tuned for what they were shown: --also adds other situations, such as candidates about other topics, and
-every question of every set counts the same.
+Weights fit the situation that they were tuned on: --also adds others, such as candidates about other topics. Every
+question of every set counts equally.
 
-The questions are split into folds; each fold is measured with weights that were tuned on the others, and compared with
-the weights in place: those in OUTPUT if it is there (a bundle's weights.json, say), else --against, else equal weights.
-Weights that exist are overwritten only if the new ones are better at --level. Then the weights are tuned on all
+The questions are split into folds; each fold is measured with weights tuned on the other folds, and compared with the
+current weights: those in OUTPUT if it exists (such as a bundle's weights.json), else --against, else equal weights.
+Existing weights are overwritten only if the new ones are better at --level. Then the weights are tuned on all
 questions. The exit status is 0 if OUTPUT has the new weights and 1 if it keeps other ones.
 
-The measures document-map and document-f1 do not see how sentences are ordered, so agreement weighs 0 with them, and
-snippets may come out much worse; for weights that rank both, give --measure document-sentence-map.
+The measures document-map and document-f1 ignore the order of sentences, so agreement gets the weight 0 with them, and
+snippets may become much worse; for weights that rank both, give --measure document-sentence-map.
 
-With document-f1 and snippet-f1, the search goes on to cut-offs: how many documents or snippets a submission takes, by
-the share of the best score and a greatest number. They are written with the weights, and `mpir bioasq` uses them.
---method cutoffs leaves the weights of --against (or OUTPUT) as they are and finds the cut-offs alone, which needs fewer
-questions.
+With document-f1 and snippet-f1, cut-offs are searched, too: how many documents or snippets to submit, by a share of the
+best score and a maximum number. They are written with the weights, and `mpir bioasq` uses them. --method cutoffs keeps
+the weights of --against (or OUTPUT) and searches only cut-offs, which needs fewer questions.
 
-Every trial is logged; interrupted, the same command goes on where it stopped.
+Every trial is logged; after an interrupt, repeat the command to resume.
 
 examples:
   mpir tune scored --output weights.json --measure document-sentence-map --plots plots
@@ -67,7 +66,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "scored", type=text_path, nargs="+", metavar="SCORED", help="folder of `mpir score`; several add their columns"
+        "scored",
+        type=text_path,
+        nargs="+",
+        metavar="SCORED",
+        help="folder from `mpir score`; several join their columns",
     )
     parser.add_argument(
         "--also",
@@ -75,7 +78,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         nargs="+",
         default=[],
         metavar="SCORED",
-        help="sets that are tuned on together with the first: other questions, or other candidates",
+        help="further sets to tune on: other questions, or other candidates",
     )
     parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="where the weights go")
     parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
@@ -83,7 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--version", type=int, default=9, help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)"
     )
     parser.add_argument(
-        "--against", type=text_path, metavar="FILE|NAME", help="weights to compare with where OUTPUT is not there yet"
+        "--against", type=text_path, metavar="FILE|NAME", help="weights to compare with if OUTPUT does not exist yet"
     )
     parser.add_argument(
         "--context",
@@ -91,23 +94,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="COLUMN",
         help="S_CONTEXT: a document column, document, or fixpoint (%(default)s)",
     )
-    parser.add_argument("--normalise", choices=get_args(Normalise), default="none", help="of columns (%(default)s)")
+    parser.add_argument(
+        "--normalise", choices=get_args(Normalise), default="none", help="scaling of columns (%(default)s)"
+    )
     parser.add_argument(
         "--bounds",
         nargs=3,
         action="append",
         default=[],
         metavar=("WEIGHT", "LOW", "HIGH"),
-        help="share of a perspective, context, bm25, w1 … in its sum",
+        help="bounds of the share of a perspective, context, bm25, w1 … in its sum",
     )
-    parser.add_argument(
-        "--no-cutoffs", action="store_true", help="search no cut-offs, which document-f1 and snippet-f1 otherwise do"
-    )
+    parser.add_argument("--no-cutoffs", action="store_true", help="search no cut-offs with document-f1 or snippet-f1")
     _add_search_options(parser)
     parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
     parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
     parser.add_argument("--plots", type=file_path, metavar="DIR", help="write pictures (PNG and SVG)")
-    parser.add_argument("--log", type=file_path, metavar="FILE", help="of trials (default: OUTPUT.trials.jsonl)")
+    parser.add_argument("--log", type=file_path, metavar="FILE", help="log of trials (default: OUTPUT.trials.jsonl)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=run)
@@ -117,16 +120,16 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method", choices=[*METHODS, CUTOFFS], default="alternating", help="how to search (%(default)s)"
     )
-    parser.add_argument("--calls", type=int, default=25, help="evaluations for each half and loop (%(default)s)")
-    parser.add_argument("--loops", type=int, default=3, help="most times through both halves (%(default)s)")
-    parser.add_argument("--initial", type=int, default=8, help="of the calls, points before the model (%(default)s)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="least gain that goes on (%(default)s)")
-    parser.add_argument("--acquisition", choices=["EI", "PI", "LCB"], default="EI", help="of the model (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of folds and search (%(default)s)")
+    parser.add_argument("--calls", type=int, default=25, help="evaluations per half and loop (%(default)s)")
+    parser.add_argument("--loops", type=int, default=3, help="most loops over both halves (%(default)s)")
+    parser.add_argument("--initial", type=int, default=8, help="calls before the model is used (%(default)s)")
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="smallest gain to continue with (%(default)s)")
+    parser.add_argument("--acquisition", choices=["EI", "PI", "LCB"], default="EI", help="acquisition (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of folds and search (%(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tune, compare, write or keep, and report. Raises MpirError for a user's mistake."""
+    """Tune, compare, write or keep the weights, and report. Raises MpirError for a user's mistake."""
     from mpir.io.journal import Journal
     from mpir.io.write import check_folder
     from mpir.perspectives.bundle import check_sealed
@@ -169,14 +172,14 @@ def run(arguments: argparse.Namespace) -> int:
     _report(arguments, space, result, evidence, name=name, adoption=adoption)
     snippets_known = any(question.snippets for question in scored.questions)
     if adoption == "written" and arguments.measure in OF_DOCUMENTS and snippets_known:
-        _advise(arguments, f"{arguments.measure} does not see how sentences are ordered; {FOR_BOTH}.")
+        _advise(arguments, f"{arguments.measure} ignores the order of sentences; {FOR_BOTH}.")
     if adoption == "written" and uncalibrated(arguments.output, result.weights):
         _advise(arguments, _calibration(arguments))
     return EXIT_NOT_ADOPTED if adoption == "kept" else 0
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse files that would be written over each other, or over what is read. Raises OutputError."""
+    """Raise OutputError for outputs that would overwrite each other or an input."""
     from mpir.io.output_checks import check_file, check_files
 
     check_file("--output", arguments.output)
@@ -193,22 +196,22 @@ def _pictures() -> Iterator[str]:
 
 
 def _log_beside(output: Path) -> Path:
-    """Beside the weights, but never in a bundle, whose files are sealed."""
+    """The default log, next to the weights but never in a bundle, whose files are sealed."""
     inside = (output.parent / "bundle.json").is_file()
     target = resolved(output.parent) if inside else output
     return target.with_name(f"{target.name}.trials.jsonl")
 
 
 def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weights, name: str) -> int:
-    """Find and report cut-offs for the weights in place; the exit status."""
+    """Find and report cut-offs for the current weights; return the exit status."""
     from mpir.tune.cross_validation import adopt
     from mpir.tune.cutoffs import tune_cutoffs
 
     levels = _cut(arguments)
     if not levels or arguments.plots or arguments.bounds:
         raise InputError(
-            "--method cutoffs is for --measure document-f1 or snippet-f1 of version 9, without --plots, --bounds and "
-            "--no-cutoffs; only there a shorter list can be better."
+            "--method cutoffs needs --measure document-f1 or snippet-f1 of version 9, without --plots, --bounds and "
+            "--no-cutoffs; only with these measures can a shorter list be better."
         )
     options = {"folds": arguments.folds, "level": arguments.level, "seed": arguments.seed}
     tuned, evidence = tune_cutoffs(objective, old, levels, **options)
@@ -233,7 +236,7 @@ def _report_evidence(
 ) -> None:
     print(f"Tuned {arguments.measure} against {name}: {evidence}.")
     if adoption == "unchanged":
-        print(f"{arguments.output} has these {noun} already.")
+        print(f"{arguments.output} already has these {noun}.")
         return
     verdict = "are better" if evidence.better else "are not shown to be better"
     action = "written to" if adoption == "written" else "not written; kept"
@@ -243,7 +246,7 @@ def _report_evidence(
 
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The levels whose cut-offs are searched."""
+    """The levels for which cut-offs are searched."""
     from mpir.rank.cutoffs import FIRST_CUT
     from mpir.tune.measures import CUT_BY
 
@@ -285,7 +288,7 @@ def _bounds(options: list[list[str]]) -> dict[str, tuple[float, float]]:
 
 
 def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weights, str]:
-    """The weights to compare with, and what to call them."""
+    """The weights to compare with, and their name for messages."""
     from mpir.rank.weights import Weights
 
     layout = objective.scored.columns.layout
@@ -333,9 +336,9 @@ def _report(
 def _calibration(arguments: argparse.Namespace) -> str:
     folder = arguments.output.parent
     command = shlex.join(["mpir", "bundle", "calibrate", str(folder), *arguments.scored])
-    return f"{folder}: its relevance_score is no probability now; run `{command}`."
+    return f"{folder}: its relevance_score is no longer a probability; run `{command}`."
 
 
 def _advise(arguments: argparse.Namespace, advice: str) -> None:
-    """On standard error where standard output is one JSON object."""
+    """Print advice, on standard error if standard output is one JSON object."""
     print(advice, file=sys.stderr if arguments.json else sys.stdout)

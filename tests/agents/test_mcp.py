@@ -132,4 +132,4 @@ def test_no_address_that_other_machines_reach(host: str, capsys: pytest.CaptureF
     from mpir.cli import main
 
     assert main(["mcp", "--http", "--host", host]) == 2
-    assert f"--host {host} is no address of this machine alone" in capsys.readouterr().err
+    assert f"--host {host} is reachable from other machines" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def test_a_run_is_reranked(
     [
         (("corpus", "topics"), [], "--qrels is missing; give --corpus, --topics and --qrels, or a --dataset"),
         (("corpus",), ["--dataset", "beir/scifact/test"], "leave --corpus, --topics and --qrels out"),
-        (("corpus", "topics", "qrels"), ["--level", "both", "--model", "m"], "are not for a benchmark of models"),
+        (("corpus", "topics", "qrels"), ["--level", "both", "--model", "m"], "do not apply to a benchmark of models"),
         (("topics", "qrels", "run"), ["--corpus", "{topics}"], "bm25.trec: the corpus lacks its documents d1, d2, d3"),
     ],
 )

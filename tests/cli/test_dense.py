@@ -322,7 +322,7 @@ def test_the_weight_of_the_vectors_is_an_option(
     assert ranked == sorted(dense, key=lambda name: -dense[name])
     with pytest.raises(SystemExit):
         main(["rerank", "--beta", "dense", "a"])
-    assert "'dense' is no column with a number, such as dense=1" in capsys.readouterr().err
+    assert "'dense' (expected COLUMN=NUMBER, such as dense=1)" in capsys.readouterr().err
 
 
 def test_the_nearest_sentence_says_why(

@@ -29,7 +29,7 @@ def test_a_cache_that_cannot_be_is_named_and_counts(
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("MPIR_CACHE", str(tmp_path / "loop"))
     assert main(["doctor"]) == 1
-    assert "BROKEN: mpir's folder for caches" in capsys.readouterr().out
+    assert "BROKEN: mpir's cache folder" in capsys.readouterr().out
 
 
 def test_bash_completes_commands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
     assert run("xylophone zebra", "--source", "europepmc", "--json") == 0
     output = capsys.readouterr()
     assert json.loads(output.out)["documents"] == []
-    assert output.err == "mpir: no record matches; ask in other words, or with fewer limits.\n"
+    assert output.err == "mpir: no record matches; rephrase the question, or use fewer limits.\n"
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_neighbouring_sentences_are_shown_as_one(
     for wrong in (["--join", "2"], ["--join", "0.5", "--trec"]):
         pipe(LINE)
         assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
-        assert "--join is" in capsys.readouterr().err
+        assert "--join " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
@@ -255,7 +255,7 @@ def test_years_and_types_choose_the_documents(
     assert main([*command, "--to", "2005"]) == 2
     assert "no document passes the filter: 2 of other years; widen" in capsys.readouterr().err
     assert main(["rerank", "--from", "2015"]) == 2
-    assert "choose documents of --docs, but there is none" in capsys.readouterr().err
+    assert "filter the documents of --docs, but there is no --docs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("probability", ["2", "half"])
@@ -408,7 +408,7 @@ def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
 ) -> None:
     command = ["rerank", "no effusion", "--docs", str(SAMPLE), "--bundle", str(tiny_bundle), "--no-cache", *option]
     assert main(command) == 2
-    assert f"{option[0]} is for a --lexicon, but there is none; give one, or leave it out." in capsys.readouterr().err
+    assert f"{option[0]} needs a --lexicon; give one, or leave it out." in capsys.readouterr().err
 
 
 def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

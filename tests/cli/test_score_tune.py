@@ -99,7 +99,7 @@ def test_cut_offs_alone_leave_the_weights_as_they_are(
     assert f"Cut-off of snippets: {tuned.cutoffs.snippets}." in capsys.readouterr().out
     assert tuned.made_by["cutoffs"]["measure"] == ["snippet-f1", 9]
     assert main([*command, "--measure", "snippet-map"]) == 2
-    assert "--method cutoffs is for --measure document-f1 or snippet-f1" in capsys.readouterr().err
+    assert "--method cutoffs needs --measure document-f1 or snippet-f1" in capsys.readouterr().err
 
 
 def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
@@ -128,7 +128,7 @@ def test_tuned_weights_load_with_their_bundle_only(
                  "cpu", "--weights", str(work / "other.json")]) == 2  # fmt: skip
     assert "tuned on another model of 'sts'" in capsys.readouterr().err
     assert tune(work) == 0  # as after a kill behind the writing
-    assert f"{work / 'weights.json'} has these weights already." in capsys.readouterr().out
+    assert f"{work / 'weights.json'} already has these weights." in capsys.readouterr().out
     assert tune(work, "--seed", "1") == 1
     assert "not shown to be better: not written; kept" in capsys.readouterr().out
     (work / "first").mkdir()
@@ -162,7 +162,7 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
     advice = f"run `mpir bundle calibrate '{bundle}' {work / 'scored'}`."
     result = capsys.readouterr()
-    assert f"{bundle}: its relevance_score is no probability now; {advice}" in (result.err if more else result.out)
+    assert f"{bundle}: its relevance_score is no longer a probability; {advice}" in (result.err if more else result.out)
     assert not more or json.loads(result.out)["written"]
     assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
     assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
@@ -172,7 +172,7 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
 def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_gold(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
-    advice = "document-map does not see how sentences are ordered; for weights that rank both, give --measure document-"
+    advice = "document-map ignores the order of sentences; for weights that rank both, give --measure document-"
     assert tune(work, "--output", str(tmp_path / "w.json"), *more) == 0
     result = capsys.readouterr()
     assert advice in (result.err if more else result.out)

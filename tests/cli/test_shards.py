@@ -66,7 +66,7 @@ class TestVectors:
                 capsys.readouterr()
                 assert run("index", corpus, "--index", part, *self.how) == 0
                 written = capsys.readouterr()
-                assert f"note: part {task + 1}/3, as the Slurm array says; --shard 1/1 does all" in written.err
+                assert f"note: part {task + 1}/3, from the Slurm array; --shard 1/1 does everything" in written.err
                 report = json.loads(written.out)
                 assert report == {"index": str(part), "documents": (3, 2, 2)[task], "kept": is_kept}
         for name in (*ARRAY, "SLURM_ARRAY_TASK_ID"):
@@ -262,10 +262,13 @@ class TestRankings:
         (tmp_path / "thesis.tex").write_text("years of work")
         queries, output = ["--queries", self.queries], ["--output", tmp_path / "x"]
         for given, message in (
-            ([*queries, "--trec", "--shard", "1/2"], "--shard writes a part of the rankings to a folder; name it with"),
-            ([*queries, *output], "--output holds lines of a TREC run or of JSON alone; add --trec or --json"),
-            ([*queries, *output, "--json", "--csv", tmp_path / "c"], "--output holds lines of a TREC run or of JSON"),
-            (["a query", *output, "--json"], "--output is for the queries of a file; name it with --run or --queries."),
+            ([*queries, "--trec", "--shard", "1/2"], "--shard writes a part of the rankings to a folder; give it with"),
+            ([*queries, *output], "--output holds only lines of a TREC run or of JSON; add --trec or --json"),
+            (
+                [*queries, *output, "--json", "--csv", tmp_path / "c"],
+                "--output holds only lines of a TREC run or of JSON",
+            ),
+            (["a query", *output, "--json"], "--output needs a file of queries; give it with --run or --queries."),
             (["a query", *queries, "--json"], "--queries has queries of its own; leave the QUERY out."),
             ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
             ([*queries, "--json", "--output", self.queries], "queries.jsonl: is --queries, too, which would be lost"),

@@ -130,7 +130,7 @@ def test_rows_to_calibrate_on_want_a_bundle(
 ) -> None:
     del options["--bundle"]
     assert train({**options, "--calibrate": tmp_path / "relevance.jsonl"}) == 2
-    assert "--calibrate is for a bundle's probabilities; name its folder with --bundle" in capsys.readouterr().err
+    assert "--calibrate applies to a bundle's probabilities; give its folder with --bundle" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -204,7 +204,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--llm-model", "m"], "--llm-model: is for a chat model"),
+        (["--llm-model", "m"], "--llm-model: applies only to a chat model"),
         (["--llm", "localhost"], "--llm: invalid URL 'localhost'"),
         (["--llm", "http://127.0.0.1:9/v1", "--llm-model", "m"], "cannot be reached"),
     ],

@@ -76,8 +76,7 @@ def test_the_command_ends_with_two_where_it_finds_a_problem(tmp_path: Path, caps
     path = write(tmp_path, question("q1", ["1"], snippet()))
     assert main(["bioasq", "--check", str(path)]) == 0
     assert (
-        capsys.readouterr().out
-        == f"{path}: 1 questions, 1 documents, 1 snippets; nothing that the upload would refuse.\n"
+        capsys.readouterr().out == f"{path}: 1 questions, 1 documents, 1 snippets; the upload would refuse nothing.\n"
     )
     assert main(["bioasq", "--check", str(path), "--gold", str(path)]) == 2
     with pytest.raises(InputError, match='there is no "questions" list'):
