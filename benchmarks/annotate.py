@@ -1,9 +1,9 @@
-"""Sentences annotated per second on one core, on the sample's reports repeated or on reports of your own.
+"""Sentences annotated per second on one core, on the repeated sample reports or on your own.
 
 python benchmarks/annotate.py
 python benchmarks/annotate.py --reports reports.jsonl --lexicon chest-xray.tsv
 
-Two rows are of sentences that are at hand, and two of the whole command, which reads reports, splits them and prints.
+Two rows measure given sentences, and two the whole command, which reads reports, splits them and prints.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def main() -> int:
     )
     parser.add_argument("--reports", nargs="+", type=file_path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
     parser.add_argument("--lexicon", type=file_path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
-    parser.add_argument("--sentences", type=positive, default=20_000, help="at least, by repetition (%(default)s)")
+    parser.add_argument(
+        "--sentences", type=positive, default=20_000, help="minimum number, by repetition (%(default)s)"
+    )
     arguments = parser.parse_args()
     documents = list(read_corpus(arguments.reports))
     documents *= -(-arguments.sentences // sum(len(sentences(document, splitting="report")) for document in documents))

@@ -1,10 +1,10 @@
-"""How fast bundles are: a smaller model, three models, one of your own, against the first one named.
+"""Compare the speed of bundles with that of the first one named.
 
 python benchmarks/bundles.py default fast --data DATA
 python benchmarks/bundles.py default fast --data DATA --precision fp32    # as on a CPU without bfloat16
 
-Two things are timed: scoring pairs by all perspectives of sentences in one call, and `Reranker.rerank` of whole
-documents, which makes their vectors, too, and finds BM25's scores.
+Two things are timed: scoring pairs with all sentence perspectives in one call, and `Reranker.rerank` of whole
+documents, which also computes their vectors and BM25 scores.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument("--pairs", type=positive, default=1024, help="default: 1,024")
-    parser.add_argument("--documents", type=positive, default=30, help="of each rerank (default: 30)")
+    parser.add_argument("--documents", type=positive, default=30, help="documents per rerank (default: 30)")
     parser.add_argument("--precision", default="auto", help="auto, fp32 or bf16 (default: auto)")
     parser.add_argument("--rounds", type=positive, default=3, help="default: 3")
-    parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (default: all cores)")
+    parser.add_argument(
+        "--threads", type=positive, default=default_threads(), help="threads per process (default: all cores)"
+    )
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("bundles", lambda: run(arguments))

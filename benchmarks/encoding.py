@@ -2,12 +2,12 @@
 
     python benchmarks/encoding.py --data DATA --checkpoint FOLDER_OR_HUB_NAME --json encoding.json
 
-Whole abstracts (title and text), single sentences, and eight texts of 64 tokens; what is longer than --length is cut
-before, since mpir would read it in passages. The checkpoint is a sentence-transformers model of mean states and unit
-vectors, such as all-MiniLM-L6-v2. The peer has its defaults (fp32, batches of 32, sorted by length) and the same with
-bfloat16 weights. Every contender has a process of its own, and they take turns. Vectors must agree: the least cosine to
-the peer's fp32 vectors is printed. "The system's" is the share of processor time that the operating system takes, most
-of it for memory that is handed back and asked for again.
+The texts are whole abstracts (title and text), single sentences, and eight texts of 64 tokens. Longer texts are
+truncated to --length before, because mpir would read them in passages. The checkpoint is a sentence-transformers model
+with mean pooling and unit vectors, such as all-MiniLM-L6-v2. The peer runs with its defaults (fp32, batches of 32,
+sorted by length), and also with bfloat16 weights. Every contender has its own process, and they take turns. Vectors
+must agree: the lowest cosine to the peer's fp32 vectors is printed. "The system's" is the share of processor time spent
+in the operating system, mostly on memory that is released and requested again.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def main() -> int:
     parser.add_argument("--checkpoint", type=text_path, required=True, help="a sentence encoder's folder or hub name")
     parser.add_argument("--documents", type=positive, default=200, help="(%(default)s)")
     parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")
-    parser.add_argument("--length", type=positive, default=512, help="most tokens of a text (%(default)s)")
+    parser.add_argument("--length", type=positive, default=512, help="most tokens in a text (%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (%(default)s)")
     parser.add_argument("--sentences", type=positive, metavar="N", help="at most (default: all of the documents)")
     parser.add_argument(
-        "--processor", action="store_true", help="count its seconds, not the clock's: on a busy machine"
+        "--processor", action="store_true", help="measure processor time instead of wall time, on a busy machine"
     )
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     return guarded("encoding", lambda: run(parser.parse_args()))

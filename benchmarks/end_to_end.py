@@ -1,14 +1,14 @@
-"""From questions to a submission: where the time goes, how it grows, and how long one `rerank` takes next to its peers.
+"""From questions to a submission: how time is spent and grows, and the latency of `rerank` compared with its peers.
 
     python benchmarks/end_to_end.py --data DATA --json end-to-end.json
 
 Without --data it runs on the sample that ships with mpir. Three parts, each in fresh processes with the same threads:
 
 - stages: 1, 10 and 100 questions, each with its candidates; and one question with 10, 100 and 1,000 candidates. The
-  real calls are timed from outside, once. What happens inside of scoring (splitting, BM25 of the sentences,
-  tokenising) is timed by doing it once more alone; the rest of scoring is the model's. No score cache is used.
-- corpus: random parts of the corpus are indexed and searched; straight lines through the figures say what 36 million
-  records would take, on paper.
+    real calls are timed from outside, once. The parts of scoring (splitting, BM25 of the sentences, tokenising) are
+    timed by repeating them separately; the remaining time is the model's. No score cache is used.
+  - corpus: random parts of the corpus are indexed and searched; the time for 36 million records is extrapolated
+    linearly.
 - latency: `Reranker.rerank` (all perspectives, splitting, blend) for 10, 100 and 1,000 documents of one sentence, in
   turns with one perspective's worth of sentence-transformers' `CrossEncoder.rank` and of the rerankers package's
   `rank`. `ratios` are the peer's seconds to mpir's: above 1, mpir is faster.

@@ -2,11 +2,11 @@
 
     python benchmarks/first_stage.py --data DATA --json first-stage.json
 
-Without --data it runs on the sample that ships with mpir. Both read the same files and leave on disk an index that
-gives back the documents with their text; both use BM25 in Lucene's formula with mpir's k1 and b, lower-cased words,
-Lucene's 33 English stop words and Porter stems (bm25s with gensim's stemmer, as Lucene has its own). Every index is
-built, and every search made, in a fresh process with the same threads, in turns. Start-up is from before the process
-is there to the first hit in hand. Ratios above 1 are in Lucene's favour.
+Without --data it runs on the sample that ships with mpir. Both read the same files and write an index that returns
+documents with their text. Both use Lucene's BM25 formula with mpir's k1 and b, lower-cased words, Lucene's 33 English
+stop words and Porter stems (bm25s uses gensim's stemmer, Lucene its own). Every index is built, and every search run,
+in a fresh process with the same threads, in turns. Start-up is the time from launching the process to the first hit.
+Ratios above 1 favour Lucene.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""How many (question, document) pairs a second ColBERT and TK score beside a cross-encoder, documents being at hand.
+"""(question, document) pairs per second of ColBERT, TK and a cross-encoder, with pre-encoded documents.
 
     python benchmarks/late_interaction.py --data DATA
 
-The cross-encoder (CAT) and ColBERT have the same encoder, that of --bundle; ColBERT compares its states as they are,
-which are wider than its published 128 dimensions. TK has random word vectors of 300 dimensions for all words of the
-documents. ColBERT and TK have read the documents before; every question is new to them. MaxSim alone, on the same
-vectors, is timed by mpir and by sentence-transformers. Every contender has a process of its own, and they take turns.
+The cross-encoder (CAT) and ColBERT have the same encoder, that of --bundle; ColBERT compares unprojected states, which
+are wider than its published 128 dimensions. TK has random word vectors of 300 dimensions for all words of the
+documents. ColBERT and TK have encoded the documents before; every question is new to them. MaxSim is also timed
+separately, in mpir and in sentence-transformers, on the same vectors. Every contender has its own process, and they
+take turns.
 """
 
 from __future__ import annotations

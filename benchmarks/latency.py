@@ -1,16 +1,16 @@
-"""How long one `rerank` of whole abstracts takes, and against what: bundles, their ways, and one cross-encoder.
+"""The latency of one `rerank` of whole abstracts: bundles with and without a cascade, against one cross-encoder.
 
     python benchmarks/latency.py --data DATA --json latency.json
 
 The peer is sentence-transformers' CrossEncoder with the bundle's own six layers, in fp32 with its defaults, which reads
-question and whole abstract once; `encode` is its SentenceTransformer that makes the abstracts' vectors and nothing
-else. Each has a process of its own, and they take turns, a question each; a question has the abstracts that BM25 ranks
-first. `cold` has nothing at hand but loaded models. `warm` is a second question over the same abstracts, whose vectors
-mpir has kept; the peers keep nothing. Work is counted, too: the matrix products of a rerank in GFLOP, on true tokens,
-without the padding of the peers.
+question and whole abstract once; `encode` is its SentenceTransformer, which only computes the abstracts' vectors. Each
+has its own process, and they take turns, question by question; a question's abstracts are BM25's best. `cold` starts
+with nothing but loaded models. `warm` is a second question over the same abstracts, whose vectors mpir has cached; the
+peers cache nothing. The work is counted, too: the matrix products of a rerank in GFLOP, on real tokens, without the
+peers' padding.
 
-A probe comes first: a contender slower than a tenth of the fastest is left out, which is said. Rounds end when
---seconds are over, so that the figures come in under ten minutes on any machine.
+A probe runs first: a contender slower than a tenth of the fastest's speed is left out, and reported. Rounds end after
+--seconds, so that the benchmark takes under ten minutes on any machine.
 """
 
 from __future__ import annotations

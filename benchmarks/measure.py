@@ -1,7 +1,7 @@
-"""Fair measuring: every contender in a process of its own, taking turns, with medians, ranges and peak memory.
+"""Fair measurement: contenders in separate processes take turns; medians, ranges and peak memory are reported.
 
-A contender is a function that prepares (loads a model, opens an index) and gives back the function to be timed. Its
-process starts fresh, with the threads that every other one gets, and sleeps while the others run.
+A contender is a function that prepares (loads a model, opens an index) and returns the function to be timed. Its
+process starts fresh, with the same number of threads as every other, and sleeps while the others run.
 """
 
 from __future__ import annotations

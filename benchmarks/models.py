@@ -1,11 +1,10 @@
-"""mpir against sentence-transformers on the same weights: CPU seconds for pairs, for each architecture of rerankers.
+"""mpir against sentence-transformers on the same weights: CPU seconds for scoring pairs, by reranker architecture.
 
     python benchmarks/models.py                    six layers of 384, 128 pairs
     python benchmarks/models.py --size tiny --pairs 16
 
-Models are random, so that no hub is needed; the two must agree to 0.0001. Both compute in fp32 with one thread, take
-turns, and the least of the rounds counts. CPU time is that of this process, and so other work on the machine changes it
-little.
+Models are random, so no hub is needed; the two must agree to 0.0001. Both compute in fp32 with one thread and take
+turns, and the fastest round counts. CPU time is that of this process, so other work on the machine hardly affects it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/objective.py --json objective.json
 
 All compute the snippet MAP of the same random weights over 500 questions × 10 documents × 10 sentences × 4 columns, in
-the same run, on one thread; their values are checked to be equal. Seconds are of processor time, so that a busy machine
-disturbs less. `ratio` is to reranking as a caller does it; `ratio_to_answering` to the leanest way there is question by
+the same run, on one thread; their values must be equal. Seconds are processor time, which a busy machine affects less.
+`ratio` compares with reranking through the public API, `ratio_to_answering` with the leanest way to go question by
 question.
 """
 

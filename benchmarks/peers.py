@@ -1,7 +1,7 @@
 """mpir and its peers as contenders that score pairs with the same weights.
 
-A `…_score` function prepares a contender in its own process and gives back what scores pairs: an array (N, P) of
-probabilities, so that the work can be checked to be the same. The other functions measure what the figures are read by.
+A `…_score` function prepares a contender in its own process and returns a function that scores pairs as an array (N, P)
+of probabilities, so that equal results can be checked. The other functions prepare checkpoints and measure the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one would write instead: FastAPI around sentence-transformers' CrossEncoder, once for each checkpoint.
+"""The obvious alternative: FastAPI around sentence-transformers' CrossEncoder, with one for each checkpoint.
 
 python benchmarks/plain_server.py PORT CHECKPOINT…
 """

@@ -4,11 +4,11 @@
     python benchmarks/readers.py --records 10000 100000 --formats ris --other ../mpir-0.1
 
 The script writes a RIS, CSV and gzipped PubMed XML file for each number of records, from the sample's documents under
-new ids. Every reader has a process of its own for each file and turns records into objects; they take turns, round
-by round, after one round to warm up. Each has one thread, and its processor time counts. Peak memory is that of the
-process, and its imports are in it: the same of a file of 100 records stands beside it. rispy, pandas and pubmed_parser
-are left out, with the reason, where they are missing. `--other` names the root of another checkout, whose mpir reads,
-too. A ratio is the other reader's time by mpir's of the same round, and the median over rounds.
+new ids. Every reader has its own process for each file and turns records into objects; they take turns, round by
+round, after one warm-up round. Each has one thread, and its processor time is measured. Peak memory is that of the
+process, including imports, so the peak for a file of 100 records is shown for comparison. rispy, pandas and
+pubmed_parser are left out, with the reason, if they are missing. `--other` is the root of another checkout, whose mpir
+is measured, too. A ratio is the other reader's time divided by mpir's in the same round; the median is shown.
 """
 
 from __future__ import annotations

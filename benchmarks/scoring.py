@@ -1,15 +1,14 @@
-"""Scoring (question, sentence) pairs: mpir's perspectives in one call against its peers once for each perspective.
+"""Scoring (question, sentence) pairs: mpir's perspectives in one call against peers called once per perspective.
 
     python benchmarks/scoring.py --data DATA --json scoring.json
 
-Without --data the pairs are made of the sample that ships with mpir. The peers get the same weights, cut out of the
+Without --data, the pairs come from the sample that ships with mpir. The peers get the same weights, extracted from the
 bundle as one fp32 checkpoint for each perspective: sentence-transformers' CrossEncoder.predict (for a bi-encoder,
 SentenceTransformer.encode) with its defaults and with the best of its settings (tried first, with one checkpoint), and
 the rerankers package's cross-encoder. Every contender has a process of its own with the same threads; they take turns.
 All pairs differ, and no score cache is used. Settings and peers ten times as slow as the best in a probe are left out,
-and --seconds bounds rounds and pairs, so that the benchmark ends in about ten minutes on any machine. That all do the
-same work is checked: fp32 scores must agree within 1e-4 on the probability scale, those of half precision must
-correlate.
+and --seconds limits rounds and pairs, so that the benchmark takes about ten minutes on any machine. Results are
+checked: fp32 scores must agree within 1e-4 on the probability scale, and those in half precision must correlate.
 
 `ratios` in the JSON are of pairs per second, the medians of the rounds: `three_vs_default` (mpir's three perspectives :
 sentence-transformers' defaults three times), `three_vs_best` (: the fastest peer three times), `one_vs_default` (mpir
@@ -253,10 +252,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
     parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
-    parser.add_argument("--settings", type=positive, help="try only the first so many of the peer's settings")
-    parser.add_argument(
-        "--seconds", type=positive, default=360, help="for the rounds, as far as it can be (%(default)s)"
-    )
+    parser.add_argument("--settings", type=positive, help="try only the first N of the peer's settings")
+    parser.add_argument("--seconds", type=positive, default=360, help="target time for the rounds (%(default)s)")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
     return parser.parse_args()
 

@@ -3,15 +3,15 @@
     python benchmarks/serve.py --json serve.json
     python benchmarks/serve.py --memory 10000 --documents 1 --sentences 1
 
-The plain server has the same weights, cut out of the bundle as one fp32 checkpoint for each perspective, and calls
-`predict` once for each with all sentences of a request; so it ranks by the same scores, added up. The two servers run
-one after the other, each in a process of its own with the same threads. Clients are threads that send a request as soon
-as the last one is answered; all requests differ. No score cache is used.
+The plain server has the same weights, extracted from the bundle as one fp32 checkpoint per perspective, and calls
+`predict` once for each with all sentences of a request, so it ranks by the sum of the same scores. The two servers run
+one after the other, each in its own process with the same threads. Clients are threads that send a request as soon as
+the last one is answered; all requests differ. No score cache is used.
 
 Figures for each number of clients and documents: requests per second, and the 50th, 95th and 99th percentile of the
-latency. `errors` must be 0. --sentences N cuts documents short, for slow machines: the plain server takes minutes for
-32 requests of 100 abstracts on two cores. With --memory N, only mpir is started; the most clients send it N requests of
-the fewest documents, and `memory` has the server's resident MiB after each tenth of them.
+latency. `errors` must be 0. --sentences N shortens documents, for slow machines: the plain server takes minutes for 32
+requests of 100 abstracts on two cores. With --memory N, only mpir is started; the largest number of clients sends it N
+requests with the fewest documents, and `memory` has the server's resident MiB after each tenth of them.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def main() -> int:
     )
     parser.add_argument("--clients", type=positive, nargs="+", default=[1, 8, 32])
     parser.add_argument("--documents", type=positive, nargs="+", default=[10, 100])
-    parser.add_argument("--sentences", type=positive, metavar="N", help="of each document, the first (default: all)")
-    parser.add_argument("--seconds", type=float, default=30.0, help="for each of the loads (%(default)s)")
-    parser.add_argument("--threads", type=positive, default=default_threads())
     parser.add_argument(
-        "--memory", type=positive, metavar="N", help="instead, see memory over so many requests to mpir"
+        "--sentences", type=positive, metavar="N", help="use only each document's first N (default: all)"
     )
+    parser.add_argument("--seconds", type=float, default=30.0, help="duration of each load (%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads())
+    parser.add_argument("--memory", type=positive, metavar="N", help="instead, track memory over N requests to mpir")
     parser.add_argument("--json", type=text_path, metavar="FILE")
     return run(parser.parse_args())
 

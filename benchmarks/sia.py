@@ -2,10 +2,10 @@
 
     python benchmarks/sia.py --qasc DATA/qasc/dev.jsonl --vectors runs/vectors --rows 3000 10000 30000
 
-Rows in QASC's format are copied with their words exchanged: every copy has a vocabulary of its own, consistently in
-question, choices and facts, so that texts are distinct, as long as real ones, and mean nothing. Each size is a process
-of its own, which runs combined, partial, similar and swap; its wall clock, processor time and peak memory are measured.
-Speed doesn't depend on what the texts mean; how many rows of each score come out does.
+Rows in QASC's format are copied with their words replaced: every copy has its own vocabulary, used consistently in
+question, choices and facts, so that texts are distinct and as long as real ones, but without meaning. Each size has its
+own process, which runs combined, partial, similar and swap; wall time, processor time and peak memory are measured.
+Speed doesn't depend on the texts' meaning, but the number of rows of each score does.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python benchmarks/smoke.py
     python benchmarks/smoke.py --only scoring experiments.radiology
 
-DATA is the folder of the environment variable MPIR_DATA. A script is skipped, with the reason, where its data or the
-packages that it compares with are missing. Two scripts run side by side, and each prints a line with its seconds. Any
-error of a script fails the whole run. The figures of the scripts mean nothing at these sizes.
+DATA is the folder in the environment variable MPIR_DATA. A script is skipped, with the reason, if its data or the
+packages that it compares with are missing. Two scripts run at a time, and each prints a line with its seconds. Any
+error in a script fails the whole run. The scripts' figures are meaningless at these sizes.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin so (default: all)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin with NAME (default: all)")
     arguments = parser.parse_args()
     data = Path(os.environ["MPIR_DATA"]) if os.environ.get("MPIR_DATA") else None
     started = time.perf_counter()

@@ -2,11 +2,10 @@
 
     python benchmarks/startup.py --json startup.json
 
-Each contender is a program of its own, started fresh in every round, in turns, after one round that warms the disk's
-cache: `mpir rerank`, mpir from Python, a CrossEncoder that ranks the same sentences by one of the perspectives, and one
+Each contender is a separate program, started fresh in every round, in turns, after one round that warms the disk cache:
+`mpir rerank`, mpir from Python, a CrossEncoder that ranks the same sentences by one of the perspectives, and a program
 that only imports torch, which all of them do. No score cache is used, and all compute in fp32 on the CPU. A ratio is
-the median of the rounds' own ratios: of seconds on the clock, and of seconds on the processor, which a busy machine
-stretches less.
+the median of the rounds' ratios, for wall time and for processor time, which a busy machine affects less.
 """
 
 from __future__ import annotations

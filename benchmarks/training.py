@@ -2,9 +2,9 @@
 
     python benchmarks/training.py --data DATA --json training.json
 
-Both train the bundle's checkpoint on the same batches with the same loss and optimiser; only the forward pass differs
-(and with it, what autograd goes back through). transformers pads each chunk to its longest pair and chooses the
-attention by itself; its batches are those of like length, as mpir's. Labels are random: time doesn't depend on them.
+Both train the bundle's checkpoint on the same batches with the same loss and optimiser; only the forward pass (and with
+it the backward pass) differs. transformers pads each chunk to its longest pair and chooses the attention itself; like
+mpir's, its batches have pairs of similar length. Labels are random, because time doesn't depend on them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument(
-        "--bundle", type=text_path, default="default", help="whose first checkpoint is trained (default: default)"
+        "--bundle",
+        type=text_path,
+        default="default",
+        help="bundle whose first checkpoint is trained (default: default)",
     )
     parser.add_argument("--batch-size", type=positive, default=48, help="pairs in a batch (default: 48)")
     parser.add_argument("--steps", type=positive, default=20, help="in each round (default: 20)")

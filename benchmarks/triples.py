@@ -1,9 +1,9 @@
-"""Streaming triples: time and memory to check and to read files of growing length, whose texts are found by ids.
+"""Streaming triples: time and memory to check and read files of growing length, with texts looked up by id.
 
     python benchmarks/triples.py --triples 10000 100000 1000000
 
-The texts are made up: 20,000 passages of 200 letters and 5,000 questions; the rows draw them at random. Every length
-has a process of its own, whose peak of memory is compared with that of the shortest: it should not grow with the rows.
+The texts are synthetic: 20,000 passages of 200 letters and 5,000 questions; rows draw from them at random. Every length
+has its own process, whose peak memory is compared with that of the shortest: it should not grow with the rows.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How an index of vectors grows: building, bytes, memory, speed, and what it finds, from a thousand to a million.
+"""How a vector index grows: build time, size, memory, speed and recall, from a thousand to a million vectors.
 
     python benchmarks/vector_growth.py --indexes runs/dense/nfcorpus/dense runs/dense/med/dense
 
-The vectors are those of flat dense indexes, as often repeated as it takes, with noise and scaled to length 1 again: as
-many as are wanted, none of them twice. Queries are some of them with noise of their own. Indexes are built from a file
-of the vectors and searched as mpir does it: in segments of 8,192 documents, mapped from the disk. Building and
-searching have a process each; its peak counts pages of mapped files, which the system can take back. Seconds are of the
-processor. HNSW, which is slow to build, and faiss alone with all in memory, the peer, are measured up to --others-up-to
-vectors. The last rows are a straight line through the two largest sizes: arithmetic on paper.
+The vectors come from flat dense indexes, repeated as needed with noise and renormalised, so that none occurs twice.
+Queries are some of them with further noise. Indexes are built from a file of the vectors and searched as in mpir: in
+segments of 8,192 documents, mapped from disk. Building and searching have separate processes; their peak memory
+includes pages of mapped files, which the system can reclaim. Seconds are processor time. HNSW, which is slow to build,
+and the peer, faiss with everything in memory, are measured up to --others-up-to vectors. The last rows are linear
+extrapolations from the two largest sizes.
 """
 
 from __future__ import annotations

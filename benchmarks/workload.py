@@ -1,4 +1,4 @@
-"""What the benchmarks run on: real questions, documents and (question, sentence) pairs, or those of mpir's sample."""
+"""The benchmarks' data: real questions, documents and (question, sentence) pairs, or those of mpir's sample."""
 
 from __future__ import annotations
 
