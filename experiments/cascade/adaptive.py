@@ -1,11 +1,11 @@
-"""What the adaptive cascade loses: sentences by their words, vectors of the best documents only.
+"""The loss of the adaptive cascade, which selects sentences by their words and embeds only the best documents.
 
     mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 100 --output runs/cascade/dev
     python -m experiments.cascade.adaptive --scored runs/cascade/dev
 
-Like `experiments.cascade.words`, it takes scores of a scored set away and blends the rest with the bundle's weights. A
-row is a number of sentences beyond the first 100, as a share, and a number of documents that have vectors; `auto` is
-what `--cascade auto` does. Printed are differences from scoring everything, with intervals.
+Like `experiments.cascade.words`, it removes scores from a scored set and blends the rest with the bundle's weights. A
+row is a share of the sentences beyond the first 100, and a number of documents with vectors; `auto` is the setting of
+`--cascade auto`. The script prints differences from scoring everything, with intervals.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A first pass by vectors instead of words: how few sentences the cross-encoder must read for the same answers.
+"""A first pass by vectors instead of words: how few sentences must the cross-encoder read for the same answers?
 
     python -m experiments.cascade.vectors --scored runs/cascade/dev --corpus abstracts.jsonl --encoder FOLDER \\
         --output runs/cascade/vectors
 
-As cascade.py, whose first passes these are, with the sentence's cosine to the question in the place of its BM25, or
-with both (each brought to 0-1 in its question). The sentences are those of the first --candidates documents of each
-question; their vectors, which `mpir index --dense --sentence-vectors` would have, are made once and kept in OUTPUT.
+Like `experiments.cascade.words`, but the first pass uses the sentence's cosine to the question instead of its BM25, or
+both (each scaled to 0-1 per question). The sentences are those of the first --candidates documents of each question;
+their vectors, as from `mpir index --dense --sentence-vectors`, are computed once and kept in OUTPUT.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""What the cascade costs and loses: the quality-time curve of a first pass over sentences.
+"""The cost and loss of the cascade: the quality-time curve of a first pass over sentences.
 
     mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 100 --output runs/cascade/dev
     python -m experiments.cascade.words --scored runs/cascade/dev --output runs/cascade/results
 
-A first pass only leaves sentences out, so a scored set holds all that the curve needs and no model runs: for each first
-pass and share, the sentences that it would leave out are taken away, the rest is blended with the bundle's weights, and
-the answers are measured against the same gold as without it. Printed and written to OUTPUT (tables.md, results.json,
-cascade.png): the shipped first pass with intervals and p-values (paired randomisation test, Holm-corrected over the
-column), the others, what the reranker's rule does for fewer candidates, the chosen share, and the processor time that
-the first pass takes for a sentence, on the sample.
-Chosen is the smallest share that, like every greater one, loses at most 0.002 document MAP at the low end of the 95 %
-interval, so that chance does not choose.
+A first pass only leaves sentences out, so a scored set has everything that the curve needs, and no model runs. For each
+first pass and share, the sentences that it would leave out are removed, the rest is blended with the bundle's weights,
+and the answers are measured against the same gold as without it. These results are printed and written to OUTPUT
+(tables.md, results.json, cascade.png): the shipped first pass with intervals and p-values (paired randomisation test,
+Holm-corrected over the column), the other first passes, the effect of the reranker's rule for fewer candidates, the
+chosen share, and the processor time of the first pass per sentence, on the sample. The chosen share is the smallest
+that, like every larger one, loses at most 0.002 document MAP at the low end of the 95 % interval, so that chance does
+not decide.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Pairs of which people said whether the sentence holds what is asked for: SciTail, TREC-QA, HealthVer. To measure on.
+"""Pairs in which people judged whether the sentence has the information: SciTail, TREC-QA, HealthVer. For evaluation.
 
-Their labels have two values, here 4 and 0 of SIA's scale. A group is all that was judged for one question or claim.
+Labels are binary, mapped to 4 and 0 of SIA's scale. A group is all judged pairs of one question or claim.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What costs nothing: BM25, a sentence encoder as it is, and both added up. Nothing should ship that these beat."""
+"""Untrained baselines: BM25, a pretrained sentence encoder, and their sum. No model that loses to these should ship."""
 
 from __future__ import annotations
 

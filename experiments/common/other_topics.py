@@ -1,10 +1,10 @@
-"""Gold sentences of a question against those of other questions: right about something else is still wrong.
+"""Gold sentences of a question against those of other questions, which are correct but about something else.
 
-For each question, candidates are its gold snippet sentences and, of all gold sentences of other questions, `train`
-and the split's own, those nearest to it by BM25 or by a sentence encoder's vectors. What is relevant for both is left
-out, and so is what contains, or is contained in, a gold sentence of the question. Some of what is left answers it all
-the same, since many questions ask much the same; `distinct_only` leaves that out, too, as training's negatives do
-(data_scripts/topic_negatives.py).
+For each question, candidates are its gold snippet sentences and, from the gold sentences of other questions (those of
+`train` and of the split itself), the nearest by BM25 or by a sentence encoder's vectors. Sentences that are relevant
+for both questions are left out, and so are those that contain, or are contained in, a gold sentence of the question.
+Some of the others still answer it, because many questions are similar; `distinct_only` leaves these out, too, as do
+training's negatives (data_scripts/topic_negatives.py).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Which passage of a long text answers the question? Texts of one subject, cut into passages of 100 words.
+"""Which passage of a long text answers the question? Texts on one subject, split into passages of 100 words.
 
-MedQuAD's pages of the NIH have several questions about one subject, each with an answer; its answers in a row are a
-page's text. Of each page one question is asked, drawn by a fixed seed. The page's passages are the candidates, and
-those are right of which at least half is of the question's answer.
+MedQuAD's pages from the NIH have several questions about one subject, each with an answer; the concatenated answers are
+the page's text. One question per page is drawn with a fixed seed. The page's passages are the candidates; a passage is
+relevant if at least half of it belongs to the question's answer.
 
-No full papers with known answers are at hand, so papers are pieced together: one of a question's gold abstracts and
-those that are nearest to it by BM25, in a row. Their passages are the candidates, and those are right that hold some
-words of the question's gold snippets. In both, all passages are about the subject, so knowing it says nothing.
+No full papers with known answers are available, so papers are assembled: one of a question's gold abstracts is
+concatenated with the nearest abstracts by BM25. Their passages are the candidates; a passage is relevant if it has some
+words of the question's gold snippets. In both cases, all passages are about the subject, so the subject alone is no
+clue.
 """
 
 from __future__ import annotations

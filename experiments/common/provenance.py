@@ -1,4 +1,4 @@
-"""What is kept in an experiment's folder belongs to the settings that made it; others are refused, not passed off."""
+"""Tie files in an experiment's folder to the settings that made them, and refuse files with other settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep what a command measured beside the pages that print it, with the command, the commit, the date and the machine.
+"""Store a command's measurements next to the pages that show them, with command, commit, date and machine.
 
     python -m experiments.common.publish scoring.json --command "python benchmarks/scoring.py --data DATA" \\
         --output docs/evidence/figures/scoring.json
@@ -29,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("result", type=file_path, metavar="FILE", help="what the command wrote with --json")
+    parser.add_argument("result", type=file_path, metavar="FILE", help="the file that the command wrote with --json")
     parser.add_argument("--command", required=True, help="the command, with DATA for the folder of data")
     parser.add_argument("--output", type=file_path, required=True, metavar="FILE")
     parser.add_argument("--commit", help="the commit that was measured (default: that of the current folder)")

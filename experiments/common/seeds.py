@@ -1,4 +1,4 @@
-"""Several seeds of one training: checked on the command line, and shown as a mean with the least and the most."""
+"""Several seeds of one training: check them on the command line, and show means with minimum and maximum."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Test collections that nothing was trained on: SciFact, NFCorpus, MED and TREC-QA, read from their published files.
+"""Test collections outside the training data: SciFact, NFCorpus, MED and TREC-QA, read from their published files.
 
 SciFact: the 300 validation claims and the abstracts that they cite. NFCorpus: test titles. MED: 30 queries. TREC-QA:
-test questions that have right and wrong sentences, which are their candidates.
+test questions with both correct and incorrect sentences, which are their candidates.
 """
 
 from __future__ import annotations

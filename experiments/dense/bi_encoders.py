@@ -1,4 +1,4 @@
-"""Bi-encoders trained in one way or another, and what each finds: shared by dense_grids.py and msmarco.py."""
+"""Train bi-encoders in different ways and evaluate their searches; shared by grids.py and msmarco.py."""
 
 from __future__ import annotations
 

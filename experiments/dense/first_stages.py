@@ -1,14 +1,14 @@
-"""Dense and hybrid first stages beside BM25, and the blend on top of each.
+"""Dense and hybrid first stages compared with BM25, and the blend on top of each.
 
     python -m experiments.dense.first_stages --data DATA --encoder FOLDER_OR_HUB_NAME --indexes runs/dense
 
-SciFact, NFCorpus, MED and Cranfield, which nothing here was trained on, and BioASQ's questions (dev, or --split test)
-among whole abstracts (`abstracts`) or with the records pieced together from snippets, too (`pool`): recall at 100 and
-1,000, MAP, MRR@10 and nDCG@10 for BM25, for vectors, and for both by reciprocal rank fusion and by the sum of z-scores.
-Every first stage searches the whole collection for 1,000 documents; with --rerank N a bundle's blend then orders the
-first N of each anew, with BM25 and the index's vectors as columns. Printed are means over queries, and the p-value of a
-paired randomisation test on nDCG@10 against BM25, corrected for the number of systems (Holm). The vectors are kept in
-the folder of indexes; an interrupted run goes on.
+The collections are SciFact, NFCorpus, MED and Cranfield, which are outside the training data, and BioASQ's questions
+(dev, or --split test) over whole abstracts (`abstracts`), or also over records assembled from snippets (`pool`). The
+script prints recall at 100 and 1,000, MAP, MRR@10 and nDCG@10 for BM25, for vectors, and for both by reciprocal rank
+fusion and by the sum of z-scores. Every first stage searches the whole collection for 1,000 documents; with --rerank N,
+a bundle's blend then reranks the first N of each, with BM25 and the index's vectors as columns. Results are means over
+queries, and the p-value of a paired randomisation test on nDCG@10 against BM25, corrected for the number of systems
+(Holm). The vectors are kept in the folder of indexes; an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> int:
         help="bundle with a bi-encoder, folder or hub name (%(default)s)",
     )
     parser.add_argument(
-        "--indexes", type=file_path, default=Path("runs/dense"), help="where indexes are kept (%(default)s)"
+        "--indexes", type=file_path, default=Path("runs/dense"), help="folder for indexes (%(default)s)"
     )
     parser.add_argument("--factory", default="Flat", help="faiss's string for the kind of index (%(default)s)")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(FOREIGN), help="default: %(default)s")
@@ -76,7 +76,7 @@ def main() -> int:
     parser.add_argument("--limit", type=positive, metavar="N", help="only N queries of each set, drawn by the seed")
     parser.add_argument("--seed", type=not_negative, default=1, help="%(default)s")
     parser.add_argument(
-        "--rerank", type=positive, metavar="N", help="also the blend on the first N of each first stage"
+        "--rerank", type=positive, metavar="N", help="also run the blend on the first N of each first stage"
     )
     add_model_options(parser)
     return guarded("dense", lambda: run(parser.parse_args()))

@@ -1,4 +1,4 @@
-"""What dense_grids.py and dense_peer.py train on and search: BioASQ's questions, and abstracts that answer them."""
+"""The data of grids.py: BioASQ's questions, and abstracts that answer them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what is trained on and searched, and how long."""
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument(
-        "--encoder", type=text_path, required=True, help="what training starts from: a folder or a hub name"
+        "--encoder", type=text_path, required=True, help="encoder to start training from: a folder or a hub name"
     )
     parser.add_argument("--output", type=file_path, default=Path("runs/grids"), help="%(default)s")
     parser.add_argument("--steps", type=positive, default=40, help="batches of 16 triples (%(default)s)")
-    parser.add_argument("--documents", type=positive, default=1000, help="to search among, at least (%(default)s)")
-    parser.add_argument("--questions", type=positive, metavar="N", help="of dev, drawn (default: all)")
-    parser.add_argument(
-        "--training", type=positive, metavar="N", help="of the training questions, drawn (default: all)"
-    )
+    parser.add_argument("--documents", type=positive, default=1000, help="minimum size of the collection (%(default)s)")
+    parser.add_argument("--questions", type=positive, metavar="N", help="sample N dev questions (default: all)")
+    parser.add_argument("--training", type=positive, metavar="N", help="sample N training questions (default: all)")
     parser.add_argument("--seed", type=not_negative, default=1, help="of the training (%(default)s)")
     parser.add_argument("--device", default="auto", help="%(default)s")
 

@@ -1,14 +1,14 @@
-"""Training settings of a bi-encoder, compared as in a thesis: pooling and loss, length, negatives, types of questions.
+"""Compare training settings of a bi-encoder as in a thesis: pooling and loss, length, negatives, question types.
 
     python -m experiments.dense.grids --data DATA --encoder FOLDER_OR_HUB_NAME --output runs/grids
 
 Every cell trains the encoder for a few steps on triples of BioASQ's training questions and their gold abstracts
-(batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps to warm up, as the thesis has it) and
-searches for dev questions among what is relevant for them and what BM25 finds for them. A cell differs from the
-thesis's own way (triplet loss of cosine distance with margin 1, mean of states, 128 tokens, negatives of BM25) in what
-its grid is about. Printed are means, and p-values on MRR@10 against the untouched encoder: the thesis's paired t-test
-over ten groups of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: the same
-command goes on where it was interrupted.
+(batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps as warm-up, as in the thesis) and searches
+dev questions over their relevant documents and BM25's results. A cell differs from the thesis's own settings (triplet
+loss of cosine distance with margin 1, mean pooling, 128 tokens, BM25 negatives) only in its grid's dimension. The
+script prints means, and p-values on MRR@10 against the pretrained encoder: the thesis's paired t-test over ten groups
+of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: after an interrupt,
+repeat the command to resume.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The thesis as it was: five checkpoints as bi-encoders on MS MARCO's passages, pooled in three ways, beside BM25.
+"""Reproduce the thesis: five checkpoints as bi-encoders on MS MARCO's passages, with three poolings, against BM25.
 
     python -m experiments.dense.msmarco --msmarco FOLDER --output runs/msmarco
 
@@ -8,7 +8,7 @@ trained on 2 million triples in batches of 16: max(d(q, p) − d(q, n) + 1, 0) w
 tenth of the steps to warm up, 128 tokens. Its vectors are searched exactly (faiss, Flat) for 1,000 passages. BM25 has
 Anserini's defaults, which the thesis compares with. Printed are means, and p-values on MRR@10 against BM25: the
 thesis's paired t-test over ten groups of queries, and the randomisation test with Holm's correction. A flat index of
-8.8 million vectors takes 27 GB of disk for each of the fifteen. The same command goes on where it was interrupted.
+8.8 million vectors takes 27 GB of disk for each of the fifteen. After an interrupt, repeat the command to resume.
 """
 
 from __future__ import annotations

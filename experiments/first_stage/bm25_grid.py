@@ -2,8 +2,8 @@
 
     python -m experiments.first_stage.bm25_grid --data DATA --output first-stage-grid.md
 
-The gold documents come from the official 5B batches, restricted to those that the corpus holds; questions that keep
-none are left out, and counted. With --abstracts-only the corpus leaves out `partial.jsonl`, whose records are short.
+The gold documents come from the official 5B batches, restricted to those in the corpus; questions without any are left
+out and counted. With --abstracts-only, the corpus leaves out `partial.jsonl`, whose records are short.
 """
 
 from __future__ import annotations

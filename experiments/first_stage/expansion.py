@@ -1,4 +1,4 @@
-"""Does the first stage gain from RM3, or from questions without question words? Recall and MAP, and the cost.
+"""Does the first stage gain from RM3, or from removing question words? Recall, MAP and cost.
 
 python -m experiments.first_stage.expansion --index abstracts-index --questions DATA/bioasq/5B?_golden.json
 """

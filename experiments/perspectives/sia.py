@@ -1,13 +1,13 @@
-"""SIA against grades of sources that it was not trained on: Spearman's rank correlation, for every perspective.
+"""SIA on graded sources outside its training data: Spearman's rank correlation, for every perspective.
 
     python data_scripts/training_data.py --data DATA --output runs/data
     python -m experiments.perspectives.sia --rows runs/data/sia.coverage.jsonl runs/data/sia.qasc.jsonl
     python -m experiments.perspectives.sia --annotated DATA
 
-Coverage rows are graded by the exact answers that a sentence holds, QASC's by the facts that its sentence combines
-(docs/guides/sia.md): by rules. People judged the pairs of SciTail, TREC-QA and HealthVer, as holding the information
-or not. Intervals and the differences of SIA from each other perspective come from a bootstrap over questions, so that
-rows of one question stay together; the last table is of the mean over the sources, each counting alike.
+Coverage rows are graded by rule from the exact answers in a sentence, QASC's from the facts that its sentence combines
+(docs/guides/sia.md). People judged whether the sentences of SciTail, TREC-QA and HealthVer have the information.
+Intervals, and SIA's differences from each other perspective, come from a bootstrap over questions, so that rows of one
+question stay together; the last table shows the unweighted mean over the sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well a bundle's STS perspective agrees with people: Pearson's correlation on STS-B test and BIOSSES.
+"""The agreement of a bundle's STS perspective with people: Pearson's correlation on STS-B test and BIOSSES.
 
 python -m experiments.perspectives.sts --data DATA
 """

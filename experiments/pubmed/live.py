@@ -1,10 +1,10 @@
-"""Recall of `mpir pubmed` from the true services: BioASQ's questions, on the date that is printed.
+"""Recall of `mpir pubmed` with the real services, for BioASQ's questions on the printed date.
 
     python -m experiments.pubmed.live --questions DATA/bioasq/11B4_golden.json --limit 100
 
-The questions leave this machine. Gold documents are those of the year in which experts judged; --to limits a search
-to what was published then, as later papers would take places. Printed are recall at k of the plan and of the question
-as it is, PubMed alone and both services, with the number of questions whose answer has a warning.
+The questions leave this machine. Gold documents date from the year of the judgements; --to limits a search to papers
+published by then, because later papers would displace them. The script prints recall at k for the plan and for the
+unchanged question, with PubMed alone and with both services, and the number of questions with a warning.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def main() -> int:
     parser.add_argument("--limit", type=positive, default=100, metavar="N", help="the first N questions (%(default)s)")
     parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")
     parser.add_argument("--to", metavar="DATE", help="last publication date, such as the round's year")
-    parser.add_argument("--eutils", metavar="URL", help="what stands before /esearch.fcgi (default: NCBI's)")
-    parser.add_argument("--europepmc", metavar="URL", help="what stands before /search (default: Europe PMC's)")
+    parser.add_argument("--eutils", metavar="URL", help="base URL of /esearch.fcgi (default: NCBI's)")
+    parser.add_argument("--europepmc", metavar="URL", help="base URL of /search (default: Europe PMC's)")
     arguments = parser.parse_args()
     return guarded("live", lambda: run(arguments))
 

@@ -1,11 +1,11 @@
-"""How many gold documents the query plan of `mpir pubmed` brings, over records at hand that a stand-in serves.
+"""Recall of the query plan of `mpir pubmed`, on local records that a stand-in server provides.
 
     python -m experiments.pubmed.recall --data DATA --limit 200
 
-The stand-in (tests/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and knows no MeSH. Compared are
-BioASQ's dev questions sent to PubMed as they are, the plan with one service and with both, and BM25 over the same
-records, which needs them on disk. Printed are recall at k, requests for a question, and the p-value of a paired
-randomisation test on recall against BM25, corrected for the number of systems (Holm).
+The stand-in (tests/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and has no MeSH. The script compares
+BioASQ's unchanged dev questions sent to PubMed, the plan with one service and with both, and BM25 over the same
+records, which must be on disk. It prints recall at k, requests per question, and the p-value of a paired randomisation
+test on recall against BM25, corrected for the number of systems (Holm).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Radiology: negation judged by people, and reports found by findings that people named (docs/evidence/radiology.md).
+"""Radiology: negation and report retrieval, measured on human annotations (docs/evidence/radiology.md).
 
     python -m experiments.radiology sample
     python -m experiments.radiology negation --data DATA/radiology
@@ -6,10 +6,10 @@
         --output runs/reports --steps 60
     python -m experiments.radiology folds --data DATA/radiology --output runs/folds --steps 60
 
-``sample`` ranks the sixty reports that ship with mpir; ``negation`` (A) compares NegEx with people's judgements, and
-with negspacy; ``reports`` (B) finds OpenI's reports by the findings that people named, with --output also by a
-bi-encoder that it trains on dev's; ``folds`` (C) compares ways to sample negatives on findings that were not trained
-on. Not for clinical use.
+``sample`` ranks the sixty reports that ship with mpir. ``negation`` (A) compares NegEx with human judgements and with
+negspacy. ``reports`` (B) retrieves OpenI's reports by their annotated findings, with --output also by a bi-encoder that
+it trains on dev. ``folds`` (C) compares ways to sample negatives, on findings outside the training data. Not for
+clinical use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Folds of findings, as in the paper. It measures agreement with the annotator.
+"""Folds of findings, as in the paper, which measure agreement with the annotator.
 
-Findings are halved by hash. A bi-encoder trains on the entries of one half, and ranks sentences for the findings of the
-other, which it never saw: "edema" and "no edema" shall bring up what the annotator says affirms and denies it. All ways
-to sample see the same entries of a seed, once each. Finished runs are kept in a journal, seed after seed, so that an
-interrupted comparison goes on.
+Findings are halved by hash. A bi-encoder trains on the entries of one half, and ranks sentences for the unseen findings
+of the other: "edema" and "no edema" should retrieve the sentences that affirm and deny it according to the annotator.
+All sampling methods use the same entries of a seed, once each. Finished runs are kept in a journal, seed by seed, so
+that an interrupted comparison resumes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Negations that people judged, and the verdicts of NegEx, negspacy and the majority class."""
+"""Compare NegEx, negspacy and the majority class on human judgements of negation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The data of the radiology experiments: judged negations, and chest X-ray reports with the findings that people named.
+"""The data of the radiology experiments: judged negations, and chest X-ray reports with annotated findings.
 
-Reports are OpenI's findings and impression; their labels (`Problems`) are what is to be found, and no part of the text.
-Texts that several reports share are one report, with the labels that at least half of them have. Reports and labels
-are halved by hash: everything is chosen on the reports and labels of dev.
+Reports are OpenI's findings and impression; their labels (`Problems`) are the retrieval targets and not part of the
+text. Reports with the same text are merged, with the labels of at least half of them. Reports and labels are halved by
+hash: all choices are made on the reports and labels of dev.
 """
 
 from __future__ import annotations

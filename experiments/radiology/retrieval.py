@@ -1,4 +1,4 @@
-"""Retrieval of reports by findings that people named; all choices are made on dev."""
+"""Retrieve reports by annotated findings; all choices are made on dev."""
 
 from __future__ import annotations
 

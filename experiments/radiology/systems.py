@@ -1,4 +1,4 @@
-"""Scores of reports by each compared system, without the negation column and with it."""
+"""Score reports with each compared system, with and without the negation column."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What agreement (mpir/perspectives/agreement.py) is worth, and where: variants of it over scored questions.
+"""Where and how much agreement (mpir/perspectives/agreement.py) helps: variants of it on scored questions.
 
     python -m experiments.ranking.agreement --scored runs/cascade/dev --corpus DATA/pubmed/abstracts.jsonl
 
-Scores come from `mpir score`; only agreement is computed anew, so no model runs. Weights are the bundle's, alike for
-all variants, with agreement's scaled so that its weight in standard deviations stays. Printed are document MAP,
-sentence MAP and snippet F1 for several numbers of documents heard, and for agreement in the score of documents, too;
-then the same by how many gold documents a question has. p is by a paired randomisation test against no agreement.
+Scores come from `mpir score`; only agreement is recomputed, so no model runs. All variants use the bundle's weights,
+with agreement's weight rescaled to stay constant in standard deviations. The script prints document MAP, sentence MAP
+and snippet F1 for several numbers of documents considered, and with agreement also in the document score; then the same
+by the number of a question's gold documents. p is from a paired randomisation test against no agreement.
 """
 
 from __future__ import annotations

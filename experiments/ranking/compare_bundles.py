@@ -4,7 +4,7 @@
     python -m experiments.ranking.evaluation --data DATA --limit 60 --only a b c --bundle runs/other --json other.json
     python -m experiments.ranking.compare_bundles one.json other.json
 
-For each system that both have: both means, how much more the second has with a bootstrap interval, and the p-value of a
+For each system in both files, it shows both means, the second's gain with a bootstrap interval, and the p-value of a
 paired randomisation test, corrected (Holm) over the evaluations of that system.
 """
 

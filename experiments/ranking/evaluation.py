@@ -3,18 +3,18 @@
     python -m experiments.ranking.evaluation --data DATA                      (dev, to choose by)
     python -m experiments.ranking.evaluation --data DATA --test               (once, at the end)
 
-a  sentences of gold documents, of which some hold the answer (MAP)
+a  sentences of gold documents, some of which have the answer (MAP)
 b  gold sentences of a question against the 50 nearest gold sentences of other questions, by BM25 and by the
    base encoder's vectors (MAP; other_topics.py)
 c  documents and the snippets inside them, end to end over abstracts.jsonl alone: BM25's candidates, reranked (MAP)
 d  collections outside the training data: candidates are the best by the sum of BM25 and the base encoder (z-scores over
    the 100 best of both lists), so that every system reranks the candidates of the best baseline; of a page of MedQuAD
    (passages.py), they are all its passages
-e  passages of a paper that is pieced together from abstracts on one subject: some hold gold snippets (passages.py)
-f  b without those sentences of other questions that probably answer the question, too (MAP)
-g  c by titles alone (MAP)
+e  passages of a paper assembled from abstracts on one subject: some contain gold snippets (passages.py)
+f  b without the sentences of other questions that probably also answer the question (MAP)
+g  c with titles only (MAP)
 
-b, f and g rank lists of sentences, and so do TREC-QA's questions in d.
+b, f, g and TREC-QA in d rank lists of sentences.
 
 The untrained baselines are BM25, the base encoder's cosine, and both together by z-scores and by reciprocal rank
 fusion. The script prints means over questions, a bootstrap interval, and p-values of paired randomisation tests against

@@ -1,13 +1,13 @@
-"""Does the blend help where only a few candidates are given? The first N of a search, against untrained baselines.
+"""Does the blend help with only a few candidates? The first N of a search, compared with untrained baselines.
 
     mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 30 --output runs/few/dev
     mpir score … --bundle experiments/bundles/start.json --no-agreement --output runs/few/free-dev
     python -m experiments.ranking.few_candidates --scored runs/few/dev --free runs/few/free-dev
 
-No model runs: candidates behind the first N of each question are taken away, and the rest is ordered anew. "deviation
-as it is" is the blend without what mpir knows of BM25 (`USUAL`, `FEW` in mpir/perspectives/normalization.py). Below
-each measure stand the p-values of two paired randomisation tests: the blend against the best that is free, and against
-that one, corrected (Holm) over the numbers of candidates.
+No model runs: candidates after the first N of each question are removed, and the rest is reranked. "deviation as it is"
+is the blend without mpir's prior for BM25 (`USUAL`, `FEW` in mpir/perspectives/normalization.py). Below each measure
+are the p-values of two paired randomisation tests, of the blend against the best untrained baseline and against
+"deviation as it is", corrected (Holm) over the numbers of candidates.
 """
 
 from __future__ import annotations

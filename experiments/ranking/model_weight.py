@@ -1,12 +1,12 @@
-"""The weight that an untuned model's document column has beside the default bundle: nDCG@10 of several weights.
+"""The weight of an untuned model's document column next to the default bundle: nDCG@10 for several weights.
 
     python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --model-option output=0
     python -m experiments.ranking.model_weight --data DATA --sets bioasq scifact --encoder ENCODER
 
-For each collection, BM25's best documents of a query are scored once by the bundle and by each model. Then documents
-are ordered by BM25, by the bundle, by the model alone, by BM25 and the model (z-scores, added up), and by the bundle
-with the model's column at each weight. p is of a paired randomisation test against the better of the model alone and
-BM25 with the model; the interval is of the difference to it. ``bioasq`` are BioASQ's development questions.
+For each collection, BM25's best documents for a query are scored once by the bundle and by each model. Then documents
+are ordered by BM25, by the bundle, by the model alone, by BM25 and the model (sum of z-scores), and by the bundle with
+the model's column at each weight. p is from a paired randomisation test against the better of the model alone and BM25
+with the model; the interval is for the difference from it. ``bioasq`` are BioASQ's development questions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of `mpir benchmark` for collections that ir_datasets is not needed for: SciFact, NFCorpus, MED.
+"""The table of `mpir benchmark` for collections that do not need ir_datasets: SciFact, NFCorpus, MED.
 
 python -m experiments.ranking.models_table --data DATA --model mpir/bundles/fast/model --model-option output=0
 """

@@ -1,4 +1,4 @@
-"""Does lower precision, or another form of the same models, change the answer?
+"""Does lower precision, or another format of the same models, change the answers?
 
     python -m experiments.ranking.precision --data DATA
     python -m experiments.ranking.precision --data DATA --bundles default my-int8-bundle --precisions fp32

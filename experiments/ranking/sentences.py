@@ -1,15 +1,15 @@
-"""Evaluate the ranking of sentences: those of a question's gold documents, of which gold ones should come first.
+"""Evaluate sentence ranking within a question's gold documents: gold sentences should come first.
 
     python -m experiments.ranking.sentences --data DATA --split dev
 
 For every question of the split with a gold document among the abstracts, all sentences of those documents (titles
-included) are ranked. A sentence is relevant if it and a gold snippet of the question contain one another. Printed are
-the mean over questions of average precision with its bootstrap interval, for BM25, each perspective and the blend, and
-the p-value of a paired randomisation test of the blend against each other one. `test` is for reporting, once.
+included) are ranked. A sentence is relevant if it contains a gold snippet of the question or is contained in one. The
+script prints MAP with its bootstrap interval for BM25, each perspective and the blend, and the p-value of a paired
+randomisation test of the blend against each of the others. `test` is for reporting, once.
 
-The abstracts' titles often end in a cut heading, so that one in twenty of these sentences (test: one in thirteen) is a
-fragment such as "B", which every snippet contains. --words leaves fragments out of the relevant ones, and compares
-whole words.
+The abstracts' titles often end in a truncated heading, so one in twenty of these sentences (test: one in thirteen) is a
+fragment such as "B", which every snippet contains. With --words, fragments are not relevant, and whole words are
+compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Compare sentence splitters on gold snippets, which experts chose by hand, and on speed (docs/evidence/splitting.md).
+"""Compare sentence splitters on gold snippets that experts selected, and on speed (docs/evidence/splitting.md).
 
-A snippet counts as kept when it begins where a sentence begins and ends where one ends, white space and a final
-``.``, ``,``, ``;`` or ``:`` aside. Splitting more often can only raise that share, so the share of snippets that are
-exactly one sentence and the number of sentences stand beside it.
+A snippet counts as kept if it begins where a sentence begins and ends where one ends, ignoring white space and a final
+``.``, ``,``, ``;`` or ``:``. Splitting more often can only raise that share, so the share of snippets that are exactly
+one sentence, and the number of sentences, are shown, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Compare sentence splitters on sentence ends that were marked by hand in texts of our own (marked.txt).
+"""Compare sentence splitters on sentence ends that were marked by hand in texts written for mpir (marked.txt).
 
-An end counts by where the next sentence begins; a text's last sentence has none. Every second text of each kind is kept
-for reporting, and the others are for whoever changes the rules: `--show` prints a splitter's errors in these.
+An end is identified by the start of the next sentence; a text's last sentence has none. Every second text of each kind
+is reserved for reporting; the others are for developing the rules, and `--show` prints a splitter's errors in them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How many snippets to submit, how long, and fused how: choices made on dev, and reported once on test.
+"""How many snippets to submit, of what length, and with which fusion: chosen on dev, and reported once on test.
 
     python -m experiments.submissions.compare --dev runs/submissions/dev --test runs/submissions/test \
         --weights mpir/bundles/fast/weights.json
 
-Both are sets that `mpir score` made. Everything is fitted on dev before test is read. Without --test, dev alone is
-reported, where the fitted systems have seen the questions.
+Both sets come from `mpir score`. Everything is fitted on dev before test is read. Without --test, only dev is reported,
+whose questions the fitted systems have seen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Columns fused without weights: the mean of their z-scores, and reciprocal rank fusion.
+"""Fuse columns without weights: by the mean of their z-scores, and by reciprocal rank fusion.
 
-A document's columns are those of its level and its best sentence in each sentence column; a sentence's are its own, and
-its document's fused score, so that good documents' sentences come first, as the blend's context does it.
+A document's columns are the document columns and its best sentence's score in each sentence column. A sentence's are
+its own and its document's fused score, so that good documents' sentences come first, as with the blend's context.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Is a title an answer? What showing and submitting titles behind the body's sentences does, on scored questions.
+"""Is a title an answer? The effect of showing and submitting titles after the body's sentences, on scored questions.
 
     python -m experiments.submissions.titles --scored runs/submissions/dev --weights mpir/bundles/default/weights.json
 
 `shown` counts relevant documents with a gold snippet whose first sentence, by the blend, overlaps one: the best of all
 sentences, or the best of the body. `submitted` has the official measures of ten snippets for a question: as the blend
-orders them, or with titles behind all sentences of the body. Differences have bootstrap intervals over questions.
+orders them, or with titles after all sentences of the body. Differences have bootstrap intervals over questions.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""What is each part of the training good for? Short training runs of equal length, each with one part left out.
+"""How much does each part of the training contribute? Short training runs of equal length, each without one part.
 
     python -m experiments.training.ablation --checkpoint FOLDER --mixture experiments/mixtures/default.json \\
         --data runs/data --output runs/ablation --share 0.2
 
-Trained are: everything; everything without each perspective, each file, and each kind of row that holds negatives of a
-ranking loss; and the first perspective with other losses. All runs have the same number of batches (`--share` of the
-whole mixture's), so that what is left in is seen more often. Printed, for the last checkpoint on dev: the perspectives'
-own figures (MAP of relevance, Pearson of STS, Spearman of SIA), MAP of a blend on the first perspective's dev rows, its
-difference from everything, and the p-value of a paired randomisation test. The blend's weights are chosen on one half
-of the questions and measured on the other. The blend is also shown without each column of the run with everything. With
-several --seeds figures are means over the runs, the blend's with the least and the most, and the test is of the
-questions' means: it knows the noise of the questions, not that of training, which the least and the most show.
-Finished runs are kept: the same command goes on, also with more seeds.
+The runs are: the whole mixture; the mixture without each perspective, each file, and each kind of row with negatives
+for a ranking loss; and the first perspective with other losses. All runs have the same number of batches (`--share` of
+the whole mixture's), so the remaining parts are seen more often. For the last checkpoint on dev, the script prints the
+perspectives' own metrics (MAP of relevance, Pearson of STS, Spearman of SIA), MAP of a blend on the first perspective's
+dev rows, its difference from the whole mixture, and the p-value of a paired randomisation test. The blend's weights are
+chosen on one half of the questions and measured on the other. The blend is also shown without each column of the run
+with the whole mixture. With several --seeds, results are means over the runs, the blend's with minimum and maximum, and
+the test is on the questions' means: it covers the variance of questions but not of training, which the minimum and
+maximum show. Finished runs are kept: repeat the command to resume, also with more seeds.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--checkpoint", type=text_path, help="encoder to start from (default: the mixture's)")
-    parser.add_argument("--mixture", type=file_path, required=True, help="JSON file that says what trains what")
+    parser.add_argument("--mixture", type=file_path, required=True, help="JSON file that assigns rows to perspectives")
     parser.add_argument("--data", type=file_path, help="folder of the training files (default: the mixture's own)")
     parser.add_argument("--output", type=file_path, required=True, help="folder for the runs")
     parser.add_argument("--share", type=float, default=0.2, help="of the mixture's batches in each run (%(default)s)")
@@ -85,7 +85,7 @@ def main() -> int:
         help="of the order, the sampling and the heads (the mixture's)",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
-    parser.add_argument("--list", action="store_true", help="only say which runs there would be, and how long")
+    parser.add_argument("--list", action="store_true", help="only list the runs and their lengths")
     arguments = parser.parse_args()
     return guarded("ablation", lambda: run(arguments))
 

@@ -1,4 +1,4 @@
-"""Add another encoder to a bundle: its readings are perspectives of their own, beside those that were there.
+"""Add another encoder to a bundle, with new perspectives in addition to the existing ones.
 
     python -m experiments.training.add_encoder runs/mine/bundle --encoder ENCODER --sentences vectors \\
         --output runs/two/bundle
@@ -7,14 +7,13 @@
     python -m experiments.training.add_encoder runs/1 --encoder LARGE/best --together larger --share relevance \\
         --output runs/2
 
-Training a joint reading costs an encoder some of what it knew. The cosine of question and sentence (--sentences NAME),
-and of question and document, of which the nearest passage counts (--documents NAME), keep it. An encoder that was
-trained to read question and sentence together gives their probability by its first output (--together NAME). With
---replace, a perspective that has the name already gives way, and with it the model that nothing else reads. What was
-fitted to the bundle's scores is left out, and so is its card: the weights are equal until they are tuned
-(docs/guides/tuning.md). --share NAME keeps the bundle's weights instead, as if they were chosen by hand: the new
-perspective has half of NAME's, or all of it where it takes NAME's place. --agreement names the perspective that
-agreement between documents rests on from now on.
+Training an encoder to read pairs costs some of its general knowledge. The cosine of question and sentence (--sentences
+NAME), or of question and nearest passage of a document (--documents NAME), retains it. An encoder that was trained to
+read question and sentence together gives their probability as its first output (--together NAME). With --replace, an
+existing perspective of that name is removed, with any model that is no longer used. Everything fitted to the bundle's
+scores is left out, and so is its card: the weights are equal until they are tuned (docs/guides/tuning.md). --share NAME
+keeps the bundle's weights instead, as if chosen by hand: the new perspective gets half of NAME's weight, or all of it
+if it replaces NAME. --agreement names the perspective on which agreement between documents is based from now on.
 """
 
 from __future__ import annotations

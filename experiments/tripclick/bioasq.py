@@ -1,9 +1,9 @@
 """BioASQ's questions and PubMed's abstracts in TripClick's formats: a substitute for those without TripClick.
 
-A question's gold documents are what was clicked, all of grade 1, and nothing else is judged, so J@10 is the share of
-gold documents. Head, torso and tail are thirds of all questions by the number of abstracts that have the question's
-rarest word: the nearest thing to how often something is asked for. Partial records stay out, as they are short and
-gold. Validation questions are held out of BioASQ's training questions; reported are those of dev or of test.
+A question's gold documents count as clicked, all with grade 1, and nothing else is judged, so J@10 is the share of gold
+documents. Head, torso and tail are thirds of all questions by the number of abstracts with the question's rarest word,
+the closest substitute for query frequency. Partial records are left out, because they are short and gold. Validation
+questions are held out of BioASQ's training questions; results are for dev or test.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""DOT's nearest neighbours among all documents beside BM25, on the collection of experiments/tripclick/rerank.py.
+"""DOT's nearest neighbours among all documents, compared with BM25, on the collection of tripclick/rerank.py.
 
     python -m experiments.tripclick.dense --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
 
-The other table of the paper: nobody reranks, each searches the whole collection for 1,000 documents. The paper shows
-head queries, judged by DCTR. Vectors are searched exactly (faiss, Flat), which takes 3 KB for each document of an
-encoder of 768 dimensions. Options are those of tripclick.py; so is what is kept.
+This is the other table of the paper: without reranking, each system searches the whole collection for 1,000 documents.
+The paper shows head queries, judged by DCTR. Vectors are searched exactly (faiss, Flat), which takes 3 KB per document
+for an encoder of 768 dimensions. Options and stored files are those of rerank.py.
 """
 
 from __future__ import annotations

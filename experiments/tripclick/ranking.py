@@ -1,4 +1,4 @@
-"""The columns of experiments/tripclick/rerank.py, and how they become one ranking."""
+"""Combine the columns of experiments/tripclick/rerank.py into one ranking."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
-"""TripClick from clicks to an ensemble: TK, ColBERT, a bi-encoder and a cross-encoder rerank BM25's best.
+"""TripClick from clicks to an ensemble: TK, ColBERT, a bi-encoder and a cross-encoder rerank BM25's results.
 
     python -m experiments.tripclick.rerank    (a sample written for mpir)
     python -m experiments.tripclick.rerank --tripclick benchmark --checkpoint ENCODER --output runs/tripclick
     python -m experiments.tripclick.rerank --bioasq DATA --checkpoint ENCODER --output runs/standin
     python -m experiments.tripclick.rerank … --models cat --also runs/scibert/cat/bundle runs/pubmed/cat/bundle
 
-BENCHMARK is the collection's folder as it is unpacked, in either packaging (documents/ or docs.tsv, topics/, qrels/).
+BENCHMARK is the collection's unpacked folder, in either packaging (documents/ or docs.tsv, topics/, qrels/).
 BM25's 500 best for every training query give triples (`mpir data triples`); each model is trained on them by its
 mixture (experiments/mixtures/tripclick-*.json) and reranks BM25's 200 best of the queries of a split. After Hofstätter
-et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/guides/tripclick.md. TK begins
-from the word vectors of --vectors, or from some that are trained on the documents. --bioasq makes a stand-in for the
-collection out of BioASQ's questions and PubMed's abstracts (tripclick_bioasq.py). With --also, models of other
-checkpoints are among the columns and ensembles; the paper's ensemble has three of CAT.
+et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022); see docs/guides/tripclick.md. TK starts
+from the word vectors of --vectors, or from vectors trained on the documents. --bioasq makes a stand-in for the
+collection from BioASQ's questions and PubMed's abstracts (bioasq.py). With --also, models from other checkpoints join
+the columns and ensembles; the paper's ensemble has three CAT models.
 
-Everything is kept in OUTPUT and not made again: the same command goes on where it was interrupted, and may add models,
-queries and documents. --queries, --words, --depth and --train make it as small as a machine needs:
+Everything is kept in OUTPUT and reused: after an interrupt, repeat the command to resume; it may also add models,
+queries and documents. --queries, --words, --depth and --train reduce the work for small machines:
 
     … --queries 20 --depth 50 --words 60 --faster 10 --train --max-steps 100 --batch-size 32 --max-length 64
 """
@@ -58,26 +58,30 @@ def add_collection(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reported", choices=("dev", "test"), default="dev", help="of BioASQ (%(default)s)")
     parser.add_argument(
-        "--checkpoint", type=text_path, help="encoder to start from, but for the sample: a folder or a hub name"
+        "--checkpoint", type=text_path, help="encoder to start from, except for the sample: a folder or a hub name"
     )
     parser.add_argument("--vectors", type=file_path, help="word vectors for TK (default: trained on the documents)")
     parser.add_argument("--output", type=file_path, default=Path("runs/tripclick"), help="%(default)s")
-    parser.add_argument("--split", choices=("val", "test"), default="test", help="what is reported (%(default)s)")
-    parser.add_argument("--queries", type=int, help="so many queries of a group are reported (default: all)")
+    parser.add_argument("--split", choices=("val", "test"), default="test", help="split to report (%(default)s)")
+    parser.add_argument("--queries", type=int, help="report only so many queries per group (default: all)")
     parser.add_argument("--dev-depth", type=int, default=50, help="to choose a checkpoint by (%(default)s)")
     parser.add_argument("--triples", type=int, default=10_000_000, help="at most (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of training (%(default)s)")
-    parser.add_argument("--faster", type=float, default=1.0, help="times the published learning rates (%(default)s)")
+    parser.add_argument(
+        "--faster", type=float, default=1.0, help="factor on the published learning rates (%(default)s)"
+    )
     parser.add_argument("--device", default="auto", help="%(default)s")
-    parser.add_argument("--train", nargs=argparse.REMAINDER, default=[], help="the rest are options of `mpir train`")
+    parser.add_argument("--train", nargs=argparse.REMAINDER, default=[], help="all further options go to `mpir train`")
 
 
 def add_reranking(parser: argparse.ArgumentParser) -> None:
     """Add what is reranked."""
-    parser.add_argument("--held-out", type=int, help="of validation, to tune the blend on (default: as --queries)")
-    parser.add_argument("--unseen", action="store_true", help="as if no document were relevant to a training question")
+    parser.add_argument("--held-out", type=int, help="validation queries to tune the blend on (default: as --queries)")
+    parser.add_argument("--unseen", action="store_true", help="leave out documents relevant to training questions")
     parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
-    parser.add_argument("--words", type=int, help="so many words of a document are read (default: all, in passages)")
+    parser.add_argument(
+        "--words", type=int, help="read only the first N words of a document (default: all, in passages)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
-"""A small collection in TripClick's formats, made of the sample that comes with mpir, and a random encoder.
+"""A small collection in TripClick's formats, made from mpir's sample, and a random encoder.
 
-Documents, questions and who clicked what were written for mpir: the figures show that the way works, nothing else.
+Documents, questions and clicks were written for mpir: the results show only that the pipeline runs.
 """
 
 from __future__ import annotations

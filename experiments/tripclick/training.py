@@ -1,4 +1,4 @@
-"""Sample triples for experiments/tripclick/rerank.py and train a model for each mixture, unless a run has done so."""
+"""Sample triples for experiments/tripclick/rerank.py and train a model for each mixture, unless already done."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""Compare ways to find the weights on the same scored questions, at equal numbers of evaluations.
+"""Compare methods of finding weights on the same scored questions, with equal numbers of evaluations.
 
     mpir score --questions 5B*_golden.json --index INDEX --gold-in-index --candidates 30 --output dev
     mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
     mpir score … --bundle experiments/bundles/start.json --no-agreement --output free-dev    (and free-test)
     python -m experiments.tuning.compare --dev dev --test test --free free-dev free-test --output runs/tuning
 
-The untrained baselines, BM25 and the base encoder, stand in the same tables (--free: the same questions and candidates,
+The untrained baselines, BM25 and the base encoder, are in the same tables (--free: the same questions and candidates,
 scored by experiments/bundles/start.json).
 
 Weights are tuned on dev: with folds (held-out dev figures), and once on all of it for the figures on test, which is
 read only after everything is fitted (without --test, the fits are made and kept, and nothing is reported). OUTPUT gets
-tables (tables.md), every figure (results.json) and pictures. Finished parts are kept in OUTPUT/parts.jsonl: after an
-interrupt the same command goes on.
+tables (tables.md), all results (results.json) and plots. Finished parts are kept in OUTPUT/parts.jsonl: after an
+interrupt, repeat the command to resume.
 """
 
 from __future__ import annotations

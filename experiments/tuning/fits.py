@@ -1,4 +1,4 @@
-"""The fits of experiments/tuning/compare.py: each method of finding weights, and the baselines without any."""
+"""The fits of experiments/tuning/compare.py: each method of finding weights, and the unweighted baselines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of experiments/tuning/compare.py: its fits measured on test, in tables, figures and pictures."""
+"""The report of experiments/tuning/compare.py: its fits measured on test, as tables, JSON and plots."""
 
 from __future__ import annotations
 
