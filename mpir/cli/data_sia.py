@@ -21,9 +21,9 @@ examples:
   mpir data sia --qasc allenai/qasc --entities scispacy:en_core_sci_sm --vectors PubMed.bin \\
     --bioasq training.json --exclude 5B1_golden.json --corpus abstracts.jsonl --output sia --seed 7
 
-On a cluster, each task makes one part, and `mpir merge` joins the parts and finishes the job (docs/guides/scale.md):
-  mpir data sia --qasc qasc/train.jsonl --shard 3/10 --resume --output parts/3
-  mpir merge parts/* --output sia
+On a cluster, each task makes one shard, and `mpir merge` joins the shards and finishes the job (docs/guides/scale.md):
+  mpir data sia --qasc qasc/train.jsonl --shard 3/10 --resume --output shards/3
+  mpir merge shards/* --output sia
 """
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=int, metavar="N", help="take at most N rows, questions and sentences from each source"
     )
     parser.add_argument("--resume", action="store_true", help="keep the finished work of an interrupted run")
-    add_shard_option(parser, "make only part i of n of the chunks, in OUTPUT")
+    add_shard_option(parser, "make only shard i of n of the chunks, in OUTPUT")
     parser.add_argument("--skip-bad", action="store_true", help="leave out rows that lack a field, and count them")
     parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
     _add_models(parser)
@@ -150,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
     if shard.count > 1:
         chunks = make_shard(settings, arguments.output, shard, resume=arguments.resume, progress=progress)
         if not arguments.quiet:
-            print(f"{arguments.output}: part {shard}, {chunks} chunks.")
+            print(f"{arguments.output}: shard {shard}, {chunks} chunks.")
         return 0
     report = Generation(settings, arguments.output, resume=arguments.resume, progress=progress).run()
     if not arguments.quiet:

@@ -38,11 +38,11 @@ examples:
 --verify compares every file with its hash, and has Lucene check its own. Without it, opening an index compares the
 files that are newer than its manifest and the smallest others, of 1 GiB together. A damaged file is exit status 2.
 
---dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made shard by shard: after an
-interrupt the same command goes on where it stopped. With --shard i/n, only part i of the vectors is made, in the folder
-that --index names; `mpir merge` adds all parts to an index (docs/guides/scale.md):
-  mpir index abstracts.jsonl --index parts/3 --dense --shard 3/10
-  mpir merge parts/* --output pubmed-index
+--dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made block by block: after an
+interrupt the same command goes on where it stopped. With --shard i/n, only shard i of n is made, in the folder that
+--index names; `mpir merge` adds all shards to an index (docs/guides/scale.md):
+  mpir index abstracts.jsonl --index shards/3 --dense --shard 3/10
+  mpir merge shards/* --output pubmed-index
 
 Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS is handed to it, as in
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
@@ -68,7 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
     )
     parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
-    add_shard_option(parser, "make only part i of n of the vectors, without an index of words")
+    add_shard_option(parser, "make only shard i of n of the vectors, without an index of words")
     parser.add_argument(
         "--stop-words",
         choices=get_args(StopWords),
@@ -160,7 +160,7 @@ def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress
 def _make_part(
     arguments: argparse.Namespace, encoder: Vectoriser, shard: Shard, source: dict[str, Any], *, progress: bool
 ) -> int:
-    """Make a part of the vectors, unless it is there; 0 is the exit status."""
+    """Make a shard of the vectors, unless it is there; 0 is the exit status."""
     from mpir.corpora.corpus import naming_places, read_collection
     from mpir.retrieve.dense.faiss_backend import FLAT
     from mpir.retrieve.dense.job_shards import VectorSettings, build_shard, document_count, shard_matches

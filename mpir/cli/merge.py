@@ -1,4 +1,4 @@
-"""``mpir merge``: the parts of a job, made with ``--shard``, as one result."""
+"""``mpir merge``: the shards of a job, made with ``--shard``, as one result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 The result is byte for byte what one run without --shard writes; scored questions may differ in their last digits, since
-several share a batch. Missing, doubled and foreign parts are named.
+several share a batch. Missing, doubled and foreign shards are named.
 
 OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
 
 examples:
-  for i in 1 2 3; do mpir score … --shard $i/3 --output parts/$i; done
-  mpir merge parts/1 parts/2 parts/3 --output scored
+  for i in 1 2 3; do mpir score … --shard $i/3 --output shards/$i; done
+  mpir merge shards/1 shards/2 shards/3 --output scored
 
   mpir index corpus.jsonl --index my-index
   for i in 1 2 3; do mpir index corpus.jsonl --index vectors/$i --dense --shard $i/3; done
@@ -31,8 +31,8 @@ examples:
   for i in 1 2 3; do mpir rerank --queries candidates.jsonl --trec --shard $i/3 --output ranked/$i; done
   mpir merge ranked/* --output run.trec
 
-  for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output parts/$i; done
-  mpir merge parts/* --output sia
+  for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output shards/$i; done
+  mpir merge shards/* --output sia
 """
 
 
@@ -40,32 +40,34 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``merge``."""
     parser = subparsers.add_parser(
         "merge",
-        help="join the parts of a job that --shard made",
-        description="Join the parts that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n.",
+        help="join the shards of a job that --shard made",
+        description="Join the shards that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("parts", type=text_path, nargs="+", metavar="PART", help="folders of all parts, in any order")
+    parser.add_argument(
+        "shards", type=text_path, nargs="+", metavar="SHARD", help="folders of all shards, in any order"
+    )
     parser.add_argument("--output", required=True, type=file_path, metavar="PATH", help="where the joined result goes")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Join the parts; 0 is the exit status. Raises MpirError for parts that do not belong together."""
+    """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
     from mpir.io.job_shards import in_order, is_finished, read_finished
     from mpir.io.output_checks import check_folders
     from mpir.tune.dataset import MANIFEST
 
-    check_folders([("--output", arguments.output)], [("PART", folder) for folder in arguments.parts])
-    if not any(map(is_finished, arguments.parts)) and any(
-        (Path(part) / MANIFEST).is_file() for part in arguments.parts
+    check_folders([("--output", arguments.output)], [("SHARD", folder) for folder in arguments.shards])
+    if not any(map(is_finished, arguments.shards)) and any(
+        (Path(shard) / MANIFEST).is_file() for shard in arguments.shards
     ):
         return _merge_scored(arguments)
-    parts = in_order([read_finished(folder) for folder in arguments.parts])
-    merge = _MERGERS.get(parts[0].job["kind"])
+    shards = in_order([read_finished(folder) for folder in arguments.shards])
+    merge = _MERGERS.get(shards[0].job["kind"])
     if merge is None:
-        raise ArtefactError(f"{parts[0].folder}: this mpir knows no such part; use the version that made it.")
-    print(f"{arguments.output}: {merge(parts, arguments.output)} of {len(parts)} parts.")
+        raise ArtefactError(f"{shards[0].folder}: this mpir knows no such shard; use the version that made it.")
+    print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
     return 0
 
 
@@ -74,13 +76,13 @@ def _merge_scored(arguments: argparse.Namespace) -> int:
     from mpir.tune.dataset import SCORED
 
     SCORED.check_replaceable(arguments.output)
-    dataset = merge(arguments.parts).save(arguments.output)
-    print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.parts)} parts.")
+    dataset = merge(arguments.shards).save(arguments.output)
+    print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.shards)} shards.")
     return 0
 
 
-def _merge_vectors(parts: Sequence[FinishedShard], output: Path) -> str:
-    """Add the vectors of all parts to the index that stands at `output`, or to an empty folder."""
+def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
+    """Add the vectors of all shards to the index that stands at `output`, or to an empty folder."""
     from mpir.cli.first_stage import DENSE_FOLDER
     from mpir.corpora.corpus import is_same_corpus
     from mpir.io.write import check_folder
@@ -89,10 +91,10 @@ def _merge_vectors(parts: Sequence[FinishedShard], output: Path) -> str:
     from mpir.retrieve.manifest import MANIFEST, read_info
 
     if (output / MANIFEST).is_file():
-        if not is_same_corpus(read_info(output).source, corpus_of(parts[0].details["source"])):
+        if not is_same_corpus(read_info(output).source, corpus_of(shards[0].details["source"])):
             raise InputError(
-                f"{output}: is the index of another corpus than that of the parts (in {parts[0].folder}); index theirs "
-                "first, or choose another folder."
+                f"{output}: is the index of another corpus than that of the shards (in {shards[0].folder}); index that "
+                "corpus first, or choose another folder."
             )
     elif others := _other_names(output, DENSE_FOLDER):
         raise OutputError(
@@ -101,7 +103,7 @@ def _merge_vectors(parts: Sequence[FinishedShard], output: Path) -> str:
         )
     check_folder(output)
     output.mkdir(parents=True, exist_ok=True)
-    return f"{merge_shards(parts, output / DENSE_FOLDER).documents:,} documents"
+    return f"{merge_shards(shards, output / DENSE_FOLDER).documents:,} documents"
 
 
 def _other_names(folder: Path, name: str) -> list[str]:
@@ -111,12 +113,12 @@ def _other_names(folder: Path, name: str) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.partition(".")[0] != name)
 
 
-def _merge_rankings(parts: Sequence[FinishedShard], output: Path) -> str:
+def _merge_rankings(shards: Sequence[FinishedShard], output: Path) -> str:
     from mpir.cli.rerank_file import check_rankings_file
     from mpir.tasks.rankings import merge_rankings
 
     check_rankings_file("--output", output)
-    return f"{merge_rankings(parts, output)} queries"
+    return f"{merge_rankings(shards, output)} queries"
 
 
 def _merge_sia(shards: Sequence[FinishedShard], output: Path) -> str:
@@ -130,4 +132,4 @@ _MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {
     "rankings": _merge_rankings,
     "sia": _merge_sia,
 }
-"""How the parts of each kind are joined; what comes back is said of the result."""
+"""How the shards of each kind are joined; what comes back is said of the result."""

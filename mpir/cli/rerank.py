@@ -37,7 +37,7 @@ EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
 Each query gives a table; --json gives a line of JSON for each, and --trec the lines of a TREC run. --queries reads the
-same lines from a file, and --output writes the results to one, in parts with --shard (docs/guides/scale.md).
+same lines from a file, and --output writes the results to one, in shards with --shard (docs/guides/scale.md).
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
@@ -49,7 +49,7 @@ examples:
   mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
   mpir rerank --run bm25.trec --corpus corpus.jsonl --topics topics.xml --format trec > run.trec
-  mpir rerank --queries candidates.jsonl --trec --shard 3/10 --output parts/3
+  mpir rerank --queries candidates.jsonl --trec --shard 3/10 --output shards/3
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
       --llm http://localhost:11434/v1 --llm-model qwen3:4b
 """

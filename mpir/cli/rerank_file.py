@@ -1,4 +1,4 @@
-"""``mpir rerank --output``: write the rankings of a file of queries completely or not at all, optionally in parts."""
+"""``mpir rerank --output``: write the rankings of a file of queries completely or not at all, optionally in shards."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
         help="with --run or --queries, and --trec or --json: write the lines to this file once all are done; "
         "after an interrupt, repeat the command to resume. With --shard, this is a folder",
     )
-    add_shard_option(parser, "with --output: rerank only part i of n of the queries")
+    add_shard_option(parser, "with --output: rerank only shard i of n of the queries")
 
 
 def check_file_options(arguments: argparse.Namespace) -> Shard | None:
-    """The part to write to --output, or None if the lines go to standard output.
+    """The shard to write to --output, or None if the lines go to standard output.
 
     Without --cache, no scores are kept then: in half precision they depend on what was scored together with them, and
     the lines must not depend on earlier runs.
@@ -45,7 +45,7 @@ def check_file_options(arguments: argparse.Namespace) -> Shard | None:
     """
     if arguments.output is None:
         if arguments.shard is not None:
-            raise InputError("--shard writes a part of the rankings to a folder; give it with --output.")
+            raise InputError("--shard writes a shard of the rankings to a folder; give it with --output.")
         return None
     if not arguments.run_file and (arguments.queries or STDIN) == STDIN:
         raise InputError("--output needs a file of queries; give it with --run or --queries.")
@@ -88,13 +88,13 @@ def check_rankings_file(option: str, path: Path) -> None:
 def write_rankings_file(
     arguments: argparse.Namespace, queries: Iterable[Query], reranker: Reranker, shard: Shard
 ) -> None:
-    """Rerank the queries, or a part of them, and write the lines to --output."""
+    """Rerank the queries, or a shard of them, and write the lines to --output."""
     from mpir.cli.progress import shows_progress
     from mpir.tasks.rankings import write_rankings
 
     def rank(query: Query) -> str:
         identifier, text, documents = query
-        reranker.forget_texts()  # which other parts may not have read
+        reranker.forget_texts()  # which other shards may not have read
         (ranking,) = reranker.rerank_batch(
             [text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments)
         )
@@ -103,7 +103,7 @@ def write_rankings_file(
 
     total = write_rankings(queries, rank, arguments.output, _job(arguments, reranker), shard)
     if not arguments.quiet:
-        print(f"{arguments.output}: " + (f"part {shard} of " if shard.count > 1 else "") + f"{total} queries.")
+        print(f"{arguments.output}: " + (f"shard {shard} of " if shard.count > 1 else "") + f"{total} queries.")
 
 
 def _job(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:

@@ -37,9 +37,9 @@ With --mode hybrid, candidates have BM25 and vectors as columns, and tuning find
 Grades of the page (`mpir explain --pubmed`), without an index:
   mpir score --graded graded.jsonl --output scored
 
-On a cluster each task of an array scores its part (docs/guides/scale.md), and `mpir merge` joins the parts:
-  mpir score --questions training.json --index pubmed-index --shard 3/10 --output parts/3
-  mpir merge parts/* --output scored
+On a cluster each task of an array scores its shard (docs/guides/scale.md), and `mpir merge` joins the shards:
+  mpir score --questions training.json --index pubmed-index --shard 3/10 --output shards/3
+  mpir merge shards/* --output scored
 
 On the machines of a Ray cluster, each worker with a GPU:
   mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --gpus-per-worker 1 \
@@ -91,7 +91,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="count only gold that the index holds, and leave out questions without any",
     )
     add_first_stage_options(parser)
-    add_shard_option(parser, "score only part i of n")
+    add_shard_option(parser, "score only shard i of n")
     add_ray_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)

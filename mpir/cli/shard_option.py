@@ -18,7 +18,7 @@ def add_shard_option(parser: argparse.ArgumentParser, action: str) -> None:
 
 
 def chosen_shard(arguments: argparse.Namespace) -> Shard:
-    """The part given by the option, or else by a Slurm array, which is noted on standard error.
+    """The shard given by the option, or else by a Slurm array, which is noted on standard error.
 
     Raises:
         InputError: the option or Slurm's variables are of another form.
@@ -29,5 +29,5 @@ def chosen_shard(arguments: argparse.Namespace) -> Shard:
         return Shard.parse(arguments.shard)
     shard = Shard.of_environment()
     if shard.count > 1:
-        print(f"mpir: note: part {shard}, from the Slurm array; --shard 1/1 does everything", file=sys.stderr)
+        print(f"mpir: note: shard {shard}, from the Slurm array; --shard 1/1 does everything", file=sys.stderr)
     return shard

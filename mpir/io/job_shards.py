@@ -1,4 +1,4 @@
-"""Jobs in shards: assign parts to processes, describe each part in its folder, and check that a job is complete."""
+"""Jobs in shards: assign shards to processes, describe each shard in its folder, and check that a job is complete."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
 
 SHARD_MANIFEST = "shard.json"
-"""The manifest of a part; it is written last, so a folder that has one is complete."""
+"""The manifest of a shard; it is written last, so a folder that has one is complete."""
 CORPUS = "corpus"
 """The entry of a job with the files of its documents."""
 SLURM = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN")
-_REMEDY = "make this part again with --shard"
+_REMEDY = "make this shard again with --shard"
 Item = TypeVar("Item")
 
 
@@ -40,7 +40,7 @@ class Shard:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Shard:
-        """The part for the current task of a Slurm array; outside an array, the whole job.
+        """The shard for the current task of a Slurm array; outside an array, the whole job.
 
         Raises:
             InputError: Slurm's variables are not whole numbers, or the array's numbers have gaps.
@@ -59,18 +59,20 @@ class Shard:
         return cls(number, int(count))
 
     def share_of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """The part's items, which are consecutive; the sizes of parts differ by at most one.
+        """The shard's items, which are consecutive; the sizes of shards differ by at most one.
 
         Raises:
-            InputError: there are fewer items than parts.
+            InputError: there are fewer items than shards.
         """
         if len(items) < self.count:
-            raise InputError(f"there are {len(items)} questions for {self.count} parts; make at most that many parts.")
+            raise InputError(
+                f"there are {len(items)} questions for {self.count} shards; make at most that many shards."
+            )
         begin, end = (len(items) * number // self.count for number in (self.number - 1, self.number))
         return items[begin:end]
 
     def takes(self, position: int) -> bool:
-        """Whether the item at a position, counted from 0, belongs to this part; the parts take turns.
+        """Whether the item at a position, counted from 0, belongs to this shard; the shards take turns.
 
         This divides a stream of unknown length.
         """
@@ -79,13 +81,13 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedShard:
-    """A finished part of a job.
+    """A finished shard of a job.
 
     Attributes:
-        folder: the part's folder.
-        position: the part's position in the job.
-        job: settings that must be the same in all parts, as JSON-able values; "kind" is the kind of content.
-        details: anything else needed to join the parts.
+        folder: the shard's folder.
+        position: the shard's position in the job.
+        job: settings that must be the same in all shards, as JSON-able values; "kind" is the kind of content.
+        details: anything else needed to join the shards.
     """
 
     folder: Path
@@ -97,25 +99,25 @@ class FinishedShard:
 def write_finished(
     folder: Path, shard: Shard, job: Mapping[str, Any], details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the manifest of a part; call it after all other files are written."""
+    """Write the manifest of a shard; call it after all other files are written."""
     values = {"number": shard.number, "count": shard.count, "job": dict(job), "details": dict(details or {})}
     write_json_with_checksum(folder / SHARD_MANIFEST, values)
 
 
 def is_finished(folder: str | Path) -> bool:
-    """Whether a folder has the manifest of a part."""
+    """Whether a folder has the manifest of a shard."""
     return (Path(folder) / SHARD_MANIFEST).is_file()
 
 
 def read_finished(folder: str | Path) -> FinishedShard:
-    """Read the manifest of a part.
+    """Read the manifest of a shard.
 
     Raises:
-        ArtefactError: there is none, because the part is unfinished or the folder is something else, or it is damaged.
+        ArtefactError: there is none, because the shard is unfinished or the folder is something else, or it is damaged.
     """
     if not is_finished(folder):
         raise ArtefactError(
-            f"{folder}: has no {SHARD_MANIFEST}, so it is an unfinished part or not a part; repeat its command with "
+            f"{folder}: has no {SHARD_MANIFEST}, so it is an unfinished shard or not a shard; repeat its command with "
             "--shard to resume it, or give other folders."
         )
     try:
@@ -128,21 +130,21 @@ def read_finished(folder: str | Path) -> FinishedShard:
 
 
 def in_order(shards: Sequence[FinishedShard]) -> list[FinishedShard]:
-    """Sort the parts of one job by number, and check that all are there.
+    """Sort the shards of one job by number, and check that all are there.
 
     Raises:
-        InputError: a part is missing, given twice, or from another job than the first.
+        InputError: a shard is missing, given twice, or from another job than the first.
     """
     by_number: dict[int, FinishedShard] = {}
     for shard in shards:
         _check_same_job(shard, shards[0])
         if (number := shard.position.number) in by_number:
-            folders = f"{shard.folder}: is part {number}, and so is {by_number[number].folder}"
-            raise InputError(f"{folders}; give each part once.")
+            folders = f"{shard.folder}: is shard {number}, and so is {by_number[number].folder}"
+            raise InputError(f"{folders}; give each shard once.")
         by_number[number] = shard
     count = shards[0].position.count
     if missing := [str(Shard(number, count)) for number in range(1, count + 1) if number not in by_number]:
-        raise InputError(f"parts are missing: {format_names(missing)}; make them with --shard, and give all of them.")
+        raise InputError(f"shards are missing: {format_names(missing)}; make them with --shard, and give all of them.")
     return [by_number[number] for number in range(1, count + 1)]
 
 
@@ -152,12 +154,12 @@ def _check_same_job(shard: FinishedShard, first: FinishedShard) -> None:
     if "kind" not in odd and CORPUS in odd:
         raise InputError(
             f"{shard.folder}: was made from another corpus than {first.folder} (they differ in "
-            f"{_changed_files(shard, first)}); make the parts again from the same files."
+            f"{_changed_files(shard, first)}); make the shards again from the same files."
         )
     if odd:
         raise InputError(
             f"{shard.folder}: is from another job than {first.folder} (they differ in {format_names(odd)}); give the "
-            "parts of one job, made with the same questions, index, bundle and options."
+            "shards of one job, made with the same questions, index, bundle and options."
         )
 
 

@@ -20,19 +20,19 @@ from mpir.sia.workspace import STEPS, Workspace, check_inputs
 from mpir.version import __version__
 
 JOB_KIND = "sia"
-"""The name of a generation's steps in a part's manifest."""
+"""The name of a generation's steps in a shard's manifest."""
 LISTS = ("bioasq", "exclude", "corpus", "sources")
 INDEXES = ("questions", "corpus")
-"""The indexes that steps search; every part builds them from all questions or documents."""
+"""The indexes that steps search; every shard builds them from all questions or documents."""
 
 
 def make_shard(
     settings: GenerationSettings, folder: Path, shard: Shard, *, resume: bool = False, progress: bool = False
 ) -> int:
-    """Make a part of a generation in a folder, with its manifest last. Return the part's number of chunks.
+    """Make a shard of a generation in a folder, with its manifest last. Return the shard's number of chunks.
 
     Raises:
-        InputError, ArtefactError, OutputError: as `Generation`, or for the method generated, which has no parts.
+        InputError, ArtefactError, OutputError: as `Generation`, or for the method generated, which has no shards.
     """
     steps = Generation(settings, folder, resume=resume, progress=progress, shard=shard).run_shard()
     chunks = [chunk for step in steps for chunk in step.chunks]
@@ -43,7 +43,7 @@ def make_shard(
 
 
 def _job(settings: GenerationSettings) -> dict[str, Any]:
-    """The settings common to all parts, in the form in which manifests store them."""
+    """The settings common to all shards, in the form in which manifests store them."""
     names = ("qasc", "bioasq", "exclude")
     files = {name: [source_identity(path) for path in _as_tuple(getattr(settings, name))] for name in names}
     corpus = corpus_content(corpus_fingerprint(settings.corpus)) if settings.corpus else {}
@@ -52,17 +52,17 @@ def _job(settings: GenerationSettings) -> dict[str, Any]:
 
 
 def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: bool = False) -> Collected:
-    """Join the chunks of all parts, given in order, and finish the job, with the same files as a single run.
+    """Join the chunks of all shards, given in order, and finish the job, with the same files as a single run.
 
     The methods combined and swap and the files of rows remain to be made. The inputs are read again from the paths
-    given to the parts.
+    given to the shards.
 
     Raises:
-        ArtefactError: a part is damaged.
-        InputError, OutputError: as `Generation`, or this process would make different chunks than the parts have.
+        ArtefactError: a shard is damaged.
+        InputError, OutputError: as `Generation`, or this process would make different chunks than the shards have.
     """
     for shard in shards:
-        check_files(shard.folder, shard.details["files"], f"make part {shard.position} again", content=True)
+        check_files(shard.folder, shard.details["files"], f"make shard {shard.position} again", content=True)
     settings = _settings(shards[0].job["settings"])
     inputs = {name: getattr(settings, name) for name in ("qasc", "vectors", *LISTS)}
     check_inputs(folder, [(f"--{name}", path) for name, paths in inputs.items() for path in _as_tuple(paths)])
@@ -73,7 +73,7 @@ def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: boo
 
 
 def _link_steps(shard: FinishedShard, folder: Path) -> None:
-    """Link a part's chunks into the steps of a folder; from the first part, also link the indexes."""
+    """Link a shard's chunks into the steps of a folder; from the first shard, also link the indexes."""
     for name in INDEXES if shard.position.number == 1 else ():
         link_files(shard.folder / STEPS / name, folder / STEPS / name)
     for name in shard.details["files"]:

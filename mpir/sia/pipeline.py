@@ -65,7 +65,7 @@ class Generation:
         is_shard = shard is not None and shard.count > 1
         if is_shard and "generated" in self.steps:
             raise InputError(
-                "--shard: the language models of the method generated learn from all rows, so it has no parts; leave "
+                "--shard: the language models of the method generated learn from all rows, so it has no shards; leave "
                 "it out of --methods, or make all of it with --shard 1/1."
             )
         self._swapping = self._load_swapping() if "swap" in self.steps and not is_shard else None

@@ -154,7 +154,7 @@ class Workspace:
         if mark.exists() and read_json_with_checksum(mark, remedy) != {"fingerprint": identity}:
             if not self.accept_changes:
                 raise InputError(
-                    f"{name}: the parts were made from other inputs, or in another number format, than this process "
+                    f"{name}: the shards were made from other inputs, or in another number format, than this process "
                     "would use; merge them in the same folder and on the same kind of machine where they were made."
                 )
             log.warning("%s: made with other settings or inputs, so the step starts over", name)

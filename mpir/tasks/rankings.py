@@ -1,4 +1,4 @@
-"""Write the rankings of a file of queries, completely or not at all: all to a file, or one part to a folder."""
+"""Write the rankings of a file of queries, completely or not at all: all to a file, or one shard to a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mpir.io.journal import Journal
 from mpir.io.write import atomic_folder, atomic_write
 
 JOB_KIND = "rankings"
-"""The name of query rankings in a part's manifest."""
+"""The name of query rankings in a shard's manifest."""
 LINES, TOTAL = "lines.jsonl", "all queries"
 RANKINGS_SHARD = FolderFormat(marker=SHARD_MANIFEST, names=(SHARD_MANIFEST, LINES))
 Query = TypeVar("Query")
@@ -29,16 +29,16 @@ def write_rankings(
     job: Mapping[str, Any],
     shard: Shard | None = None,
 ) -> int:
-    """Write the results of `rank` for all queries, in order, to a file, or those of one part to a folder.
+    """Write the results of `rank` for all queries, in order, to a file, or those of one shard to a folder.
 
     Finished queries are kept in a journal next to the output until all are done, so that an interrupted run resumes.
 
     Args:
-        queries: all queries; a part takes every n-th.
+        queries: all queries; a shard takes every n-th.
         rank: returns the lines of a query's ranking, with line ends.
-        output: the output file, or the part's folder.
+        output: the output file, or the shard's folder.
         job: everything that the lines depend on, as JSON-able values.
-        shard: the part; by default all.
+        shard: the shard; by default all.
 
     Returns:
         The total number of queries.
@@ -47,7 +47,7 @@ def write_rankings(
         OutputError: the output cannot be written, is something else, or is being written by another process.
     """
     shard, total = shard or Shard(), 0
-    with Journal(f"{output}.rankings.jsonl", {**job, "part": str(shard)}) as journal:
+    with Journal(f"{output}.rankings.jsonl", {**job, "shard": str(shard)}) as journal:
         for total, query in enumerate(queries, 1):
             if shard.takes(total - 1) and str(total - 1) not in journal.records:
                 journal.add(str(total - 1), {"lines": rank(query)})
@@ -73,14 +73,14 @@ def _write_part(output: Path, texts: Iterable[str], shard: Shard, job: Mapping[s
 
 
 def merge_rankings(shards: Sequence[FinishedShard], output: Path) -> int:
-    """Write the lines of all parts, given in order, to a file; return the number of queries.
+    """Write the lines of all shards, given in order, to a file; return the number of queries.
 
     Raises:
-        ArtefactError: a part is damaged.
+        ArtefactError: a shard is damaged.
         OutputError: the file cannot be written.
     """
     for shard in shards:
-        check_files(shard.folder, shard.details["files"], f"make part {shard.position} again", content=True)
+        check_files(shard.folder, shard.details["files"], f"make shard {shard.position} again", content=True)
     streams = [read_json_lines_with_checksums(shard.folder / LINES) for shard in shards]
     total = int(shards[0].job[TOTAL])
 
@@ -88,7 +88,7 @@ def merge_rankings(shards: Sequence[FinishedShard], output: Path) -> int:
         for _, record in streams[number % len(shards)]:
             return str(record["lines"])
         shard = shards[number % len(shards)]
-        raise ArtefactError(f"{shard.folder}: lacks query {number + 1}; make part {shard.position} again.")
+        raise ArtefactError(f"{shard.folder}: lacks query {number + 1}; make shard {shard.position} again.")
 
     _write_lines(output, map(lines_of, range(total)))
     return total

@@ -1,4 +1,4 @@
-"""Score questions in parts, and merge the parts into the result of a single run."""
+"""Score questions in shards, and merge the shards into the result of a single run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mpir.text.types import Question
 from mpir.tune.dataset import Dataset
 
 KEY = "shard"
-"""The manifest entry that describes the part."""
+"""The manifest entry that describes the shard."""
 
 
 def shard_facts(shard: Shard, questions: Sequence[Question]) -> dict[str, Any]:
-    """The facts for a part's manifest: which part it is, and the questions of the whole job."""
+    """The facts for a shard's manifest: which shard it is, and the questions of the whole job."""
     if shard.count == 1:
         return {}
     of = fingerprint([[question.id, question.body] for question in questions])
@@ -26,11 +26,11 @@ def shard_facts(shard: Shard, questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def merge(folders: Sequence[str | Path]) -> Dataset:
-    """Merge all parts of one job into the set that a single run makes.
+    """Merge all shards of one job into the set that a single run makes.
 
     Raises:
         ArtefactError: a folder has no scored questions, or is damaged.
-        InputError: a part is missing, given twice, or from another job.
+        InputError: a shard is missing, given twice, or from another job.
     """
     datasets = {Path(folder): Dataset.load(folder) for folder in folders}
     shards = in_order([_as_shard(Path(folder), datasets[Path(folder)]) for folder in folders])
@@ -38,9 +38,9 @@ def merge(folders: Sequence[str | Path]) -> Dataset:
 
 
 def _as_shard(folder: Path, dataset: Dataset) -> FinishedShard:
-    """The part in a scored set. Raises InputError for a complete set."""
+    """The shard in a scored set. Raises InputError for a complete set."""
     if KEY not in dataset.made_by:
-        raise InputError(f"{folder}: is a complete set, not a part; give folders that --shard i/n made.")
+        raise InputError(f"{folder}: is a complete set, not a shard; give folders that --shard i/n made.")
     shard = dataset.made_by[KEY]
     job = {key: value for key, value in dataset.made_by.items() if key != KEY}
     return FinishedShard(

@@ -392,9 +392,9 @@ def test_parts_are_together_what_one_run_makes(
     assert content_of(tmp_path / "joined") == content_of(work / "scored")
     capsys.readouterr()
     for wrong, message in (
-        (parts[:2], "parts are missing: 1/3; make them with --shard"),
-        ([*parts, parts[0]], "is part 2, and so is "),
-        ([*parts, str(work / "scored")], "is a complete set, not a part"),
+        (parts[:2], "shards are missing: 1/3; make them with --shard"),
+        ([*parts, parts[0]], "is shard 2, and so is "),
+        ([*parts, str(work / "scored")], "is a complete set, not a shard"),
     ):
         assert main(["merge", *wrong, "--output", str(tmp_path / "wrong")]) == 2
         assert message in capsys.readouterr().err
@@ -408,7 +408,7 @@ def test_a_part_of_another_job_is_refused(
         name = f"other{number}"
         assert score(work, tiny_bundle, name, "--gold-in-index", "--shard", f"{number}/2", *options) == 0
     assert main(["merge", str(work / "other1"), str(work / "other2"), "--output", str(tmp_path / "x")]) == 2
-    assert "(they differ in candidates); give the parts of one job" in capsys.readouterr().err
+    assert "(they differ in candidates); give the shards of one job" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "a/b", "3", "-1/2", "1/3/5"])
@@ -420,7 +420,7 @@ def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsy
 
 def test_more_parts_than_questions(work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(work, tiny_bundle, "never", "--gold-in-index", "--shard", "1/9") == 2
-    assert "there are 6 questions for 9 parts" in capsys.readouterr().err
+    assert "there are 6 questions for 9 shards" in capsys.readouterr().err
 
 
 def test_a_bundle_with_a_model_of_choice_is_tuned(work: Path, tiny_bundle: Path, tiny_encoder: Path) -> None:

@@ -1,4 +1,4 @@
-"""``--shard`` and ``mpir merge``: parts at the command line are together, byte for byte, what one run makes."""
+"""``--shard`` and ``mpir merge``: shards at the command line are together, byte for byte, what one run makes."""
 
 import json
 import os
@@ -58,24 +58,24 @@ class TestVectors:
     ) -> None:
         assert run("index", corpus, "--index", tmp_path / "whole", *self.how) == 0
         assert run("index", corpus, "--index", tmp_path / "index") == 0
-        parts = [tmp_path / f"parts/{task}" for task in range(3)]
-        for task, part in enumerate(parts):
+        shards = [tmp_path / f"shards/{task}" for task in range(3)]
+        for task, shard in enumerate(shards):
             for name, value in {**ARRAY, "SLURM_ARRAY_TASK_ID": str(task)}.items():
                 monkeypatch.setenv(name, value)
             for is_kept in (False, True):  # the second time it is there
                 capsys.readouterr()
-                assert run("index", corpus, "--index", part, *self.how) == 0
+                assert run("index", corpus, "--index", shard, *self.how) == 0
                 written = capsys.readouterr()
-                assert f"note: part {task + 1}/3, from the Slurm array; --shard 1/1 does everything" in written.err
+                assert f"note: shard {task + 1}/3, from the Slurm array; --shard 1/1 does everything" in written.err
                 report = json.loads(written.out)
-                assert report == {"index": str(part), "documents": (3, 2, 2)[task], "kept": is_kept}
+                assert report == {"index": str(shard), "documents": (3, 2, 2)[task], "kept": is_kept}
         for name in (*ARRAY, "SLURM_ARRAY_TASK_ID"):
             monkeypatch.delenv(name)
-        assert run("merge", *parts, "--output", tmp_path / "index") == 0
-        assert capsys.readouterr().out == f"{tmp_path / 'index'}: 7 documents of 3 parts.\n"
+        assert run("merge", *shards, "--output", tmp_path / "index") == 0
+        assert capsys.readouterr().out == f"{tmp_path / 'index'}: 7 documents of 3 shards.\n"
         assert content(tmp_path / "index/dense") == content(tmp_path / "whole/dense")
         assert run("search", "--index", tmp_path / "index", "--mode", "hybrid", "heart") == 0
-        assert run("merge", *parts, "--output", tmp_path / "vectors") == 0  # without an index of words
+        assert run("merge", *shards, "--output", tmp_path / "vectors") == 0  # without an index of words
         assert content(tmp_path / "vectors/dense") == content(tmp_path / "whole/dense")
         capsys.readouterr()
         assert run("index", corpus, "--index", tmp_path / "index", *self.how) == 0
@@ -84,9 +84,9 @@ class TestVectors:
     def test_parts_that_do_not_belong_together(
         self, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        parts = [tmp_path / "1", tmp_path / "2"]
-        for number, part in enumerate(parts, 1):
-            assert run("index", corpus, "--index", part, *self.how, "--shard", f"{number}/2", "--quiet") == 0
+        shards = [tmp_path / "1", tmp_path / "2"]
+        for number, shard in enumerate(shards, 1):
+            assert run("index", corpus, "--index", shard, *self.how, "--shard", f"{number}/2", "--quiet") == 0
         corpus.write_text(corpus.read_text().replace("gene", "germ"))
         changed = tmp_path / "changed"
         assert run("index", corpus, "--index", changed, *self.how, "--shard", "2/2", "--quiet") == 0
@@ -95,17 +95,17 @@ class TestVectors:
         (tmp_path / "notes/thesis.tex").write_text("years of work")
         capsys.readouterr()
         for given, output, message in (
-            (parts[:1], "x", "parts are missing: 2/2; make them with --shard, and give all of them."),
-            ([*parts, parts[0]], "x", f"{parts[0]}: is part 1, and so is {parts[0]}; give each part once."),
-            ([parts[0], changed], "x", f"{changed}: was made from another corpus than {parts[0]} (they differ in"),
+            (shards[:1], "x", "shards are missing: 2/2; make them with --shard, and give all of them."),
+            ([*shards, shards[0]], "x", f"{shards[0]}: is shard 1, and so is {shards[0]}; give each shard once."),
+            ([shards[0], changed], "x", f"{changed}: was made from another corpus than {shards[0]} (they differ in"),
             (
-                [parts[0], tmp_path / "index"],
+                [shards[0], tmp_path / "index"],
                 "x",
-                "index: has no shard.json, so it is an unfinished part or not a part; repeat",
+                "index: has no shard.json, so it is an unfinished shard or not a shard; repeat",
             ),
-            (parts, "index", "index: is the index of another corpus than that of the parts"),
-            (parts, "notes", "notes: is no index, as it holds thesis.tex; give the folder of the corpus's index"),
-            (parts, "1", f"{parts[0]}: is PART, too, which would be lost"),
+            (shards, "index", "index: is the index of another corpus than that of the shards"),
+            (shards, "notes", "notes: is no index, as it holds thesis.tex; give the folder of the corpus's index"),
+            (shards, "1", f"{shards[0]}: is SHARD, too, which would be lost"),
         ):
             assert run("merge", *given, "--output", tmp_path / output) == 2
             assert message in error(capsys)
@@ -131,7 +131,7 @@ class TestVectors:
 
 
 class TestRankings:
-    """``mpir rerank --output``, in parts with ``--shard``."""
+    """``mpir rerank --output``, in shards with ``--shard``."""
 
     @pytest.fixture(autouse=True)
     def prepared(self, corpus: Path, tmp_path: Path, tiny_bundle: Path) -> None:
@@ -158,13 +158,13 @@ class TestRankings:
         printed = capsys.readouterr().out
         assert self.rerank("--queries", self.queries, *form, "--output", tmp_path / "whole") == 0
         assert (tmp_path / "whole").read_text(encoding="utf-8") == printed
-        parts = [tmp_path / f"parts/{number}" for number in range(1, count + 1)]
-        for number, part in enumerate(parts, 1):
-            assert self.rerank("--queries", self.queries, *form, "--shard", f"{number}/{count}", "--output", part) == 0
-        assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [part.name for part in parts]
+        shards = [tmp_path / f"shards/{number}" for number in range(1, count + 1)]
+        for number, shard in enumerate(shards, 1):
+            assert self.rerank("--queries", self.queries, *form, "--shard", f"{number}/{count}", "--output", shard) == 0
+        assert sorted(path.name for path in (tmp_path / "shards").iterdir()) == [shard.name for shard in shards]
         capsys.readouterr()
-        assert run("merge", *reversed(parts), "--output", tmp_path / "joined") == 0
-        assert capsys.readouterr().out == f"{tmp_path / 'joined'}: 5 queries of {count} parts.\n"
+        assert run("merge", *reversed(shards), "--output", tmp_path / "joined") == 0
+        assert capsys.readouterr().out == f"{tmp_path / 'joined'}: 5 queries of {count} shards.\n"
         assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
 
     def test_a_run_with_its_corpus_in_an_array(
@@ -179,23 +179,23 @@ class TestRankings:
         for task in range(3):
             for name, value in {**ARRAY, "SLURM_ARRAY_TASK_ID": str(task)}.items():
                 monkeypatch.setenv(name, value)
-            assert self.rerank(*given, "--output", tmp_path / f"part{task}") == 0
+            assert self.rerank(*given, "--output", tmp_path / f"shard{task}") == 0
         capsys.readouterr()
         assert self.rerank(*given) == 0  # to standard output, all, in an array, too
         assert capsys.readouterr().out == (tmp_path / "whole").read_text(encoding="utf-8")
-        parts = [tmp_path / f"part{task}" for task in range(3)]
-        assert run("merge", *parts, "--output", tmp_path / "joined") == 0
+        shards = [tmp_path / f"shard{task}" for task in range(3)]
+        assert run("merge", *shards, "--output", tmp_path / "joined") == 0
         assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
         corpus.write_text(corpus.read_text().replace("thin", "thins"))
-        assert self.rerank(*given, "--output", tmp_path / "part2") == 0
+        assert self.rerank(*given, "--output", tmp_path / "shard2") == 0
         capsys.readouterr()
-        assert run("merge", *parts, "--output", tmp_path / "never") == 2
-        assert "part2: was made from another corpus than" in error(capsys)
+        assert run("merge", *shards, "--output", tmp_path / "never") == 2
+        assert "shard2: was made from another corpus than" in error(capsys)
 
     def test_each_query_reads_its_texts_itself(
         self, tmp_path: Path, bi_encoder_bundle: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The last digits of a vector depend on the texts that are read with it: others in another part, or run."""
+        """The last digits of a vector depend on the texts that are read with it: others in another shard, or run."""
         from mpir.models.encoder import Encoder
 
         texts_read, read = list[str](), Encoder.vectors
@@ -208,14 +208,14 @@ class TestRankings:
         command = ["rerank", "--queries", self.queries, "--bundle", bi_encoder_bundle, "--device", "cpu", "--json"]
         assert run(*command) == 0  # keeps scores and vectors for other runs
         shared = len(texts_read)
-        parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
-        for number, part in enumerate(parts, 1):
-            assert run(*command, "--output", part, "--shard", f"{number}/3") == 0
+        shards = [tmp_path / f"shard{number}" for number in (1, 2, 3)]
+        for number, shard in enumerate(shards, 1):
+            assert run(*command, "--output", shard, "--shard", f"{number}/3") == 0
         by_parts, texts_read[:] = sorted(texts_read[shared:]), []
         assert run(*command, "--output", tmp_path / "whole") == 0
         assert sorted(texts_read) == by_parts
         assert len(by_parts) > shared  # documents that several queries share are read for each of them
-        assert run("merge", *parts, "--output", tmp_path / "joined") == 0
+        assert run("merge", *shards, "--output", tmp_path / "joined") == 0
         assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
 
     def test_an_interrupted_run_goes_on(
@@ -251,18 +251,21 @@ class TestRankings:
             assert self.rerank(*how) == 0
         capsys.readouterr()
         assert run("merge", tmp_path / "1", tmp_path / "other", "--output", tmp_path / "x") == 2
-        assert "(they differ in top_k); give the parts of one job" in error(capsys)
+        assert "(they differ in top_k); give the shards of one job" in error(capsys)
         lines = tmp_path / "2/lines.jsonl"
         lines.write_text(lines.read_text().replace("q1", "q7", 1))
         assert run("merge", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "x") == 2
-        assert "2: is damaged (lines.jsonl has changed since it was built); make part 2/2 again" in error(capsys)
+        assert "2: is damaged (lines.jsonl has changed since it was built); make shard 2/2 again" in error(capsys)
         assert not (tmp_path / "x").exists()
 
     def test_options_that_do_not_go_together(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (tmp_path / "thesis.tex").write_text("years of work")
         queries, output = ["--queries", self.queries], ["--output", tmp_path / "x"]
         for given, message in (
-            ([*queries, "--trec", "--shard", "1/2"], "--shard writes a part of the rankings to a folder; give it with"),
+            (
+                [*queries, "--trec", "--shard", "1/2"],
+                "--shard writes a shard of the rankings to a folder; give it with",
+            ),
             ([*queries, *output], "--output holds only lines of a TREC run or of JSON; add --trec or --json"),
             (
                 [*queries, *output, "--json", "--csv", tmp_path / "c"],
@@ -358,7 +361,7 @@ class TestSlurm:
         queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
         how = ["--queries", queries, "--trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
         errors = self.sbatch(script, tmp_path, "ranked", "mpir", "rerank", *how)
-        assert "mpir: note: part 2/3, as the Slurm array says; --shard 1/1 does all" in errors[1]
+        assert "mpir: note: shard 2/3, as the Slurm array says; --shard 1/1 does all" in errors[1]
         assert run("merge", *(tmp_path / "ranked").iterdir(), "--output", tmp_path / "run.trec") == 0
         assert run("rerank", *how, tmp_path / "whole.trec") == 0
         assert (tmp_path / "run.trec").read_bytes() == (tmp_path / "whole.trec").read_bytes()
@@ -367,7 +370,7 @@ class TestSlurm:
         pytest.importorskip("faiss")
         how = [corpus, "--dense", "--encoder", tiny_encoder, "--index"]
         errors = self.sbatch(script, tmp_path, "vectors", "mpir", "index", *how)
-        assert "3: has no documents, as the corpus fills only 1 of 3 parts" in errors[2]
+        assert "3: has no documents, as the corpus fills only 1 of 3 shards" in errors[2]
         assert run("merge", *(tmp_path / "vectors").iterdir(), "--output", tmp_path / "index") == 0
         assert run("index", *how, tmp_path / "whole") == 0
         assert content(tmp_path / "index/dense") == content(tmp_path / "whole/dense")

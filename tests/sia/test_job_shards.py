@@ -1,4 +1,4 @@
-"""SIA data in parts, at the command line: joined, they are byte for byte what one run makes."""
+"""SIA data in shards, at the command line: joined, they are byte for byte what one run makes."""
 
 import json
 from dataclasses import replace
@@ -52,28 +52,28 @@ def test_parts_are_together_what_one_run_makes(
     command: list[str], count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, "--output", str(tmp_path / "whole")]) == 0
-    parts = [tmp_path / f"part{number}" for number in range(1, count + 1)]
-    for number, part in enumerate(parts, 1):
-        assert main([*command, "--output", str(part), "--shard", f"{number}/{count}"]) == 0
-        assert not (part / "train.jsonl").exists()
-    chunks = [len(list(part.glob(".steps/partial/*.jsonl"))) for part in parts]
+    shards = [tmp_path / f"shard{number}" for number in range(1, count + 1)]
+    for number, shard in enumerate(shards, 1):
+        assert main([*command, "--output", str(shard), "--shard", f"{number}/{count}"]) == 0
+        assert not (shard / "train.jsonl").exists()
+    chunks = [len(list(shard.glob(".steps/partial/*.jsonl"))) for shard in shards]
     assert sum(chunks) == len(list((tmp_path / "whole").glob(".steps/partial/*.jsonl"))) > max(chunks)
-    before = [content(part) for part in parts]
+    before = [content(shard) for shard in shards]
     capsys.readouterr()
-    assert main(["merge", *map(str, parts[::-1]), "--output", str(tmp_path / "joined")]) == 0
+    assert main(["merge", *map(str, shards[::-1]), "--output", str(tmp_path / "joined")]) == 0
     report = json.loads((tmp_path / "joined/report.json").read_text())
     rows = sum(report["splits"].values())
-    assert capsys.readouterr().out == f"{tmp_path / 'joined'}: {rows:,} rows of {count} parts.\n"
+    assert capsys.readouterr().out == f"{tmp_path / 'joined'}: {rows:,} rows of {count} shards.\n"
     assert content(tmp_path / "joined") == content(tmp_path / "whole")
-    assert [content(part) for part in parts] == before
+    assert [content(shard) for shard in shards] == before
 
 
 def test_parts_that_do_not_belong_together(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts = [tmp_path / "1", tmp_path / "2"]
-    for number, part in enumerate(parts, 1):
-        assert main([*command, "--output", str(part), "--shard", f"{number}/2", "--quiet"]) == 0
+    shards = [tmp_path / "1", tmp_path / "2"]
+    for number, shard in enumerate(shards, 1):
+        assert main([*command, "--output", str(shard), "--shard", f"{number}/2", "--quiet"]) == 0
     other = [*command, "--seed", "2", "--output", str(tmp_path / "other"), "--shard", "2/2", "--quiet"]
     assert main(other) == 0
     qasc = tmp_path / "qasc.jsonl"
@@ -86,23 +86,23 @@ def test_parts_that_do_not_belong_together(
         assert not (tmp_path / "never/train.jsonl").exists()
         return error(capsys)
 
-    assert "parts are missing: 2/2; make them" in merge(parts[0])
-    assert "other: is from another job than" in (message := merge(parts[0], tmp_path / "other"))
+    assert "shards are missing: 2/2; make them" in merge(shards[0])
+    assert "other: is from another job than" in (message := merge(shards[0], tmp_path / "other"))
     assert "settings" in message
-    assert "notes: is not a folder of generated SIA data, so it is not replaced" in merge(*parts, output="notes")
+    assert "notes: is not a folder of generated SIA data, so it is not replaced" in merge(*shards, output="notes")
     before = qasc.read_text()
     qasc.write_text(before.replace("sugar number 1", "sugar number one"))
-    assert "items: the parts were made from other inputs" in merge(*parts)
-    assert main([*command, "--output", str(parts[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
+    assert "items: the shards were made from other inputs" in merge(*shards)
+    assert main([*command, "--output", str(shards[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
     capsys.readouterr()
-    assert "(they differ in files, step " in merge(*parts)
-    chunk = parts[0] / ".steps/partial/000000.jsonl"
+    assert "(they differ in files, step " in merge(*shards)
+    chunk = shards[0] / ".steps/partial/000000.jsonl"
     chunk.write_text(chunk.read_text().replace("a", "e", 1))
     qasc.write_text(before)
-    assert main([*command, "--output", str(parts[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
+    assert main([*command, "--output", str(shards[1]), "--shard", "2/2", "--quiet", "--resume"]) == 0
     capsys.readouterr()
-    assert "1: is damaged (.steps/partial/000000.jsonl has changed" in (message := merge(*parts))
-    assert message.endswith("make part 1/2 again.")
+    assert "1: is damaged (.steps/partial/000000.jsonl has changed" in (message := merge(*shards))
+    assert message.endswith("make shard 1/2 again.")
 
 
 def test_an_unfinished_part_is_none(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,15 +111,16 @@ def test_an_unfinished_part_is_none(command: list[str], tmp_path: Path, capsys: 
     assert main([*command, *how, "--bundle", "no-bundle"]) == 2  # begins anew, and comes to nothing
     capsys.readouterr()
     assert main(["merge", str(tmp_path / "1"), "--output", str(tmp_path / "x")]) == 2
-    assert "1: has no shard.json, so it is an unfinished part or not a part; repeat its command with --shard" in error(
-        capsys
+    assert (
+        "1: has no shard.json, so it is an unfinished shard or not a shard; repeat its command with --shard"
+        in error(capsys)
     )
 
 
 def test_a_part_of_a_kind_that_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_finished(tmp_path, Shard(1, 1), {"kind": "poems"})
     assert main(["merge", str(tmp_path), "--output", str(tmp_path.parent / "x")]) == 2
-    assert "this mpir knows no such part; use the version that made it." in error(capsys)
+    assert "this mpir knows no such shard; use the version that made it." in error(capsys)
 
 
 def test_language_models_have_no_parts(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from mpir.text.types import Document
 from mpir.version import __version__
 
 JOB_KIND = "dense"
-"""What a part's manifest calls the vectors of an index."""
+"""What a shard's manifest calls the vectors of an index."""
 SHARDS = "shards"
 """The entry of a job that says of how many shards all documents are."""
 DENSE_SHARD = FolderFormat(marker=SHARD_MANIFEST, names=(SHARD_MANIFEST, STATE, LOCK, *under("[0-9]" * 6, SHARD.names)))
@@ -41,7 +41,7 @@ class VectorSettings:
     seed: int = 1
 
     def job(self, encoder: Vectoriser) -> dict[str, Any]:
-        """What all parts have in common, as it is read from their manifests."""
+        """What all shards have in common, as it is read from their manifests."""
         how = {"factory": self.factory, "sentences": self.sentences, "seed": self.seed, "mpir": __version__}
         job = {
             "kind": JOB_KIND,
@@ -61,9 +61,9 @@ def build_shard(
     shard: Shard,
     progress: bool = False,
 ) -> int:
-    """Make the vectors of one part of the documents; return of how many documents. An interrupted part goes on.
+    """Make the vectors of one shard of the documents; return of how many documents. An interrupted shard goes on.
 
-    All documents are read, so that an id that occurs twice is found in any part; those of other parts are passed over.
+    All documents are read, so that an id that occurs twice is found in any shard; those of other shards are skipped.
 
     Raises:
         InputError, OutputError: as `build_dense`.
@@ -71,22 +71,22 @@ def build_shard(
     check_factory(encoder, settings.factory)
     target, job = Path(folder), settings.job(encoder)
     identity = {name: value for name, value in job.items() if name not in ("factory", "seed")}  # as in `build_dense`
-    with building(target, {**identity, "part": str(shard)}, folder_format=DENSE_SHARD) as build_folder:
+    with building(target, {**identity, "shard": str(shard)}, folder_format=DENSE_SHARD) as build_folder:
         how: dict[str, Any] = {"sentences": settings.sentences, "texts": True, "progress": progress}
         shards = encode(documents, build_folder, encoder, job_shard=shard, **how)
         write_finished(build_folder, shard, {**job, SHARDS: shards}, {"source": dict(settings.source)})
     if shards < shard.number:
-        _log.warning("%s: has no documents, as the corpus fills only %d of %d parts", target, shards, shard.count)
+        _log.warning("%s: has no documents, as the corpus fills only %d of %d shards", target, shards, shard.count)
     return document_count(target)
 
 
 def document_count(folder: Path) -> int:
-    """How many documents a part has the vectors of."""
+    """How many documents a shard has the vectors of."""
     return sum(len(load(path)) for path in folder.glob(f"*/{IDS}"))
 
 
 def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> bool:
-    """Whether a folder holds this part of this job, with every file as it was made; a damaged one is logged."""
+    """Whether a folder holds this shard of this job, with every file as it was made; a damaged one is logged."""
     if not is_finished(folder):
         return False
     try:
@@ -94,7 +94,7 @@ def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> b
         if finished.position != shard or {**finished.job, SHARDS: 0} != {**job, SHARDS: 0}:
             return False
         for number in filter(shard.takes, range(finished.job[SHARDS])):
-            check_shard(_shard_folder(finished, number), "the part is made anew")
+            check_shard(_shard_folder(finished, number), "the shard is made anew")
     except MpirError as error:
         _log.warning("%s", error)
         return False
@@ -102,10 +102,10 @@ def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> b
 
 
 def merge_shards(finished: Sequence[FinishedShard], folder: str | Path) -> DenseInfo:
-    """Make the index of the vectors of all parts, which stand in order; it is the same that `build_dense` makes.
+    """Make the index of the vectors of all shards, which stand in order; it is the same that `build_dense` makes.
 
     Raises:
-        ArtefactError: a part is damaged.
+        ArtefactError: a shard is damaged.
         TooFewVectorsError, OutputError: as `build_dense`.
     """
     job, source = finished[0].job, finished[0].details["source"]
@@ -113,7 +113,7 @@ def merge_shards(finished: Sequence[FinishedShard], folder: str | Path) -> Dense
         for number in range(job[SHARDS]):
             job_shard = finished[number % len(finished)]
             shard = _shard_folder(job_shard, number)
-            check_shard(shard, f"make part {job_shard.position} again")
+            check_shard(shard, f"make shard {job_shard.position} again")
             link_files(shard, build_folder / shard.name)
         return index_shards(build_folder, job["factory"], job["seed"], encoder=job["encoder"], source=source)
 

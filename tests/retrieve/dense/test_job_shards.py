@@ -1,4 +1,4 @@
-"""A dense index in parts: together they are byte for byte one build's, and parts of something else are refused."""
+"""A dense index in shards: together they are byte for byte one build's, and shards of something else are refused."""
 
 import json
 import shutil
@@ -26,8 +26,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_parts(documents: Sequence[Document], folder: Path, encoder: Any, count: int, **options: Any) -> list[Path]:
     settings = VectorSettings(**{"source": SOURCE, **options})
     folders = [folder / str(number) for number in range(1, count + 1)]
-    for number, part in enumerate(folders, 1):
-        build_shard(documents, part, encoder, settings, shard=Shard(number, count))
+    for number, shard in enumerate(folders, 1):
+        build_shard(documents, shard, encoder, settings, shard=Shard(number, count))
     return folders
 
 
@@ -68,7 +68,7 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
     with pytest.raises(KeyboardInterrupt):
         build_shard(interrupted(), tmp_path / "1", encoder, settings, shard=Shard(1, 2))
     assert encoder.read == [documents[0].text, documents[1].text]
-    with pytest.raises(ArtefactError, match=r"1: has no shard\.json, so it is an unfinished part or"):
+    with pytest.raises(ArtefactError, match=r"1: has no shard\.json, so it is an unfinished shard or"):
         read_finished(tmp_path / "1")
     encoder.read.clear()
     assert build_shard(documents, tmp_path / "1", encoder, settings, shard=Shard(1, 2)) == 3
@@ -83,10 +83,10 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"factory": "SQfp16"}, r"2: is from another job than .*1 \(they differ in factory\); give the parts of one"),
+        ({"factory": "SQfp16"}, r"2: is from another job than .*1 \(they differ in factory\); give the shards of one"),
         (
             {"source": {**SOURCE, "files": [{"name": "a.jsonl", "bytes": 9, "modified_ns": 1, "sha256": "y"}]}},
-            r"2: was made from another corpus than .*1 \(they differ in a\.jsonl\); make the parts again from the same",
+            r"2: was made from another corpus than .*1 \(they differ in a\.jsonl\); make the shards again from the",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_times_of_change_are_no_other_corpus(encoder: Any, documents: list[Docum
     first, _ = make_parts(documents, tmp_path / "a", encoder, 2)
     later = {**SOURCE, "files": [{**SOURCE["files"][0], "modified_ns": 2}]}  # type: ignore[dict-item]
     _, second = make_parts(documents, tmp_path / "b", encoder, 2, source=later)
-    assert [part.position.number for part in read_all([second, first])] == [1, 2]
+    assert [shard.position.number for shard in read_all([second, first])] == [1, 2]
 
 
 def test_an_id_that_occurs_twice_is_found_by_a_part_that_has_neither(
@@ -118,7 +118,7 @@ def test_more_parts_than_shards(
     encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_parts(documents, tmp_path, encoder, 4)
-    assert "4: has no documents, as the corpus fills only 3 of 4 parts" in caplog.text
+    assert "4: has no documents, as the corpus fills only 3 of 4 shards" in caplog.text
 
 
 def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
@@ -129,10 +129,10 @@ def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
     before = content(tmp_path / "index")
     vectors = folders[1] / "000001/vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"?")
-    with pytest.raises(ArtefactError, match=r"2/000001: is damaged \(vectors\.npy .*\); make part 2/2 again"):
+    with pytest.raises(ArtefactError, match=r"2/000001: is damaged \(vectors\.npy .*\); make shard 2/2 again"):
         merge_shards(read_all(folders), tmp_path / "index")
     shutil.rmtree(folders[1] / "000001")
-    with pytest.raises(ArtefactError, match="2/000001: is missing or unfinished; make part 2/2 again"):
+    with pytest.raises(ArtefactError, match="2/000001: is missing or unfinished; make shard 2/2 again"):
         merge_shards(read_all(folders), tmp_path / "index")
     assert content(tmp_path / "index") == before
 
@@ -140,7 +140,7 @@ def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
 @pytest.mark.parametrize("text", ['{"number": 1}', "[]", '{"number": 1, "count": 2, "job": 7, "details": {}}'])
 def test_a_damaged_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "shard.json").write_text(text)
-    with pytest.raises(ArtefactError, match=r"shard\.json: is damaged; make this part again"):
+    with pytest.raises(ArtefactError, match=r"shard\.json: is damaged; make this shard again"):
         read_finished(tmp_path)
 
 
