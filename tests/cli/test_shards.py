@@ -361,7 +361,7 @@ class TestSlurm:
         queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
         how = ["--queries", queries, "--trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
         errors = self.sbatch(script, tmp_path, "ranked", "mpir", "rerank", *how)
-        assert "mpir: note: shard 2/3, as the Slurm array says; --shard 1/1 does all" in errors[1]
+        assert "mpir: note: shard 2/3, from the Slurm array; --shard 1/1 does everything" in errors[1]
         assert run("merge", *(tmp_path / "ranked").iterdir(), "--output", tmp_path / "run.trec") == 0
         assert run("rerank", *how, tmp_path / "whole.trec") == 0
         assert (tmp_path / "run.trec").read_bytes() == (tmp_path / "whole.trec").read_bytes()
