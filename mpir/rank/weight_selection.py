@@ -19,7 +19,8 @@ from mpir.rank.weights import Weights
 
 log = logging.getLogger(__name__)
 MODEL_WEIGHTS = {"zscore": 0.5, "minmax": 1.0, "none": 1.0, "untuned": 1.0}
-"""The weight of a model's document column that nothing was tuned for, by how the other columns are scaled."""
+"""The weight of a model's document column that nothing was tuned for, by how the other columns are scaled: 0.5 did no
+harm with models of different strength (docs/evidence/models.md)."""
 WeightsLike = Weights | Mapping[str, Any] | str | Path | None
 """Weights, or a dictionary, a file or a published name of them; None for the bundle's, or equal ones."""
 
