@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class MpirError(Exception):
-    """Base class of mpir's errors. The message is one sentence that a user can act on."""
+    """Base class of mpir's errors. The message is one sentence that a user can act on.
+
+    Worker processes send errors pickled, whatever arguments a subclass takes.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[MpirError], args: tuple[Any, ...], attributes: dict[str, Any]) -> MpirError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(MpirError, ValueError):
