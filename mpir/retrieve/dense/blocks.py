@@ -74,7 +74,7 @@ class Blocks:
         """Rows (n,) and vectors (n, W) of each block of these texts; one that is damaged is logged."""
         for path in sorted(self._shard.glob(BLOCK)):
             try:
-                with np.load(path) as block:  # compares each array with its CRC
+                with np.load(path, allow_pickle=False) as block:  # compares each array with its CRC
                     arrays = {name: block[name] for name in ("rows", "vectors", "texts")}
             except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
                 _log.warning("%s: is damaged; its vectors are made anew (%s)", path, error)
