@@ -3,9 +3,10 @@
     python benchmarks/smoke.py
     python benchmarks/smoke.py --only scoring experiments.radiology
 
-DATA is the folder in the environment variable MPIR_DATA. A script is skipped, with the reason, if its data or the
-packages that it compares with are missing. Two scripts run at a time, and each prints a line with its seconds. Any
-error in a script fails the whole run. The scripts' figures are meaningless at these sizes.
+DATA is the folder in the environment variable MPIR_DATA, or shared/data beside the repository. A script is skipped,
+with the reason, if its data or the packages that it compares with are missing. Two scripts run at a time, and each
+prints a line with its seconds. Any error in a script fails the whole run. The scripts' figures are meaningless at these
+sizes.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Script:
         action = self.arguments.split(" ", 1)[0]
         return f"{self.name} {action}" if action and not action.startswith("-") else self.name
 
-    def missing(self, data: Path | None) -> str:
+    def missing(self, data: Path) -> str:
         """The reason to skip the script, or ""."""
         for folder in self.data:
-            if data is None or not (data / folder).exists():
+            if not (data / folder).exists():
                 return f"no data {folder}/ (set MPIR_DATA)"
         for package in self.packages:
             if find_spec(package) is None:
@@ -212,7 +213,7 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin with NAME (default: all)")
     arguments = parser.parse_args()
-    data = Path(os.environ["MPIR_DATA"]) if os.environ.get("MPIR_DATA") else None
+    data = Path(os.environ.get("MPIR_DATA") or ROOT.parent / "shared/data")
     started = time.perf_counter()
     with TemporaryDirectory(prefix="mpir-smoke-") as work, ThreadPoolExecutor(PROCESSES) as pool:
         failed = run_all(tuple(arguments.only or [""]), data, work, pool)
@@ -222,7 +223,7 @@ def main() -> int:
     return int(failed > 0)
 
 
-def run_all(names: tuple[str, ...], data: Path | None, work: str, pool: ThreadPoolExecutor) -> int:
+def run_all(names: tuple[str, ...], data: Path, work: str, pool: ThreadPoolExecutor) -> int:
     """Prepare the shared inputs and run the scripts, each with a line of its result; how many failed."""
     values = {"data": str(data), "work": work}
     write_rows(Path(work) / "rows.jsonl")
