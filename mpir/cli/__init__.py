@@ -43,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded("mpir", lambda: _run(arguments))
 
 
+RENAMED = {"--first-stage": "--mode"}
+"""Options of former versions, and their names now."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that refuses abbreviated options, shortens long values in messages, and suggests quotation marks."""
 
@@ -56,9 +60,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with the message. See `argparse.ArgumentParser.error`."""
         words = message.removeprefix(UNKNOWN)
-        hint = (
-            "" if words == message or words.startswith("-") else "; put a question of several words in quotation marks"
-        )
+        hint = ""
+        if words != message and (renamed := RENAMED.get(words.split()[0].partition("=")[0])):
+            hint = f"; the option is called {renamed} now"
+        elif words != message and not words.startswith("-"):
+            hint = "; put a question of several words in quotation marks"
         super().error(shortened(message, 400) + hint)
 
 

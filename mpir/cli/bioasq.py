@@ -105,7 +105,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="make no submission, but print what the upload would refuse in this one; it is compared with --questions "
         "and with the documents of --index or --corpus",
     )
-    add_first_stage_options(parser, "--first-stage")
+    add_first_stage_options(parser)
     add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
     add("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser)

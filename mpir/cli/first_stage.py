@@ -27,9 +27,9 @@ DENSE_FOLDER = "dense"
 DEFAULT = "default"
 
 
-def add_first_stage_options(parser: argparse.ArgumentParser, name: str = "--mode") -> None:
-    """Add the options of a first stage; `name` is the option that selects it."""
-    parser.add_argument(name, dest="mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
+def add_first_stage_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a first stage."""
+    parser.add_argument("--mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
     parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="how a hybrid search fuses (default: rrf)")
     parser.add_argument(
         "--dense-weight",

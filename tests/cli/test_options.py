@@ -53,3 +53,10 @@ def test_scripts_take_no_abbreviation(script: Path) -> None:
         if ast.unparse(call.func).endswith("ArgumentParser"):
             settings = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
             assert settings.get("allow_abbrev") == "False"
+
+
+@pytest.mark.parametrize("words", [["--first-stage", "hybrid"], ["--first-stage=hybrid"]])
+def test_a_former_option_is_refused_with_its_name_now(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["bioasq", *words])
+    assert "the option is called --mode now" in capsys.readouterr().err
