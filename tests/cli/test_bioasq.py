@@ -428,7 +428,7 @@ def test_a_hybrid_first_stage_finds_documents_by_vectors_too(
     run: Callable[..., int], job: dict[str, Path], tiny_encoder: Path, tiny_bundle: Path
 ) -> None:
     pytest.importorskip("faiss")
-    assert run(bundle=tiny_bundle, encoder=tiny_encoder, documents=4, **{"first-stage": "hybrid"}) == 0
+    assert run(bundle=tiny_bundle, encoder=tiny_encoder, documents=4, mode="hybrid") == 0
     result = {question.id: question.documents for question in read_questions(job["output"])}
     assert all(len(documents or ()) == 4 for documents in result.values())  # BM25 alone finds fewer
     assert (job["index"] / "dense/dense.json").is_file()
