@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -114,13 +114,7 @@ class DenseIndex:
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order."""
-        results: list[list[Document]] = []
-        with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
-            for start in range(0, len(queries), QUERIES_AT_ONCE):
-                batch = queries[start : start + QUERIES_AT_ONCE]
-                results += self._search(batch, k)
-                bar.update(len(batch))
-        return results
+        return search_in_batches(queries, lambda batch: self._search(batch, k), progress=progress)
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
         worded = [i for i, query in enumerate(queries) if has_words(query)]
@@ -374,6 +368,19 @@ class DenseIndex:
         if segment_numbers[0] >= 0:
             return self.segments[segment_numbers[0]], int(numbers[0])
         raise InputError(f"{self.folder}: holds no document with id {format_value(id)}; check the id and the corpus.")
+
+
+def search_in_batches(
+    queries: Sequence[str], search: Callable[[Sequence[str]], list[list[Document]]], *, progress: bool
+) -> list[list[Document]]:
+    """The results of `search` for all queries, a limited number of them at a time."""
+    results: list[list[Document]] = []
+    with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
+        for start in range(0, len(queries), QUERIES_AT_ONCE):
+            batch = queries[start : start + QUERIES_AT_ONCE]
+            results += search(batch)
+            bar.update(len(batch))
+    return results
 
 
 def _of_length_1(vectors: F32) -> bool:

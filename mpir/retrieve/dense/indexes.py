@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from mpir.errors import InputError, format_paths, format_value
 from mpir.retrieve.base import check_different, check_distinct
-from mpir.retrieve.dense.index import QUERIES_AT_ONCE, DenseIndex
+from mpir.retrieve.dense.index import DenseIndex, search_in_batches
 from mpir.retrieve.dense.segment import NAME
 from mpir.retrieve.dense.shards import has_words
 from mpir.text.types import Document, Sentence
@@ -52,13 +51,8 @@ class DenseIndexes:
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order. Raises InputError where a document is in more than one index."""
-        k, results = whole_number("k", k), list[list[Document]]()
-        with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
-            for start in range(0, len(queries), QUERIES_AT_ONCE):
-                batch = queries[start : start + QUERIES_AT_ONCE]
-                results += self._search(batch, k)
-                bar.update(len(batch))
-        return results
+        k = whole_number("k", k)
+        return search_in_batches(queries, lambda batch: self._search(batch, k), progress=progress)
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
         worded = [number for number, query in enumerate(queries) if has_words(query)]
