@@ -38,12 +38,13 @@ from mpir.perspectives import Perspective
 from mpir.retrieve import LuceneIndex
 from mpir.sia.answers import Answer, read_answers
 from mpir.sia.facts import combined_rows, partial_rows
-from mpir.sia.graded import Evidence, coverage_rows, graded_rows, is_gold
+from mpir.sia.graded import Evidence, coverage_rows, graded_rows
 from mpir.sia.pipeline import NEAR
 from mpir.sia.qasc import read_items
 from mpir.sia.rows import words_of
 from mpir.sia.similar import Models, index_items, similar_rows
 from mpir.text import Document, Question
+from mpir.text.gold_sentences import gold_sentences, is_gold
 from mpir.text.normalise import normalise
 from mpir.text.split import sentences, split
 from mpir.train.leakage import EvaluationQuestions
@@ -119,12 +120,6 @@ def load(data: Path, seed: int) -> BioASQ:
     bioasq = BioASQ(train, dev, evaluation, documents, pool, generator, answers, held_sentences)
     bioasq.retrieve()
     return bioasq
-
-
-def gold_sentences(question: Question) -> list[str]:
-    """The sentences of a question's gold snippets, each once."""
-    texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
-    return [text for text in dict.fromkeys(texts) if 20 <= len(text) <= 600]
 
 
 def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:

@@ -36,9 +36,9 @@ from mpir.io.read import read_json
 from mpir.io.write import write_json
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
-from mpir.sia.graded import is_gold
 from mpir.tasks.bioasq import systems
 from mpir.text import Document, Question
+from mpir.text.gold_sentences import is_gold
 from mpir.text.normalise import normalise
 from mpir.train.leakage import EvaluationQuestions
 

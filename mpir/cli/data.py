@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mpir.cli import data_chexpert, data_sia, data_triples, data_vectors
+from mpir.cli import data_chexpert, data_negatives, data_sia, data_triples, data_vectors
 from mpir.cli.actions import add_action
 
 
@@ -12,7 +12,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add ``data`` and its actions."""
     parser = subparsers.add_parser(
         "data",
-        help="make training data: SIA rows, triples, word vectors",
+        help="make training data: SIA rows, triples, negatives, word vectors",
         description="Make training data for your own perspectives.",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -30,6 +30,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         data_triples,
         help="triples of (query, relevant document, negative) from judgements",
         description="Sample training triples: relevant documents with candidates that were not judged relevant.",
+    )
+    add_action(
+        actions,
+        "negatives",
+        data_negatives,
+        help="rows with hard negatives: of candidates, of other questions, of other abstracts",
+        description="Make training rows with hard negatives: sentences that look like answers and are none.",
     )
     add_action(
         actions,

@@ -16,6 +16,7 @@ from mpir.retrieve.feedback import Rm3
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
+    from mpir.models.sentence_encoder import PooledEncoder
     from mpir.retrieve import Retriever
     from mpir.retrieve.dense import DenseIndex, DenseIndexes
     from mpir.retrieve.dense.shards import Vectoriser
@@ -174,7 +175,7 @@ def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def open_encoder(which: str) -> Vectoriser:
+def open_encoder(which: str) -> PooledEncoder:
     """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
 
     Raises:

@@ -10,6 +10,7 @@ from mpir.sia.answers import Answer, can_be_counted, coverage, distinct, may_hol
 from mpir.sia.facts import asked_terms
 from mpir.sia.rows import Item, SiaRow, one_line, random_of, words_of
 from mpir.text import Document, Question
+from mpir.text.gold_sentences import is_gold
 from mpir.text.normalise import normalise
 from mpir.text.split import sentences, split
 
@@ -98,12 +99,6 @@ def gold_sentences(question: Question) -> list[str]:
     """The distinct gold snippets that are a single sentence, because part of a longer one need not answer by itself."""
     single_sentences = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
     return [text for text in dict.fromkeys(single_sentences) if SHORTEST <= len(text) <= LONGEST]
-
-
-def is_gold(sentence: str, snippets: Iterable[str]) -> bool:
-    """Whether the sentence contains one of the normalised snippets or is contained in one, in whole words."""
-    text = f" {normalise(sentence)} "
-    return not text.isspace() and any(text in f" {snippet} " or f" {snippet} " in text for snippet in snippets)
 
 
 def best_sentences(evidence: Evidence) -> list[str]:

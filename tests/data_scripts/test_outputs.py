@@ -12,7 +12,6 @@ FOLDER = Path(__file__).parents[2] / "data_scripts"
 @pytest.mark.parametrize(
     ("script", "options"),
     [
-        ("topic_negatives", ["--data", "nowhere", "--encoder", "none"]),
         ("answer_teacher", ["--data", "nowhere", "--encoder", "none"]),
         ("sts_teachers", ["--data", "nowhere", "--rows", "nowhere", "--encoder", "none"]),
         ("teacher_scores", ["rows.jsonl", "--keep", "kept.npz"]),
@@ -40,16 +39,13 @@ DATA = ["--data", "data", "--encoder", "none"]
 INPUTS = [
     ("document_frequencies", ["rows.jsonl"], "rows.jsonl", "PATH"),
     ("chexpert_lexicon", ["data"], "data/mention/edema.txt", "PHRASES"),
-    ("mined_negatives", ["--data", "data", "--bundle", "none"], "data/pubmed/abstracts.jsonl", "--data"),
     ("answer_teacher", [*DATA, "--rows", "data/a.answered.train.jsonl", "data/a.train.jsonl"], "data", "--rows"),
     ("teacher_scores", ["rows.jsonl", "--encoders", "none"], "rows.jsonl", "ROWS"),
 ]
 FOREIGN = [
     ("document_frequencies", ["rows.jsonl"], "notes.txt", "notes.txt"),
     ("chexpert_lexicon", ["data"], "notes.txt", "notes.txt"),
-    ("mined_negatives", ["--data", "data", "--bundle", "none"], "notes.txt", "notes.txt"),
     ("training_data", ["--data", "data"], "data", "data/sts.dev.jsonl"),
-    ("topic_negatives", DATA, "data", "data/titles.dev.jsonl"),
     ("sts_teachers", [*DATA, "--rows", "rows"], "data", "data/sts.questions.train.jsonl"),
     ("answer_teacher", [*DATA, "--rows", "data/a.train.jsonl"], "data", "data/a.answered.train.jsonl"),
 ]

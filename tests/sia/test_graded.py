@@ -15,7 +15,6 @@ from mpir.sia.graded import (
     gold_sentences,
     grade,
     graded_rows,
-    is_gold,
     opening,
 )
 from mpir.text import Document, Question, Snippet
@@ -70,21 +69,6 @@ def test_a_summary_question_by_hand() -> None:
 )
 def test_some_sentences_have_no_opening(sentence: str) -> None:
     assert opening(sentence, "What is cystic fibrosis?") == ""
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("Tau binds microtubules.", True),
-        ("tau binds", True),
-        ("It is known that TAU binds microtubules, and more.", True),
-        ("B", False),  # a letter of the snippet, and no word of it
-        ("tau bind", False),
-        ("...", False),
-    ],
-)
-def test_gold_is_what_contains_a_snippet_or_is_contained_in_whole_words(sentence: str, expected: bool) -> None:
-    assert is_gold(sentence, ["tau binds microtubules"]) is expected
 
 
 def test_half_a_sentence_without_the_factoid_answer_holds_very_little() -> None:
