@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
 from mpir.cli.path_options import text_path
+from mpir.cli.ray_options import add_ray_options, check_ray_options, encoding_on_actors
 from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.errors import InputError
 from mpir.text.terms import StopWords
@@ -17,6 +19,7 @@ from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.io.job_shards import Shard
+    from mpir.models.sentence_encoder import PooledEncoder
     from mpir.retrieve.dense.shards import Vectoriser
 
 EPILOG = """\
@@ -69,6 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
     add_shard_option(parser, "make only shard i of n of the vectors, without an index of words")
+    add_ray_options(parser, "with --dense: make the vectors on the machines of a cluster")
     parser.add_argument(
         "--stop-words",
         choices=get_args(StopWords),
@@ -90,23 +94,39 @@ def run(arguments: argparse.Namespace) -> int:
         return _verify(arguments)
     if not arguments.paths:
         raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
-    from mpir.corpora.corpus import corpus_fingerprint, naming_places, read_collection
+    from mpir.corpora.corpus import corpus_fingerprint
     from mpir.io.output_checks import check_folders
     from mpir.io.read import STDIN
-    from mpir.retrieve import build_index, index_matches, read_info
     from mpir.retrieve.indexer import MOST_THREADS
 
     threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
     check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
     source = corpus_fingerprint(arguments.paths)
-    for name in ("encoder", "factory", "sentence_vectors", "shard"):
+    check_ray_options(arguments)
+    for name in ("encoder", "factory", "sentence_vectors", "shard", "ray"):
         if getattr(arguments, name) and not arguments.dense:
             raise InputError(f"--{name.replace('_', '-')} says how vectors are made; add --dense, or leave it out.")
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
-    progress = not arguments.quiet and sys.stderr.isatty()
     shard = chosen_shard(arguments) if arguments.dense else None
     encoder = _encoder(arguments) if arguments.dense else None
+    with encoding_on_actors(arguments, encoder, partial(open_encoder, arguments.encoder or DEFAULT)):
+        return _build(arguments, encoder, shard, source, threads)
+
+
+def _build(
+    arguments: argparse.Namespace,
+    encoder: PooledEncoder | None,
+    shard: Shard | None,
+    source: dict[str, Any],
+    threads: int | None,
+) -> int:
+    """Build an index, or a shard of its vectors, unless it is there; 0 is the exit status."""
+    from mpir.corpora.corpus import naming_places, read_collection
+    from mpir.io.read import STDIN
+    from mpir.retrieve import build_index, index_matches, read_info
+
+    progress = not arguments.quiet and sys.stderr.isatty()
     if encoder is not None and shard is not None and shard.count > 1:
         return _make_part(arguments, encoder, shard, source, progress=progress)
     is_current = STDIN not in arguments.paths and index_matches(
@@ -136,7 +156,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _encoder(arguments: argparse.Namespace) -> Vectoriser:
+def _encoder(arguments: argparse.Namespace) -> PooledEncoder:
     """What makes the vectors: opened before the index is built, as that may take hours, and replaces another one."""
     from mpir.retrieve.dense.build import check_factory
     from mpir.retrieve.dense.faiss_backend import FLAT

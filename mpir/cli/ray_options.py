@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mpir.cli.model_options import load_reranker
 from mpir.errors import InputError
 from mpir.validation import is_finite, optional_whole_number
 
 if TYPE_CHECKING:
-    from mpir.batch.ray_pool import RayPool
+    from mpir.batch.actor_jobs import PooledScorer
+    from mpir.batch.actor_pool import ActorJob, ActorPool
+    from mpir.models.sentence_encoder import PooledEncoder
     from mpir.rank.reranker import Reranker
 
 
-def add_ray_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--ray``, ``--workers`` and ``--gpus-per-worker``."""
-    group = parser.add_argument_group("Ray", "score on the machines of a cluster (docs/guides/scale.md)")
+def add_ray_options(parser: argparse.ArgumentParser, action: str) -> None:
+    """Add ``--ray``, ``--workers`` and ``--gpus-per-worker``; `action` describes their effect in the command."""
+    group = parser.add_argument_group("Ray", f"{action} (docs/guides/ray.md)")
     group.add_argument(
         "--ray",
         metavar="WHERE",
@@ -49,29 +51,66 @@ def check_ray_options(arguments: argparse.Namespace) -> None:
         return
     if gpus is not None and not (is_finite(gpus) and (0 <= gpus <= 1 or (gpus > 1 and gpus.is_integer()))):
         raise InputError(f"--gpus-per-worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
-    if arguments.llm is not None:
+    if getattr(arguments, "llm", None) is not None:
         raise InputError("--llm asks a server, which needs no actors; leave --ray out.")
     from mpir.batch.ray_cluster import import_ray
 
     import_ray()
     arguments.workers = workers or 1
-    arguments.no_cache |= arguments.cache is None
+    if hasattr(arguments, "cache"):
+        arguments.no_cache |= arguments.cache is None
 
 
 @contextmanager
-def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator[Reranker | RayPool]:
+def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator[Reranker | PooledScorer]:
     """The reranker itself or, with --ray, actors that load it. Raises MpirError where there is no such cluster."""
     if arguments.ray is None:
         yield reranker
         return
+    from mpir.batch.actor_jobs import PooledScorer, scoring_job
+
+    with _opened_pool(arguments, scoring_job(reranker, partial(load_reranker, arguments))) as pool:
+        yield PooledScorer(reranker, pool)
+
+
+@contextmanager
+def opened_ranker(
+    arguments: argparse.Namespace, reranker: Reranker, rank: Callable[[argparse.Namespace, Reranker, Any], str]
+) -> Iterator[Callable[[Iterator[Any]], Iterator[str]]]:
+    """Ranks queries by `rank`, here or, with --ray, on actors. Raises MpirError where there is no such cluster."""
+    if arguments.ray is None:
+        yield partial(map, partial(rank, arguments, reranker))
+        return
+    from mpir.batch.actor_jobs import ranking_job
+
+    quiet = argparse.Namespace(**{**vars(arguments), "quiet": True})
+    with _opened_pool(arguments, ranking_job(reranker, partial(load_reranker, quiet), partial(rank, quiet))) as pool:
+        yield pool.map
+
+
+@contextmanager
+def encoding_on_actors(
+    arguments: argparse.Namespace, encoder: PooledEncoder | None, load: Callable[[], PooledEncoder]
+) -> Iterator[None]:
+    """With --ray, run the encoder's batches on actors. Raises MpirError where there is no such cluster."""
+    if arguments.ray is None or encoder is None:
+        yield
+        return
+    from mpir.batch.actor_jobs import PooledBatches, encoding_job
+
+    job = encoding_job(encoder, load, has_gpus=bool(arguments.gpus_per_worker))
+    with _opened_pool(arguments, job) as pool:
+        encoder.encoder.backend.runner = PooledBatches(pool)
+        try:
+            yield
+        finally:
+            encoder.encoder.backend.runner = None
+
+
+@contextmanager
+def _opened_pool(arguments: argparse.Namespace, job: ActorJob) -> Iterator[ActorPool]:
+    from mpir.batch.actor_pool import ActorPool
     from mpir.batch.ray_cluster import cluster
-    from mpir.batch.ray_pool import RayPool
 
     with cluster(arguments.ray) as ray:
-        yield RayPool(
-            ray,
-            reranker,
-            partial(load_reranker, arguments),
-            workers=arguments.workers,
-            gpus_per_worker=arguments.gpus_per_worker or 0,
-        )
+        yield ActorPool(ray, job, workers=arguments.workers, gpus_per_worker=arguments.gpus_per_worker or 0)

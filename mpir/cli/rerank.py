@@ -50,6 +50,7 @@ examples:
   mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
   mpir rerank --run bm25.trec --corpus corpus.jsonl --topics topics.xml --format trec > run.trec
   mpir rerank --queries candidates.jsonl --trec --shard 3/10 --output shards/3
+  mpir rerank --queries candidates.jsonl --trec --ray local --workers 2 --output run.trec
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
       --llm http://localhost:11434/v1 --llm-model qwen3:4b
 """

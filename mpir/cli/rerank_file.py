@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.cli.path_options import file_path
 from mpir.cli.ranking_output import FILES, line_format, ranking_lines, visible_ranking
+from mpir.cli.ray_options import add_ray_options, check_ray_options, opened_ranker
 from mpir.cli.shard_option import add_shard_option, chosen_shard
 from mpir.errors import InputError, OutputError
 from mpir.io.read import STDIN
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--output`` and ``--shard``."""
+    """Add ``--output``, ``--shard`` and the options of Ray."""
     parser.add_argument(
         "--output",
         type=file_path,
@@ -31,6 +32,7 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
         "after an interrupt, repeat the command to resume. With --shard, this is a folder",
     )
     add_shard_option(parser, "with --output: rerank only shard i of n of the queries")
+    add_ray_options(parser, "with --output: share the queries among the machines of a cluster")
 
 
 def check_file_options(arguments: argparse.Namespace) -> Shard | None:
@@ -40,10 +42,14 @@ def check_file_options(arguments: argparse.Namespace) -> Shard | None:
     the lines must not depend on earlier runs.
 
     Raises:
-        InputError: --shard without --output, or --output without a file of queries or a format of lines.
+        InputError: --shard or --ray without --output, or --output without a file of queries or a format of lines.
+        MissingExtraError: --ray without Ray.
         OutputError: it is not writable, or is something else.
     """
+    check_ray_options(arguments)
     if arguments.output is None:
+        if arguments.ray is not None:
+            raise InputError("--ray shares the queries of a file; name it with --queries or --run, and add --output.")
         if arguments.shard is not None:
             raise InputError("--shard writes a shard of the rankings to a folder; give it with --output.")
         return None
@@ -92,18 +98,23 @@ def write_rankings_file(
     from mpir.cli.progress import shows_progress
     from mpir.tasks.rankings import write_rankings
 
-    def rank(query: Query) -> str:
-        identifier, text, documents = query
-        reranker.forget_texts()  # which other shards may not have read
-        (ranking,) = reranker.rerank_batch(
-            [text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments)
-        )
-        lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
-        return lines.encode("utf-8", "replace").decode()  # as on standard output
-
-    total = write_rankings(queries, rank, arguments.output, _job(arguments, reranker), shard)
+    progress = arguments.ray is not None and shows_progress(arguments)  # else the reranker has a bar for each query
+    with opened_ranker(arguments, reranker, rank_query) as rank:
+        job = _job(arguments, reranker)
+        total = write_rankings(queries, rank, arguments.output, job, shard, progress=progress)
     if not arguments.quiet:
         print(f"{arguments.output}: " + (f"shard {shard} of " if shard.count > 1 else "") + f"{total} queries.")
+
+
+def rank_query(arguments: argparse.Namespace, reranker: Reranker, query: Query) -> str:
+    """Rank one query; return its lines as they stand in the file."""
+    from mpir.cli.progress import shows_progress
+
+    identifier, text, documents = query
+    reranker.forget_texts()  # which other shards may not have read
+    (ranking,) = reranker.rerank_batch([text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments))
+    lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
+    return lines.encode("utf-8", "replace").decode()  # as on standard output
 
 
 def _job(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_first_stage_options(parser)
     add_shard_option(parser, "score only shard i of n")
-    add_ray_options(parser)
+    add_ray_options(parser, "score on the machines of a cluster")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser, weights=False)
     parser.add_argument(

@@ -32,7 +32,7 @@ from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
-from mpir.models.workers import Answers, Workers
+from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.text.types import Pair
 from mpir.types import F32, Bool
 
@@ -81,6 +81,7 @@ class TorchBackend:
             self._pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
         self._chain = read_score_layers(checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
+        self.runner: BatchRunner | None = None  # in place of the devices here
         self._fits = float("inf")
         self._untrimmed = 0
         self._missing: list[str] = []
@@ -97,10 +98,10 @@ class TorchBackend:
         """The model's forward pass without padding, if its type is supported."""
         return unpad(self.model) if can_unpad(self.model) else None
 
-    @cached_property
-    def workers(self) -> Workers:
-        """The worker processes, for several devices."""
-        settings = {
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of another backend with the same results, but for its device."""
+        return {
             "checkpoint": self.checkpoint,
             "revision": self.revision,
             "max_length": self.max_length,
@@ -109,9 +110,13 @@ class TorchBackend:
             "trust_remote_code": self.trust_remote_code,
             "over_length": self.over_length,
         }
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The worker processes, for several devices."""
         on_cpu = sum(device.type == "cpu" for device in self.devices)
         threads = max(1, torch.get_num_threads() // max(1, on_cpu))
-        return Workers(TorchBackend, [{**settings, "device": str(device)} for device in self.devices], threads)
+        return Workers(TorchBackend, [{**self.settings, "device": str(device)} for device in self.devices], threads)
 
     def close(self) -> None:
         """End the processes of several devices; the next call starts new ones."""
@@ -192,8 +197,8 @@ class TorchBackend:
         )
         row_batches = takewhile(lambda _: is_awaited(), unknown)
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
-        if len(self.devices) > 1:
-            yield from self.workers.run(jobs, reading)  # workers finish their batches and stay for the next call
+        if runner := self.runner or (self.workers if len(self.devices) > 1 else None):
+            yield from runner.run(jobs, reading)  # workers finish their batches and stay for the next call
         else:
             yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
         raise_if_cancelled()

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,10 +31,19 @@ from mpir.types import F32, I64
 log = logging.getLogger(__name__)
 
 Job = tuple[I64, list[TokenSequence]]
+BatchMessage = tuple[Reading, Any, Any, I64]
+"""A batch as it is sent to another process: how it is read, its tokens and types in a row, and where each text ends."""
 Answers = Generator[tuple[I64, F32], None, None]
 """The rows of a batch and their results; close the generator so that others can use the workers."""
 ATTEMPTS = 2
 """How many workers may die on the same batch."""
+
+
+class BatchRunner(Protocol):
+    """Runs batches in other processes."""
+
+    def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
+        """Yield (rows, logits or vectors) for each (rows, batch), in any order."""
 
 
 class Worker:
@@ -56,7 +65,7 @@ class Worker:
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """The results for a batch. Raises as `call`."""
-        outputs: F32 = self.call((reading, *_joined(sequences)))
+        outputs: F32 = self.call(batch_message(sequences, reading))
         return outputs
 
     def call(self, message: Any) -> Any:
@@ -173,10 +182,18 @@ def _end(workers: list[Worker], process: int) -> None:
         workers.pop().end()
 
 
-def _joined(sequences: Sequence[TokenSequence]) -> tuple[Any, ...]:
-    """A batch as three arrays, which are transferred faster than hundreds."""
+def batch_message(sequences: Sequence[TokenSequence], reading: Reading) -> BatchMessage:
+    """A batch for another process, as three arrays, which are transferred faster than hundreds."""
     ids, type_ids = (np.concatenate([tokens[i] for tokens in sequences]) for i in (0, 1))
-    return ids, type_ids, np.cumsum([len(tokens.ids) for tokens in sequences])[:-1]
+    return reading, ids, type_ids, np.cumsum([len(tokens.ids) for tokens in sequences])[:-1]
+
+
+def run_message(encoder: Any, message: BatchMessage) -> F32:
+    """The results for a batch that `batch_message` made. Raises as `TorchBackend.run`, which computes them."""
+    reading, ids, type_ids, ends = message
+    sequences = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
+    results: F32 = encoder.run([TokenSequence(*sequence) for sequence in sequences], reading)
+    return results
 
 
 def serve() -> None:
@@ -190,13 +207,11 @@ def serve() -> None:
         except EOFError:
             return
         try:
-            answer = None
+            answer: Any = None
             if encoder is None:
                 encoder = _make_in_worker(*message)
             else:
-                reading, ids, type_ids, ends = message
-                sequences = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
-                answer = encoder.run([TokenSequence(*sequence) for sequence in sequences], reading)
+                answer = run_message(encoder, message)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             answer = error

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tqdm import tqdm
 
 from mpir.errors import ArtefactError
 from mpir.io.checksum import add_checksum, read_json_lines_with_checksums
@@ -24,10 +27,12 @@ Query = TypeVar("Query")
 
 def write_rankings(
     queries: Iterable[Query],
-    rank: Callable[[Query], str],
+    rank: Callable[[Iterator[Query]], Iterator[str]],
     output: Path,
     job: Mapping[str, Any],
     shard: Shard | None = None,
+    *,
+    progress: bool = False,
 ) -> int:
     """Write the results of `rank` for all queries, in order, to a file, or those of one shard to a folder.
 
@@ -35,10 +40,11 @@ def write_rankings(
 
     Args:
         queries: all queries; a shard takes every n-th.
-        rank: returns the lines of a query's ranking, with line ends.
+        rank: yields the lines of each query's ranking, with line ends, in order; it may read some queries ahead.
         output: the output file, or the shard's folder.
         job: everything that the lines depend on, as JSON-able values.
         shard: the shard; by default all.
+        progress: show a bar of ranked queries on standard error.
 
     Returns:
         The total number of queries.
@@ -46,11 +52,18 @@ def write_rankings(
     Raises:
         OutputError: the output cannot be written, is something else, or is being written by another process.
     """
-    shard, total = shard or Shard(), 0
-    with Journal(f"{output}.rankings.jsonl", {**job, "shard": str(shard)}) as journal:
+    shard, total, pending = shard or Shard(), 0, deque[str]()
+
+    def unranked() -> Iterator[Query]:
+        nonlocal total
         for total, query in enumerate(queries, 1):
             if shard.takes(total - 1) and str(total - 1) not in journal.records:
-                journal.add(str(total - 1), {"lines": rank(query)})
+                pending.append(str(total - 1))
+                yield query
+
+    with Journal(f"{output}.rankings.jsonl", {**job, "shard": str(shard)}) as journal:
+        for lines in tqdm(rank(unranked()), desc="queries", unit="query", disable=not progress):
+            journal.add(pending.popleft(), {"lines": lines})
         texts = (str(journal.records[str(number)]["lines"]) for number in filter(shard.takes, range(total)))
         if shard.count == 1:
             _write_lines(output, texts)

@@ -1,0 +1,108 @@
+"""The jobs of actors: scoring, ranking and encoding, each by the function that does it without Ray."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from mpir.batch.actor_pool import ActorJob, ActorPool
+from mpir.models.device import TOKENS_PER_BATCH
+from mpir.models.output_heads import OUTPUTS, Reading
+from mpir.models.sentence_encoder import PooledEncoder
+from mpir.models.torch_backend import TorchBackend
+from mpir.models.workers import Answers, BatchMessage, Job, batch_message, run_message
+from mpir.rank.candidates import Candidates
+from mpir.rank.inputs import DocumentLike
+from mpir.rank.reranker import Reranker
+
+
+def scoring_job(reranker: Reranker, load: Callable[[], Reranker]) -> ActorJob:
+    """Scoring batches of prepared candidates as `reranker` does, of which `load` makes another one in each actor."""
+    return ActorJob(load=load, work=score_batch, identify=scoring_identity, identity=scoring_identity(reranker))
+
+
+def scoring_identity(reranker: Reranker) -> Mapping[str, Any]:
+    """Everything that scores depend on."""
+    return reranker.identity
+
+
+def score_batch(reranker: Reranker, batch: list[Candidates]) -> list[Candidates]:
+    """Score prepared candidates as the driver would. Raises what `Reranker.score_prepared` does."""
+    reranker.forget_texts()  # which belong to whichever batch this actor had before
+    return reranker.score_prepared(batch)
+
+
+class PooledScorer:
+    """A reranker whose batches are scored by actors. Batches are those of a run without Ray, and so are the results."""
+
+    def __init__(self, reranker: Reranker, pool: ActorPool) -> None:
+        """`reranker` prepares the candidates here, and the pool has its `scoring_job`."""
+        self._reranker, self._pool = reranker, pool
+
+    def stream_scored(self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]]) -> Iterator[Candidates]:
+        """As `Reranker.stream_scored`; batches are prepared as actors take them. Raises as `ActorPool.map`."""
+        return chain.from_iterable(self._pool.map(self._reranker.prepared_batches(queries, docs)))
+
+
+def ranking_job(reranker: Reranker, load: Callable[[], Reranker], rank: Callable[[Reranker, Any], str]) -> ActorJob:
+    """Ranking one query a task by `rank`, the function of a run without Ray."""
+    return ActorJob(load=load, work=rank, identify=ranking_identity, identity=ranking_identity(reranker))
+
+
+def ranking_identity(reranker: Reranker) -> Mapping[str, Any]:
+    """Everything that rankings depend on."""
+    weights = {"weights": reranker.weights.to_dict(), "calibration": reranker.relevance.to_dict()}
+    return {**reranker.identity, **weights}
+
+
+class PooledBatches:
+    """Runs an encoder's batches of tokens on actors, in place of its own devices."""
+
+    def __init__(self, pool: ActorPool) -> None:
+        """The pool has the encoder's `encoding_job`."""
+        self._pool = pool
+
+    def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
+        """Yield (rows, vectors) for each (rows, batch), in order. Raises as `ActorPool.map`."""
+        rows = deque[Any]()
+
+        def messages() -> Iterator[BatchMessage]:
+            for batch_rows, sequences in jobs:
+                rows.append(batch_rows)
+                yield batch_message(sequences, reading)
+
+        for vectors in self._pool.map(messages()):
+            yield rows.popleft(), vectors
+
+
+def encoding_job(encoder: PooledEncoder, load: Callable[[], PooledEncoder], *, has_gpus: bool) -> ActorJob:
+    """Encoding one batch of tokens a task as `encoder` does, in its precision; GPUs get larger batches than CPUs."""
+    backend = encoder.encoder.backend
+    if has_gpus:
+        backend.tokens_per_batch = max(backend.tokens_per_batch, TOKENS_PER_BATCH["cuda"])
+    return ActorJob(
+        load=LoadBackend(load, backend.settings),
+        work=run_message,
+        identify=encoding_identity,
+        identity=encoder.encoder.identity,
+    )
+
+
+def encoding_identity(backend: TorchBackend) -> Mapping[str, Any]:
+    """Everything that vectors depend on before pooling, which is a part of each task."""
+    return backend.info.identity
+
+
+class LoadBackend:
+    """Loads an encoder's backend on a worker: its own files, with the driver's settings."""
+
+    def __init__(self, load: Callable[[], PooledEncoder], settings: Mapping[str, Any]) -> None:
+        """`load` opens the encoder by the name that the user gave; `settings` are those of the driver's backend."""
+        self._load, self._settings = load, dict(settings)
+
+    def __call__(self) -> TorchBackend:
+        """The backend, on the worker's GPU if it has one."""
+        settings = {**self._settings, "checkpoint": self._load().encoder.checkpoint, "device": "auto"}
+        return TorchBackend(**settings)

@@ -1,0 +1,176 @@
+"""A pool of Ray actors, each with a model loaded, for a driver that keeps the results in its journal.
+
+The pool is made of Ray Core's actors, not of Ray Data: docs/guides/ray.md says what was tried, and why.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from mpir.errors import DeviceError, InputError, MpirError, shortened
+from mpir.version import __version__
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 3
+"""Actors that may end while they have the same task."""
+QUEUED = 2
+"""Tasks of an actor: the one that it works on, and the next."""
+AHEAD = 2 * QUEUED
+"""Tasks for each actor that are not yet yielded, done or not: results are yielded in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorJob:
+    """What every actor of a pool does. Functions must be importable, or partials of such, because they are pickled.
+
+    `load` makes the model, whose `identify` must equal the driver's `identity`, and `work` gives a task's result by it.
+    Relative paths are those of `folder`.
+    """
+
+    load: Callable[[], Any]
+    work: Callable[[Any, Any], Any]
+    identify: Callable[[Any], Mapping[str, Any]]
+    identity: Mapping[str, Any]
+    version: str = __version__
+    folder: str = field(default_factory=os.getcwd)
+
+
+class ModelActor:
+    """An actor: it loads its model at the first task, so that its errors are those of a task."""
+
+    def __init__(self, job: ActorJob, threads: int) -> None:
+        """`threads` is for a CPU."""
+        self._job, self._threads = job, threads
+
+    @cached_property
+    def model(self) -> Any:
+        """The model. Raises InputError where it cannot be loaded here, or its results would be others."""
+        import torch
+
+        torch.set_num_threads(min(self._threads, os.cpu_count() or 1))
+        host, job = socket.gethostname(), self._job
+        if job.version != __version__:
+            raise InputError(
+                f"the worker on {host} has mpir {__version__}, and this machine {job.version}; install one version on "
+                "all machines."
+            )
+        with suppress(OSError):  # absolute paths may do; a path that is missing is named below
+            os.chdir(job.folder)
+        try:
+            model = job.load()
+        except MpirError as error:
+            raise InputError(
+                f"the worker on {host} cannot load the model: {error} Workers need the same files at the same paths as "
+                "this machine, for example in a shared folder."
+            ) from error
+        identity = job.identify(model)
+        if different := [name for name, value in job.identity.items() if identity.get(name) != value]:
+            raise InputError(
+                f"the worker on {host} would give other scores than this machine (they differ in "
+                f"{', '.join(different)}); give both the same mpir and bundle, and name --precision."
+            )
+        return model
+
+    def run(self, task: Any) -> Any:
+        """The result of a task. Raises what the job's `work` raises."""
+        return self._job.work(self.model, task)
+
+
+@dataclass(eq=False, kw_only=True)
+class _Task:
+    """A task's input and result, its position in the pool, and the actor that had that position."""
+
+    content: Any
+    slot: int = 0
+    actor: Any = None
+    attempt: int = 0
+    is_done: bool = False
+    result: Any = None
+
+
+class ActorPool:
+    """Actors that share the tasks of a job. They start with the first task."""
+
+    def __init__(self, ray: Any, job: ActorJob, *, workers: int, gpus_per_worker: float = 0) -> None:
+        """`ray` is connected to the cluster, and `workers` is the number of actors.
+
+        Raises:
+            InputError: the cluster has not so many CPUs or GPUs.
+        """
+        self._ray, self._workers = ray, workers
+        resources = ray.cluster_resources()
+        cpus, gpus = int(resources.get("CPU", 0)), resources.get("GPU", 0)
+        if cpus < workers or gpus < workers * gpus_per_worker:
+            raise InputError(
+                f"--workers is {workers}, with a CPU and {gpus_per_worker:g} GPUs each, but the cluster has {cpus} "
+                f"CPUs and {gpus:g} GPUs; ask for fewer."
+            )
+        make: Any = ray.remote(num_cpus=1, num_gpus=gpus_per_worker, scheduling_strategy="SPREAD")(ModelActor).remote
+        self._make: Callable[[], Any] = partial(make, job, _threads(cpus // workers))
+        self._actors: list[Any] = []
+
+    def map(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        """The result of each task, in order. Tasks are taken as actors are free for them.
+
+        Raises:
+            DeviceError: actors ended three times while they had the same task.
+            MpirError: what an actor raised.
+        """
+        self._actors = self._actors or [self._make() for _ in range(self._workers)]
+        fresh, free = iter(tasks), deque([*range(self._workers)] * QUEUED)
+        pending, busy = deque[_Task](), dict[Any, _Task]()
+        while True:
+            while free and len(pending) < AHEAD * self._workers and (content := next(fresh, None)) is not None:
+                pending.append(_Task(content=content))
+                self._submit(pending[-1], free, busy)
+            if not pending:
+                return
+            (reference,), _ = self._ray.wait(list(busy))
+            task = busy.pop(reference)
+            free.append(task.slot)
+            if not self._collect(task, reference):
+                self._submit(task, free, busy)
+            while pending and pending[0].is_done:
+                yield pending.popleft().result
+
+    def _submit(self, task: _Task, free: deque[int], busy: dict[Any, _Task]) -> None:
+        task.slot, task.attempt = free.popleft(), task.attempt + 1
+        task.actor = self._actors[task.slot]
+        busy[task.actor.run.remote(task.content)] = task
+
+    def _collect(self, task: _Task, reference: Any) -> bool:
+        """Take the result of a task; False where its actor was lost and replaced."""
+        errors = self._ray.exceptions
+        try:
+            task.result, task.content, task.is_done = self._ray.get(reference), None, True
+        except errors.RayTaskError as error:
+            raise (error.cause or error) from error
+        except errors.RayError as error:
+            if task.attempt >= ATTEMPTS:
+                raise DeviceError(
+                    f"{ATTEMPTS} workers ended while they had the same task ({shortened(str(error), 200)}); if "
+                    "memory ran out, lower --tokens-per-batch or --workers, and run it again."
+                ) from error
+            log.warning("a worker ended; another one takes its task, and a new one its place")
+            if self._actors[task.slot] is task.actor:
+                self._actors[task.slot] = self._make()
+        return task.is_done
+
+
+def _threads(share: int) -> int:
+    """Threads of an actor on a CPU: its share, or as many as the driver would have if the user says how many.
+
+    Their number may change the last bit of a score.
+    """
+    import torch
+
+    return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else share
