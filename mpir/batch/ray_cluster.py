@@ -50,11 +50,16 @@ def cluster(address: str) -> Iterator[Any]:
         reason = shortened(str(error) or f"no answer in {ANSWERS:g} seconds", 200)
         raise DeviceError(
             f"--ray {address}: no cluster can be used ({reason}); start one with `ray start`, give its head's port (by "
-            "default 6379), or take --ray local."
+            "default 6379), set RAY_AUTH_MODE=token if it asks for a token, or take --ray local."
         ) from error
     try:
         yield ray
-    except ray.exceptions.RayError as error:  # what is no task's, such as a full object store
+    except (ray.exceptions.OutOfDiskError, ray.exceptions.ObjectStoreFullError) as error:
+        raise DeviceError(
+            f"--ray {address}: Ray has no room for a task or its result ({shortened(str(error))}); free disk space or "
+            "start the cluster with a larger --object-store-memory, and run the same command again."
+        ) from error
+    except ray.exceptions.RayError as error:  # no task's
         raise DeviceError(f"--ray {address}: {shortened(str(error), 200)}; run the same command again.") from error
     finally:
         ray.shutdown()

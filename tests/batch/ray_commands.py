@@ -2,8 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +46,11 @@ sys.exit(main())
 """
 
 
-def started(*arguments: object, program: str = "", root: Path = ROOT, **options: Any) -> "subprocess.Popen[str]":
+def started(
+    *arguments: object, program: str = "", variables: Mapping[str, str] | None = None, **options: Any
+) -> "subprocess.Popen[str]":
     """`mpir`, in small batches, in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(variables or {})}
     command = [sys.executable, "-c", program + PROGRAM, *map(str, arguments)]
     return subprocess.Popen(command, env=environment, stderr=-1, stdout=-1, text=True, **options)
 
@@ -53,3 +60,32 @@ def ended(*arguments: object, **options: Any) -> tuple[int, str]:
     process = started(*arguments, **options)
     _, errors = process.communicate(timeout=200)
     return process.returncode, errors
+
+
+@contextmanager
+def ray_start(
+    folder: Path, *options: object, prefix: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Iterator[dict[str, str]]:
+    """A cluster that `ray start` starts in a folder; the variables for its drivers, with its address and token."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid.uuid4().hex}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **token, **(variables or {})}
+    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--port", str(port), "--num-cpus", "2"]
+    how = ["--include-dashboard=false", "--block", *map(str, options)]
+    log = folder / f"ray-{port}.log"
+    with open(log, "w", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            [*prefix, *start, *how], cwd=folder, env=environment, stdout=stream, stderr=stream, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while "Ray runtime started" not in log.read_text(encoding="utf-8"):
+            assert process.poll() is None, log.read_text(encoding="utf-8")
+            assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
+            time.sleep(0.1)
+        yield {"RAY_ADDRESS": f"127.0.0.1:{port}", **token}
+    finally:
+        process.terminate()  # it ends the others
+        process.wait(timeout=60)
