@@ -51,7 +51,12 @@ def naming_output(path: str | Path) -> Iterator[None]:
 
 
 def _refusal(error: BaseException) -> OSError | None:
-    """The system's own error behind another one, if any; an OSError without a number is a library's."""
+    """The system's own error behind another one, if any; an OSError without a number is a library's.
+
+    That of numpy's `tofile` is the exception: it says only that the system took fewer items than it was given.
+    """
+    if isinstance(error, OSError) and re.fullmatch(r"\d+ requested and \d+ written", str(error)):
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if isinstance(error, OSError):
         return error if error.errno is not None else None
     if isinstance(error.__context__, OSError) and error.__context__.errno in FULL:

@@ -1,0 +1,111 @@
+"""The commands that faults are tried on, what they read, and what they write."""
+
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+SAMPLE = Path(__file__).parents[2] / "mpir" / "sample"
+TIMES = {"seconds", "checksum", "files", "sha256"}
+UNSTABLE = {"write.lock", "log.jsonl", "state.pt"}
+
+SCORE = f"score --questions {SAMPLE / 'questions.json'} --index index --candidates 5 --bundle ./bundle --no-cache"
+RANK = "rerank --queries queries.jsonl --json --bundle ./bundle --device cpu --quiet"
+COMMANDS = {
+    "index": "index docs.jsonl --index {out}",
+    "index --dense --shard": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 1/2",
+    "index --dense --shard 2": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 2/2",
+    "index --dense": "index docs.jsonl --index {out} --dense --encoder ./encoder",
+    "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle --no-cache --device cpu "
+    "--html {out}/page.html --csv {out}/table.csv",
+    "score": f"{SCORE} --device cpu --output {{out}}",
+    "score --shard": f"{SCORE} --device cpu --shard 1/2 --output {{out}}",
+    "score --shard 2": f"{SCORE} --device cpu --shard 2/2 --output {{out}}",
+    "rerank --shard": f"{RANK} --shard 1/2 --output {{out}}",
+    "rerank --shard 2": f"{RANK} --shard 2/2 --output {{out}}",
+    "rerank --output": f"{RANK} --output {{out}}/rankings.jsonl",
+    "merge of vectors": "merge vectors-1 vectors-2 --output {out}",
+    "merge of scores": "merge scored-1 scored-2 --output {out}",
+    "merge of rankings": "merge ranked-1 ranked-2 --output {out}/rankings.jsonl",
+    "tune": "tune scored --output {out}/weights.json --calls 6 --initial 4 --loops 1 --folds 2",
+    "bioasq": f"bioasq --questions {SAMPLE / 'questions.json'} --corpus docs.jsonl --output {{out}}/submission.json "
+    "--bundle ./bundle --device cpu --candidates 5 --no-cache --index {out}/index",
+    "train": "train --mixture mixture.json --output {out} --checkpoint ./checkpoint --device cpu --precision fp32 "
+    "--save-every 1 --evaluate-every 2 --batch-size 8",
+}
+INDEX = ("index", "index")
+INPUTS = {
+    "score": (INDEX,),
+    "score --shard": (INDEX,),
+    "score --shard 2": (INDEX,),
+    "merge of vectors": (("index --dense --shard", "vectors-1"), ("index --dense --shard 2", "vectors-2")),
+    "merge of scores": (("score --shard", "scored-1"), ("score --shard 2", "scored-2")),
+    "merge of rankings": (("rerank --shard", "ranked-1"), ("rerank --shard 2", "ranked-2")),
+    "tune": (("score", "scored"),),
+}
+"""Commands that make what a command reads, and where."""
+
+
+def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """What a command did in a folder, whether it succeeded or not."""
+    return subprocess.run(program(command), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+
+
+def succeed(command: str, folder: Path) -> None:
+    finished = run(command, folder)
+    assert finished.returncode == 0, finished.stderr
+
+
+def program(command: str) -> list[str]:
+    return [sys.executable, "-m", "mpir", *shlex.split(command)]
+
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def undisturbed(name: str, inputs: Path, folder: Path) -> tuple[dict[str, object], float]:
+    """What a command writes to a new folder, and in how many seconds; what it reads is made first."""
+    prepare(name, inputs)
+    begin = time.perf_counter()
+    succeed(with_output(name, folder), inputs)
+    return content(folder), time.perf_counter() - begin
+
+
+def prepare(name: str, inputs: Path) -> None:
+    """Make an input of a command that other commands make, unless it is there."""
+    for needed, output in INPUTS.get(name, ()):
+        prepare(needed, inputs)
+        if not (inputs / output).exists():
+            succeed(COMMANDS[needed].format(out=output), inputs)
+
+
+def with_output(name: str, folder: Path) -> str:
+    folder.mkdir(exist_ok=True)
+    return COMMANDS[name].format(out=folder)
+
+
+def content(folder: Path) -> dict[str, object]:
+    """Every file's content, without times, the names of folders, and what Lucene numbers at random."""
+    return {path.relative_to(folder).as_posix(): stable(path, folder) for path in files_in(folder)}
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not {"lucene", "text-store"} & set(path.parts) and path.name not in UNSTABLE:
+            yield path
+
+
+def stable(path: Path, folder: Path) -> object:
+    content = path.read_bytes().replace(str(folder).encode(), b"OUT")
+    return without_times(json.loads(content)) if path.suffix == ".json" else hashlib.sha256(content).hexdigest()
+
+
+def without_times(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key not in TIMES}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
