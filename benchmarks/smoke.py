@@ -82,6 +82,7 @@ SCRIPTS = (
     Script("late_interaction", "--documents 2 --questions 1 --rounds 1 --threads 1", packages=("gensim",)),
     Script("latency", "--documents 2 --questions 1 --threads 1 --bundles fast", packages=PEERS),
     Script("objective", "--questions 20 --evaluations 2 --one-by-one 1"),
+    Script("ray_efficiency", "--batches 2 --sentences 16 --workers 1 --bundle fast", packages=("ray", "pandas")),
     Script("readers", "--records 100 --rounds 1"),
     Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
     Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
