@@ -84,6 +84,11 @@ SCRIPTS = (
     Script("objective", "--questions 20 --evaluations 2 --one-by-one 1"),
     Script("ray_efficiency", "--batches 2 --sentences 16 --workers 1 --bundle fast", packages=("ray", "pandas")),
     Script("readers", "--records 100 --rounds 1"),
+    Script(
+        "runtimes",
+        "--sentences 4 --abstracts 2 --calibration 2 --rounds 1",
+        packages=("sentence_transformers", "optimum"),
+    ),
     Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
     Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
     Script("sia", "--vectors {work}/vectors --rows 100 --bundle fast", packages=("gensim", "scispacy")),

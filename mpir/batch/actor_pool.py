@@ -1,6 +1,10 @@
 """A pool of Ray actors, each with a model loaded, for a driver that keeps the results in its journal.
 
-The pool is made of Ray Core's actors, not of Ray Data: docs/guides/ray.md says what was tried, and why.
+The pool is made of Ray Core's actors, not of Ray Data: mpir has a journal, to which the driver writes each result once,
+while Ray Data's own checkpoint is in beta and may repeat work. Ray Data survives errors by dropping blocks
+(`max_errored_blocks`), but a task must be repeated where a worker is lost, and the job must end with one sentence
+where the input is wrong. Tasks are those of a run without Ray and come back in order, so that results are equal to
+the last bit; Ray Data would cut blocks of its own.
 """
 
 from __future__ import annotations
