@@ -75,6 +75,6 @@ def _check(row: Example, top: float, *, distilled: bool) -> None:
         raise InputError(f"label {row.label} is outside 0 to {top:g}; correct the label.")
     if distilled and (row.teacher is None or not math.isfinite(row.teacher)):
         raise InputError(
-            f"the teacher's score is {format_value(row.teacher)}, but a loss learns from it; add scores with "
-            "data_scripts/teacher_scores.py, or choose other losses."
+            f"the teacher's score is {format_value(row.teacher)}, but a loss learns from it; give each row a finite "
+            "number as `teacher`, or choose other losses."
         )
