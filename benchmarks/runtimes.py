@@ -5,8 +5,8 @@
 
 sentence-transformers' OpenVINO backend wants other versions of its packages than mpir pins, so give it an environment
 of its own. Work is pairs of a dev question with sentences, and pairs of a question with whole abstracts. `int8` is
-OpenVINO's static quantisation, calibrated on other pairs of the same kind. τ is Kendall's, within a question, between a
-contender's scores and those of fp32 by torch; `gap` is the largest difference of two probabilities.
+OpenVINO's static quantisation, calibrated on other pairs of questions and sentences. τ is Kendall's, within a question,
+between a contender's scores and those of fp32 by torch; `gap` is the largest difference of two probabilities.
 """
 
 from __future__ import annotations
@@ -122,10 +122,9 @@ def openvino_score(checkpoint: Path, precision: str | None, calibration: Sequenc
         data = nncf.Dataset(
             [dict(model.tokenizer(*pair, truncation=True, max_length=512, return_tensors="np")) for pair in calibration]
         )
-        network = model.model if hasattr(model.model, "request") else model[0].auto_model
-        network.model = nncf.quantize(network.model, data, model_type=nncf.ModelType.TRANSFORMER)
-        network.request = None
-        network.compile()
+        model.model.model = nncf.quantize(model.model.model, data, model_type=nncf.ModelType.TRANSFORMER)
+        model.model.request = None  # that of the model in fp32
+        model.model.compile()
     return _predict(model)
 
 
