@@ -132,9 +132,9 @@ def actor_pool(
 
 
 class DataScorer:
-    """A stage of Ray Data, which holds a reranker."""
+    """A stage of Ray Data, which holds a reranker. Its rows are numbers of batches in Ray's object store."""
 
-    def __init__(self, bundle: str) -> None:
+    def __init__(self, bundle: str, references: Sequence[Any]) -> None:
         """Load the bundle."""
         import torch
 
@@ -142,12 +142,15 @@ class DataScorer:
 
         torch.set_num_threads(1)
         self.reranker = Reranker(bundle, device="cpu", precision="fp32")
+        self.references = references
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         """Score the one batch of a block."""
+        import ray
+
         from mpir.batch.actor_jobs import score_batch
 
-        scored = score_batch(self.reranker, pickle.loads(rows["batch"][0]))
+        scored = score_batch(self.reranker, ray.get(self.references[rows["number"][0]]))
         return {"scored": [pickle.dumps(scored)]}
 
 
@@ -161,16 +164,17 @@ def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     batches, total = batches_of(Reranker(bundle, device="cpu", precision="fp32"), data, count, sentences)
-    items = [{"batch": pickle.dumps(batch)} for batch in [*batches[:1] * workers, *batches]]
+    batches = [*batches[:1] * workers, *batches]
+    items = [{"number": number} for number in range(len(batches))]
 
     def measure() -> dict[str, Any]:
         begin = time.perf_counter()
-        with cluster("local"):
+        with cluster("local") as connected:
             started = time.perf_counter() - begin
             ray.data.DataContext.get_current().enable_progress_bars = False
             stage = {"batch_size": 1, "num_cpus": 1, "compute": ray.data.ActorPoolStrategy(size=workers)}
             scored = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-                DataScorer, fn_constructor_args=(bundle,), **stage
+                DataScorer, fn_constructor_args=(bundle, [connected.put(batch) for batch in batches]), **stage
             )
             times = [time.perf_counter() for _ in scored.iter_rows()]
         result = {"start": started, "loading": times[workers - 1] - begin - started, "sentences": total}
