@@ -100,8 +100,14 @@ SCRIPTS = (
     Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
     Script(
         "experiments.cascade.vectors",
-        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --candidates 2 --output {{work}}/cascade-vectors",
+        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --candidates 2 --output {{work}}/cascade-vectors"
+        " --early-exit {work}/scored fast",
         packages=(START,),
+    ),
+    Script(
+        "experiments.dense.smaller_encoder",
+        "--data {data} --layers 1 --abstracts 8 --held-out 4 --epochs 1 --length 24 --output {work}/students",
+        data=("bioasq", "pubmed"),
     ),
     Script(
         "experiments.dense.first_stages",

@@ -4,8 +4,10 @@
         --output runs/cascade/vectors
 
 Like `experiments.cascade.words`, but the first pass uses the sentence's cosine to the question instead of its BM25, or
-both (each scaled to 0-1 per question). The sentences are those of the first --candidates documents of each question;
-their vectors, as from `mpir index --dense --sentence-vectors`, are computed once and kept in OUTPUT.
+both (each scaled to 0-1 per question). With --early-exit, a further first pass is the blend of a smaller bundle, which
+scored the same candidates: `fast` has three of the default's six layers, so it stands for an early exit after the third
+layer, and its cost is half a pair for each sentence. The sentences are those of the first --candidates documents of
+each question; their vectors, as from `mpir index --dense --sentence-vectors`, are computed once and kept in OUTPUT.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from tabulate import tabulate
@@ -28,7 +31,10 @@ from mpir.errors import InputError, format_paths
 from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.bioasq import DIVISORS
 from mpir.io.write import atomic_write, check_folder
+from mpir.perspectives import open_bundle
 from mpir.perspectives.normalization import minmax
+from mpir.rank.blend import blend
+from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
 
@@ -52,6 +58,13 @@ def main() -> int:
     parser.add_argument(
         "--version", type=int, choices=sorted(DIVISORS), default=8, help="of the official measures (%(default)s)"
     )
+    parser.add_argument(
+        "--early-exit",
+        nargs=2,
+        type=text_path,
+        metavar=("SCORED", "BUNDLE"),
+        help="the same questions scored by a smaller bundle, and that bundle",
+    )
     parser.add_argument("--output", type=file_path, required=True, help="folder for vectors and results")
     return guarded("cascade_vectors", lambda: run(parser.parse_args()))
 
@@ -71,13 +84,26 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(scored.questions)} questions, {arguments.candidates} candidates and "
         f"{len(texts) / len(scored.questions):.0f} sentences each."
     ]
-    for name, values in (("words", words), ("vectors", cosines), ("words and vectors", both)):
+    first_passes = {"words": words, "vectors": cosines, "words and vectors": both}
+    if arguments.early_exit:
+        first_passes["early exit"] = smaller_bundle_scores(scored, *arguments.early_exit, arguments.candidates)
+    for name, values in first_passes.items():
         curve = Curve(replace(scored, lexical=values), weights, arguments.version)
         scored_sets += [table_of(curve, name, first_pass) for first_pass in (SHIPPED, SENTENCE_ONLY)]
     with atomic_write(arguments.output / "tables.md") as stream:
         stream.write("\n\n".join(scored_sets) + "\n")
     print("\n\n".join(scored_sets))
     return 0
+
+
+def smaller_bundle_scores(scored: Dataset, folder: str, bundle: str, candidates: int) -> F64:
+    """The score (N,) of each sentence by a smaller bundle. Raises InputError for other candidates or sentences."""
+    smaller = first_candidates(Dataset.load(Path(folder)), candidates)
+    for name in ("documents", "sections", "begin", "end"):
+        if not np.array_equal(getattr(smaller, name), getattr(scored, name)):
+            raise InputError(f"--early-exit {folder}: has other {name}; score the same candidates with both bundles.")
+    weights = Weights.from_dict(open_bundle(bundle).weights, bundle).align_to(smaller.columns.layout)
+    return blend(smaller.columns, weights).sentences
 
 
 def question_of_sentences(scored: Dataset) -> I64:

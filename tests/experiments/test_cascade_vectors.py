@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpir.errors import InputError
 from mpir.rank.columns import Columns, Layout
 from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
@@ -92,6 +93,13 @@ def test_a_table_for_words_vectors_and_both(
         for how in ("sentence and document", "sentence only")
     ]
     assert "2 questions, 20 candidates and 4 sentences each." in printed
+
+
+def test_an_early_exit_needs_the_same_candidates(script: Callable[..., Any], scored: Dataset, tmp_path: Path) -> None:
+    loaded = script()
+    loaded["first_candidates"](scored, 1).save(tmp_path / "fewer")
+    with pytest.raises(InputError, match="has other documents; score the same candidates"):
+        loaded["smaller_bundle_scores"](scored, tmp_path / "fewer", "fast", 20)
 
 
 def test_another_corpus_is_one_sentence(
