@@ -92,6 +92,11 @@ SCRIPTS = (
     Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
     Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
     Script("sia", "--vectors {work}/vectors --rows 100 --bundle fast", packages=("gensim", "scispacy")),
+    Script(
+        "soak",
+        "--minutes 0.08 --rate 4 --documents 1 --threads 1 --bundle fast --plot {work}/soak.png",
+        packages=("fastapi", "matplotlib"),
+    ),
     Script("startup", "--documents 1 --rounds 1 --threads 1", packages=PEERS),
     Script("training", "--bundle fast --batch-size 2 --steps 1 --rounds 1 --threads 1"),
     Script("triples", "--triples 100"),

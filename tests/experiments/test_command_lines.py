@@ -105,7 +105,10 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
         (f"benchmarks/{name}.py", [])
         for name in ("end_to_end", "first_stage", "late_interaction", "readers", "ray_efficiency", "runtimes")
     ),
-    *((f"benchmarks/{name}.py", []) for name in ("objective", "scoring", "serve", "startup", "training", "triples")),
+    *(
+        (f"benchmarks/{name}.py", [])
+        for name in ("objective", "scoring", "serve", "soak", "startup", "training", "triples")
+    ),
     ("benchmarks/bundles.py", ["nowhere"]),
     ("benchmarks/latency.py", []),
     ("experiments/cascade/adaptive.py", ["--scored", "nowhere"]),
