@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mpir.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
+from mpir.cli.index_update import update
 from mpir.cli.path_options import text_path
 from mpir.cli.ray_options import add_ray_options, check_ray_options, encoding_on_actors
 from mpir.cli.shard_option import add_shard_option, chosen_shard
@@ -36,7 +37,11 @@ examples:
   mpir index abstracts.jsonl --index pubmed-index --dense
   mpir index reports.jsonl --index reports-index --stop-words not-no
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
+  mpir index updatefiles/pubmed26n1335.xml.gz --update --index pubmed-index
   mpir index --verify --index pubmed-index
+
+--update replaces the documents of an index that have the ids of those in PATH, adds the others, and removes what
+PubMed's files delete. Everything else stays, vectors are updated, too, and searches that are open go on meanwhile.
 
 --verify compares every file with its hash, and has Lucene check its own. Without it, opening an index compares the
 files that are newer than its manifest and the smallest others, of 1 GiB together. A damaged file is exit status 2.
@@ -80,6 +85,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='words that a search leaves out: Lucene\'s English ones, these but for "no" and "not", or none '
         "(default: english)",
     )
+    parser.add_argument(
+        "--update", action="store_true", help="change the index that is there by the documents of PATH alone"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
     parser.add_argument(
         "--verify", action="store_true", help="build nothing, but compare every file of the index with its hash"
@@ -101,6 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
     check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
+    if arguments.update:
+        return update(arguments, threads)
     source = corpus_fingerprint(arguments.paths)
     check_ray_options(arguments)
     for name in ("encoder", "factory", "sentence_vectors", "shard", "ray"):

@@ -17,7 +17,7 @@ from mpir.corpora.jats import PAPERS, read_papers
 from mpir.corpora.json_documents import read_json_documents
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pdf import read_pdf
-from mpir.corpora.pubmed import PUBMED, read_pubmed
+from mpir.corpora.pubmed import PUBMED, read_deleted, read_pubmed
 from mpir.corpora.references import read_references
 from mpir.corpora.tables import read_table
 from mpir.corpora.tagged import read_refer, read_web_of_science
@@ -63,6 +63,17 @@ def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
     """
     files = _files(paths)
     return _checked(files, told_apart(_once(files), set()))
+
+
+def deleted_ids(paths: Iterable[str | Path]) -> Iterator[str]:
+    """The ids that PubMed's update files delete. One that a later file has again is among them, too.
+
+    Raises:
+        InputError: as `read_corpus`.
+    """
+    for file in _files(paths):
+        if format_of(file) == "xml" and root_tag(file, _ROOTS) in PUBMED:
+            yield from read_deleted(file)
 
 
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:

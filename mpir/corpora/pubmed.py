@@ -59,6 +59,13 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
         yield from _unseen(file, read_pmids, deleted)
 
 
+def read_deleted(file: str | Path) -> Iterator[str]:
+    """The PMIDs of a file's ``DeleteCitation``, whatever their versions. Raises InputError as `read_pubmed`."""
+    for number, element in enumerate(read_elements(file, PUBMED, (*_RECORDS, _DELETED))):
+        if element.tag == _DELETED:
+            yield from (str(_key(pmid, file, number)[0]) for pmid in element.iter("PMID"))
+
+
 def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
     of_nlm = [_OF_NLM.fullmatch(Path(file).name) is not None for file in files]
     from_nlm = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))

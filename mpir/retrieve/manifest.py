@@ -11,7 +11,7 @@ from typing import Any
 from mpir.corpora.corpus import is_same_corpus
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
-from mpir.io.files import are_files, check_files, list_files
+from mpir.io.files import Files, are_files, check_files, list_files
 from mpir.retrieve.analyzer import ANALYZERS, analyzer_name
 from mpir.retrieve.java import anserini_version
 from mpir.text.terms import StopWords
@@ -45,9 +45,14 @@ class IndexInfo:
         return ANALYZERS[self.analyzer]
 
 
-def describe(folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords) -> IndexInfo:
-    """The manifest of the index that this mpir has built in a folder."""
-    files = list_files(folder, (path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"))
+def describe(
+    folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords, *, known: Files | None = None
+) -> IndexInfo:
+    """The manifest of the index that this mpir has built in a folder; files of `known` entries are not read again."""
+    paths = [path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"]
+    unchanged = {path.relative_to(folder).as_posix() for path in paths} & set(known or {})
+    files = list_files(folder, (path for path in paths if path.relative_to(folder).as_posix() not in unchanged))
+    files |= {name: dict((known or {})[name]) for name in unchanged}
     return IndexInfo(
         documents=documents,
         source=source,

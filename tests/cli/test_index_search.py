@@ -308,3 +308,41 @@ def test_a_search_expands_its_query(folder: Path, capsys: pytest.CaptureFixture[
         mpir("search", "--index", folder, "statins", "--rm3-terms", "5")
     with pytest.raises(InputError, match=r"rm3: weight is 2\.0; expected a number from 0 to 1"):
         mpir("search", "--index", folder, "statins", "--rm3", "--rm3-weight", "2")
+
+
+def test_an_update_of_pubmed_replaces_adds_and_deletes(
+    corpus: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = "<MedlineCitation><PMID>{}</PMID><Article><ArticleTitle>{}</ArticleTitle></Article></MedlineCitation>"
+    records = record.format(1, "BRCA2 in ovarian cancer") + record.format(3, "Aspirin")
+    first, second = tmp_path / "pubmed26n1335.xml", tmp_path / "pubmed26n1336.xml"
+    first.write_text(f"<PubmedArticleSet>{records}</PubmedArticleSet>")
+    deletion = "<DeleteCitation><PMID>2</PMID><PMID>9</PMID></DeleteCitation>"
+    second.write_text(f"<PubmedArticleSet>{record.format(4, 'Warfarin')}{deletion}</PubmedArticleSet>")
+    assert mpir("index", first, "--update", "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out) == {"index": str(folder), "documents": 3, "kept": False}
+    assert mpir("index", first, second, "--update", "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out) == {"index": str(folder), "documents": 3, "kept": False}
+    assert mpir("index", second, "--update", "--index", folder) == 0
+    assert json.loads(capsys.readouterr().out)["kept"]
+    assert mpir("search", "cancer cholesterol aspirin warfarin", "--index", folder) == 0
+    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    titles = {document["id"]: document["title"] for hit in hits for document in hit["documents"]}
+    assert titles == {"1": "BRCA2 in ovarian cancer", "3": "Aspirin", "4": "Warfarin"}
+    assert mpir("index", corpus, "--index", folder) == 0  # the former corpus is another one
+    assert not json.loads(capsys.readouterr().out)["kept"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--shard", "1/2"], "--shard is for building; an update keeps it as it is, so leave it out."),
+        (["--dense"], "has no vectors to update; leave --dense and --encoder out."),
+    ],
+)
+def test_options_that_an_update_does_not_have(corpus: Path, folder: Path, options: list[str], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        mpir("index", corpus, "--update", "--index", folder, *options)
+    assert message in str(error.value)
+    with pytest.raises(ArtefactError, match="there is no index folder here"):
+        mpir("index", corpus, "--update", "--index", f"{folder}-nowhere")

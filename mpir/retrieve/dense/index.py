@@ -272,6 +272,11 @@ class DenseIndex:
                 (shard / name).unlink()
             self._write([*self.info.segments, shard.name])
 
+    def known_ids(self, ids: Sequence[str]) -> list[str]:
+        """Those of the ids that the index holds, each once."""
+        segment_numbers, _ = self._places.of(ids)
+        return list(dict.fromkeys(name for name, number in zip(ids, segment_numbers, strict=True) if number >= 0))
+
     def remove(self, ids: Sequence[str]) -> None:
         """Remove documents; their vectors are passed over from now on.
 
