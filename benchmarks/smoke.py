@@ -81,6 +81,7 @@ SCRIPTS = (
     Script("first_stage", "--queries 2 --rounds 1 --threads 1", packages=("pyserini",)),
     Script("late_interaction", "--documents 2 --questions 1 --rounds 1 --threads 1", packages=("gensim",)),
     Script("latency", "--documents 2 --questions 1 --threads 1 --bundles fast", packages=PEERS),
+    Script("models", "--size tiny --pairs 2 --rounds 1 --families Bert", packages=("sentence_transformers",)),
     Script("objective", "--questions 20 --evaluations 2 --one-by-one 1"),
     Script("ray_efficiency", "--batches 2 --sentences 16 --workers 1 --bundle fast", packages=("ray", "pandas")),
     Script("readers", "--records 100 --rounds 1"),
@@ -102,6 +103,7 @@ SCRIPTS = (
     Script("triples", "--triples 100"),
     Script("vector_growth", "--indexes {work}/index/dense --sizes 500 --others-up-to 500", packages=("faiss",)),
     Script("experiments.bioasq", "--candidates 2 --bundle fast --output {work}/s.json", packages=("pyserini",)),
+    Script("experiments.cascade.adaptive", "--scored {work}/scored --bundle fast"),
     Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
     Script(
         "experiments.cascade.vectors",
@@ -146,6 +148,11 @@ SCRIPTS = (
         "--annotated {data} --bundle fast --split dev --limit 40",
         data=("scitail", "trecqa_wang", "healthver"),
     ),
+    Script(
+        "experiments.first_stage.expansion",
+        f"--index {{work}}/index --questions {SAMPLE}/questions.json --k 5",
+        packages=("pyserini",),
+    ),
     Script("experiments.pubmed.recall", "--data {data} --pool abstracts --limit 1", data=("bioasq", "pubmed")),
     Script("experiments.radiology", "sample"),
     Script("experiments.radiology", "negation --data {data}/radiology", data=("radiology",), packages=("negspacy",)),
@@ -166,6 +173,12 @@ SCRIPTS = (
         "experiments.ranking.few_candidates", "--scored {work}/scored --free {work}/free --counts 2", packages=(START,)
     ),
     Script(
+        "experiments.ranking.models_table",
+        "--data {data} --sets med --limit 2 --depth 2 --bundle fast --model mpir/bundles/fast/model "
+        "--model-option output=0",
+        data=("med",),
+    ),
+    Script(
         "experiments.ranking.model_weight",
         "--data {data} --sets med --limit 2 --head 2 --bundle fast --model mpir/bundles/fast/model "
         "--model-option output=0",
@@ -180,6 +193,17 @@ SCRIPTS = (
         packages=("pysbd", "blingfire"),
     ),
     Script("experiments.splitting.marked_ends", "--seconds 0.1"),
+    Script(
+        "experiments.submissions.candidates",
+        "--scored one={work}/scored two={work}/scored --weights mpir/bundles/fast/weights.json",
+    ),
+    Script(
+        "experiments.submissions.compare",
+        "--dev {work}/scored --weights mpir/bundles/fast/weights.json --calls 1 --loops 1",
+        packages=("skopt",),
+    ),
+    Script("experiments.submissions.titles", "--scored {work}/scored --weights mpir/bundles/fast/weights.json"),
+    Script("experiments.submissions.two_bundles", "--scored {work}/scored {work}/scored --bundles fast fast"),
     Script(
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",

@@ -18,12 +18,12 @@ from mpir.types import F64, I64
 
 def mean_z_scores(pool: Pool, cutoffs: Cutoffs = TEN_EACH) -> Submissions:
     """The mean of all columns' z-scores inside each question."""
-    return _fused(pool, _z_scores, cutoffs)
+    return _fused(pool, z_scores, cutoffs)
 
 
 def reciprocal_ranks(pool: Pool, cutoffs: Cutoffs = TEN_EACH) -> Submissions:
     """The sum over all columns of 1 / (60 + rank) inside each question."""
-    return _fused(pool, _reciprocal, cutoffs)
+    return _fused(pool, reciprocal, cutoffs)
 
 
 def _fused(pool: Pool, scale: Callable[[F64, I64], F64], cutoffs: Cutoffs) -> Submissions:
@@ -47,14 +47,16 @@ def _best(values: F64, owner: I64, count: int) -> F64:
     return best
 
 
-def _z_scores(values: F64, group_of: I64) -> F64:
+def z_scores(values: F64, group_of: I64) -> F64:
+    """Values (N,) with mean 0 and deviation 1 inside each group; 0 where all of a group are equal."""
     counts = np.maximum(np.bincount(group_of), 1)
     means = np.bincount(group_of, values) / counts
     spread = np.sqrt(np.bincount(group_of, (values - means[group_of]) ** 2) / counts)
     return np.asarray((values - means[group_of]) / np.where(spread > 0, spread, 1.0)[group_of])
 
 
-def _reciprocal(values: F64, group_of: I64) -> F64:
+def reciprocal(values: F64, group_of: I64) -> F64:
+    """1 / (60 + rank) of each value (N,) inside its group; the first of equal ones ranks higher."""
     order = np.lexsort((-values, group_of))
     counts = np.bincount(group_of)
     first = np.repeat(np.cumsum(counts) - counts, counts)

@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
+from experiments.submissions.candidates import measured
+from experiments.submissions.fusion import mean_z_scores, reciprocal, reciprocal_ranks, z_scores
 from experiments.submissions.joined import joined_values
 from experiments.submissions.titles import best_sentences, by_question
+from experiments.submissions.two_bundles import fused, halved, renamed
+from mpir.rank.blend import blend
 from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
@@ -68,3 +71,42 @@ def test_titles_behind_the_body(scored: Dataset, tmp_path: Path, run_script: Run
     as_blended, titles_last, _ = result.stdout.splitlines()[-2].split()[1:4]
     assert result.stdout.splitlines()[-2].startswith("snippet-map")
     assert (as_blended == titles_last) is ("0.0% of all" in result.stdout)
+
+
+def test_sets_of_other_candidates_are_compared_over_their_common_questions(
+    scored: Dataset, tmp_path: Path, run_script: RunScript
+) -> None:
+    scored.save(tmp_path / "all")
+    scored.subset(np.arange(7, -1, -1)).save(tmp_path / "fewer")
+    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    sets = [f"one={tmp_path / 'all'}", f"two={tmp_path / 'fewer'}"]
+    result = run_script(
+        "experiments/submissions/candidates.py", "--scored", *sets, "--weights", tmp_path / "weights.json"
+    )
+    assert result.returncode == 0, result.stderr
+    title, _, _, _, one, two = result.stdout.splitlines()
+    assert title == "8 questions, version 9"
+    cells = [[cell.split(";")[0].strip() for cell in line.split("|")[2:-1]] for line in (one, two)]
+    assert cells[0] == cells[1]
+    assert two.count("; p 1") == 2
+
+
+def test_recall_counts_gold_among_the_candidates(scored: Dataset) -> None:
+    values = measured(scored, WEIGHTS, Cutoffs(), 9)
+    for number, question in enumerate(scored.questions):
+        documents = set(scored.documents[scored.columns.question_of == number].tolist())
+        gold = set(question.documents or ())
+        assert values["recall"][number] == pytest.approx(len(documents & gold) / len(gold))
+
+
+def test_a_bundle_joined_with_itself_ranks_as_alone(scored: Dataset) -> None:
+    joined = scored.join_columns(renamed(scored))
+    assert joined.columns.layout.sentences == ("a", "b", "a (second)", "b (second)")
+    weights = Weights({"a": 0.25, "b": 0.75})
+    alone, both = blend(scored.columns, weights), blend(joined.columns, halved(weights, weights))
+    np.testing.assert_allclose(both.documents, alone.documents)
+    pool = Objective(scored).pool
+    for scale in (z_scores, reciprocal):
+        once, twice = fused([alone], scale)(pool, Cutoffs()), fused([alone, both], scale)(pool, Cutoffs())
+        np.testing.assert_array_equal(once.documents, twice.documents)
+        np.testing.assert_array_equal(once.snippets, twice.snippets)

@@ -1,0 +1,122 @@
+"""Does a better first stage make a better submission? Measures of the same questions with other candidates.
+
+    mpir score --questions DATA/bioasq/5B?_golden.json --index abstracts-index --gold-in-index --candidates 30 \\
+        --output runs/submissions/bm25
+    mpir score … --rm3 --output runs/submissions/rm3
+    python -m experiments.submissions.candidates --weights mpir/bundles/default/weights.json --share 0.58 \\
+        --scored BM25=runs/submissions/bm25 RM3=runs/submissions/rm3
+
+For each scored set: recall of the candidates, sentences to score for a question, BioASQ's measures of ten documents and
+ten snippets, and the F of snippets that are cut at --share. p: paired randomisation tests against the first set,
+corrected for the number of sets (Holm). The means are over questions that all sets have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from mpir.cli import guarded
+from mpir.cli.path_options import file_path, text_path
+from mpir.errors import InputError
+from mpir.evaluate import holm, randomisation_test
+from mpir.rank.cutoffs import Cutoff, Cutoffs
+from mpir.rank.weights import Weights
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
+from mpir.types import F64
+
+MEASURES = ("document-map", "snippet-map", "snippet-f1")
+TESTED = ("document-map", "snippet-f1, cut")
+Values = dict[str, F64]
+
+
+def main() -> int:
+    """Read arguments, measure and print."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scored", nargs="+", required=True, type=named_folder, metavar="NAME=DIR", help="scored sets")
+    parser.add_argument("--weights", type=text_path, required=True, metavar="FILE", help="weights of their bundle")
+    parser.add_argument("--share", type=float, default=0.58, help="cut-off of snippets (%(default)s)")
+    parser.add_argument("--version", type=int, default=9, help="of the official measures (%(default)s)")
+    arguments = parser.parse_args()
+    return guarded("candidates", lambda: run(arguments))
+
+
+def named_folder(text: str) -> tuple[str, Path]:
+    """The name and the folder of ``NAME=DIR``."""
+    name, separator, folder = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is given; expected NAME=DIR.")
+    return name, file_path(folder)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a row for each set."""
+    sets = common_questions({name: Dataset.load(folder) for name, folder in arguments.scored})
+    cutoffs = Cutoffs(snippets=Cutoff(share=arguments.share))
+    values: dict[str, Values] = {}
+    for name, scored in sets.items():
+        weights = replace(Weights.load(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
+        values[name] = measured(scored, weights, cutoffs, arguments.version)
+    p_values = {measure: compared(values, measure) for measure in TESTED}
+    rows = []
+    for name, figures in values.items():
+        means = {measure: f"{np.nanmean(per_question):.4f}" for measure, per_question in figures.items()}
+        for measure in TESTED:
+            means[measure] += "".join(f"; p {p:.2g}" for p in [p_values[measure].get(name)] if p is not None)
+        rows.append([name, *means.values()])
+    first = next(iter(values.values()))
+    print(f"{len(first['recall'])} questions, version {arguments.version}\n")
+    print(tabulate(rows, ["", *first], tablefmt="github", disable_numparse=True))
+    return 0
+
+
+def common_questions(sets: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """The sets with the questions that all of them have, in the first set's order. Raises InputError for none."""
+    ids = {name: {question.id: i for i, question in enumerate(item.questions)} for name, item in sets.items()}
+    first = next(iter(ids.values()))
+    shared = [name for name in first if all(name in numbers for numbers in ids.values())]
+    if not shared:
+        raise InputError("--scored: the sets have no question in common; score the same questions.")
+    return {name: item.subset(np.array([ids[name][q] for q in shared])) for name, item in sets.items()}
+
+
+def measured(scored: Dataset, weights: Weights, cutoffs: Cutoffs, version: int) -> Values:
+    """Recall of the candidates, sentences to score, and the measures, of each question (Q,)."""
+    columns = scored.columns
+    gold = [set(question.documents or ()) for question in scored.questions]
+    is_gold = [
+        str(document) in gold[question]
+        for document, question in zip(scored.documents, columns.question_of, strict=True)
+    ]
+    hits = np.bincount(columns.question_of, is_gold, len(gold))
+    sentences = np.bincount(columns.question_of[columns.document_of], minlength=len(gold))
+    values = {"recall": hits / [len(documents) for documents in gold], "sentences": sentences.astype(float)}
+    for name in MEASURES:
+        values[name] = Objective(scored, name, version=version).per_question(weights)
+    values["snippet-f1, cut"] = Objective(scored, "snippet-f1", version=version).per_question(
+        replace(weights, cutoffs=cutoffs)
+    )
+    return values
+
+
+def compared(values: Mapping[str, Values], measure: str) -> dict[str, float]:
+    """The p-value of each set but the first against the first one, corrected over the sets."""
+    reference, *names = values
+    tests = []
+    for name in names:
+        pair = np.array([values[name][measure], values[reference][measure]])
+        tests.append(randomisation_test(*pair[:, ~np.isnan(pair).any(axis=0)]))
+    return dict(zip(names, holm(tests), strict=True)) if names else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
