@@ -90,6 +90,11 @@ SCRIPTS = (
         "--sentences 4 --abstracts 2 --calibration 2 --rounds 1",
         packages=("sentence_transformers", "optimum"),
     ),
+    Script(
+        "scale",
+        "--documents 300 --encoded 8 --queries 3 --reranked 1 --updated 100 --threads 1",
+        packages=("pyserini", "faiss"),
+    ),
     Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
     Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
     Script("sia", "--vectors {work}/vectors --rows 100 --bundle fast", packages=("gensim", "scispacy")),

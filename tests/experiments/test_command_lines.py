@@ -107,7 +107,7 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     ),
     *(
         (f"benchmarks/{name}.py", [])
-        for name in ("objective", "scoring", "serve", "soak", "startup", "training", "triples")
+        for name in ("objective", "scale", "scoring", "serve", "soak", "startup", "training", "triples")
     ),
     ("benchmarks/bundles.py", ["nowhere"]),
     ("benchmarks/latency.py", []),

@@ -1,0 +1,316 @@
+"""A million documents: indexing, searching by words and vectors, reranking, updating; and 36 million on paper.
+
+    python benchmarks/scale.py --data DATA --documents 1000000 --json scale.json
+
+The corpus is made of the records of the data: the first lap has them as they are, later laps have new ids and shuffled
+words, so the index has as many words as it would with other texts, but no more different ones. Only --encoded documents
+are really encoded, which gives the rate; the other vectors are theirs with small random noise. Queries are BioASQ
+questions, one after the other, after one lap to warm up; a reranking is that of the hybrid search's 100 documents,
+search included. The update is a PubMed file of which nine in ten records replace others; meanwhile an open search
+answers one query after the other. Next to elapsed time stands the time of the processor, to which other programs of the
+machine add nothing. Files are in a temporary folder (5 GB for a million documents).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+from measure import Worker, default_threads, describe, helper, machine, table
+from vector_growth import pieces, stored
+from workload import corpus_files, read_asked
+
+from mpir.cli import guarded
+from mpir.cli.number_options import positive
+from mpir.cli.path_options import check_figures, file_path
+from mpir.io.write import write_json
+from mpir.text import Document, Question
+
+PUBMED, CANDIDATES, FIRST_ID, DAILY = 36_000_000, 100, 10_000_000, 30_000
+Search = Callable[[str], list[Document]]
+Times = dict[str, float]
+
+
+def main() -> int:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=file_path, help="folder of BioASQ and PubMed (default: mpir's sample)")
+    parser.add_argument("--documents", type=positive, default=1_000_000, help="documents (%(default)s)")
+    parser.add_argument("--encoded", type=positive, default=2_000, help="documents to encode (%(default)s)")
+    parser.add_argument("--queries", type=positive, default=100, help="queries to search for (%(default)s)")
+    parser.add_argument("--reranked", type=positive, default=20, help="queries to rerank for (%(default)s)")
+    parser.add_argument("--updated", type=positive, default=DAILY, help="records of the update (%(default)s)")
+    parser.add_argument("--threads", type=positive, default=default_threads(), help="%(default)s")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
+    return guarded("scale", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole benchmark, from arguments to exit status."""
+    check_figures(arguments)
+    result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
+    result["documents"] = arguments.documents
+    questions = read_asked(arguments.data)[: arguments.queries]
+    with TemporaryDirectory(prefix="mpir-scale-") as name:
+        folder = Path(name)
+        steps: Mapping[str, Callable[..., Any]] = {"index": index, "encode": encode, "vectors": vectors}
+        for step, function in steps.items():
+            with Worker(helper, threads=arguments.threads) as worker:
+                result[step] = worker.call(function, folder, arguments).value
+                result[step]["peak_mib"] = worker.peak_mib()
+            print(step, result[step], file=sys.stderr, flush=True)
+        result["search"] = searches(arguments, folder, questions)
+        result["update"] = update(arguments, folder, questions)
+    result["on_paper"] = on_paper(result)
+    report(result)
+    if arguments.json:
+        write_json(arguments.json, result)
+    return 0
+
+
+def write_corpus(path: Path, data: Path | None, count: int) -> None:
+    """Write so many documents as JSON lines, made of the records of the data."""
+    from mpir.corpora import read_corpus
+
+    records = list(read_corpus(corpus_files(data, partial=False)))
+    words = [np.array(record.abstract.split(), object) for record in records]
+    generator = np.random.default_rng(0)
+    with path.open("w", encoding="utf-8") as stream:
+        for number in range(count):
+            record, abstract = records[number % len(records)], words[number % len(records)]
+            text = record.abstract if number < len(records) else " ".join(generator.permutation(abstract).tolist())
+            line = {"id": str(FIRST_ID + number), "title": record.title, "abstract": text}
+            stream.write(json.dumps(line) + "\n")
+
+
+def index(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
+    """Index the corpus by its words, reading included."""
+    from mpir.corpora.corpus import read_collection
+    from mpir.retrieve import build_index
+
+    corpus = folder / "corpus.jsonl"
+    write_corpus(corpus, arguments.data, arguments.documents)
+    began = now()
+    build_index(read_collection([corpus]), folder / "index", threads=arguments.threads)
+    return {**since(began), "bytes": size_of(folder / "index"), "corpus_bytes": corpus.stat().st_size}
+
+
+def encode(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
+    """Encode a sample, spread over the records; documents a second."""
+    from mpir.cli.first_stage import open_encoder
+    from mpir.corpora import read_corpus
+    from mpir.retrieve.dense import build_dense
+
+    records = list(read_corpus(corpus_files(arguments.data, partial=False)))
+    sample = records[:: max(1, len(records) // arguments.encoded)][: arguments.encoded]
+    encoder = open_encoder("default")
+    encoder.vectors([sample[0].abstract])
+    began = now()
+    info = build_dense(sample, folder / "sample", encoder)
+    return {**since(began), "documents": len(sample), "vectors": info.vectors}
+
+
+def vectors(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
+    """An index of as many vectors as there are documents, made of the encoded ones."""
+    from mpir.retrieve.dense import from_vectors, read_dense_info
+
+    info = read_dense_info(folder / "sample")
+    base, count = np.concatenate(list(stored(folder / "sample"))), arguments.documents
+    matrix = np.lib.format.open_memmap(folder / "vectors.npy", "w+", np.float32, (count, base.shape[1]))
+    begin = 0
+    for piece in pieces(base, count):
+        matrix[begin : begin + len(piece)] = piece
+        begin += len(piece)
+    matrix.flush()
+    began, names = now(), [str(FIRST_ID + number) for number in range(count)]
+    from_vectors(folder / "vectors.npy", names, folder / "dense", encoder=info.encoder)
+    result = since(began)
+    (folder / "vectors.npy").unlink()
+    return {**result, "bytes": size_of(folder / "dense")}
+
+
+def searches(arguments: argparse.Namespace, folder: Path, questions: Sequence[Question]) -> dict[str, Any]:
+    """Milliseconds of a query in each mode, and with a reranking on top."""
+    results = {}
+    for mode in ("bm25", "dense", "hybrid", "hybrid + rerank"):
+        queries = [question.body for question in questions]
+        queries = queries[: arguments.reranked] if "rerank" in mode else queries
+        with Worker(searcher, folder, mode, threads=arguments.threads) as worker:
+            worker.call(queries)
+            results[mode] = {**latency(worker.call(queries).value), "peak_mib": worker.peak_mib()}
+        print(mode, results[mode], file=sys.stderr, flush=True)
+    return results
+
+
+def searcher(folder: Path, mode: str) -> Callable[[Sequence[str]], list[Times]]:
+    """Opens the first stage, and the models where they are needed; the times of each query."""
+    search = opened(folder, mode)
+
+    def timed(queries: Sequence[str]) -> list[Times]:
+        times = []
+        for query in queries:
+            began = now()
+            assert search(query)
+            times.append(since(began))
+        return times
+
+    return timed
+
+
+def opened(folder: Path, mode: str) -> Search:
+    """A search in a mode."""
+    from mpir import Reranker
+    from mpir.cli.first_stage import open_encoder
+    from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex
+
+    if mode == "bm25":
+        return LuceneIndex(folder / "index").search
+    dense = DenseIndex(folder / "dense", open_encoder("default"))
+    if mode == "dense":
+        return dense.search
+    lexical = LuceneIndex(folder / "index")
+    hybrid = HybridRetriever([lexical, dense])
+    if mode == "hybrid":
+        return hybrid.search
+    reranker = Reranker(cache=None)
+
+    def rerank(query: str) -> list[Document]:
+        documents = [lexical.document(hit.id) for hit in hybrid.search(query, CANDIDATES)]  # the vectors have no texts
+        return list(reranker.rerank(query, documents).documents)  # type: ignore[arg-type]
+
+    return rerank
+
+
+def update(arguments: argparse.Namespace, folder: Path, questions: Sequence[Question]) -> dict[str, Any]:
+    """Records a second of an update, and milliseconds of queries before it and while it goes on."""
+    write_update(folder / "update.xml", arguments)
+    queries, during = [question.body for question in questions], []
+    with Worker(searcher, folder, "bm25") as search, Worker(helper, threads=arguments.threads) as worker:
+        search.call(queries)
+        before = search.call(queries).value
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(worker.call, apply_update, folder, arguments.threads)
+            while not running.done():
+                during += search.call(queries[:5]).value
+            result = {"records": arguments.updated, **running.result().value, "peak_mib": worker.peak_mib()}
+    return {**result, "before": latency(before), "during": latency(during), "searches": len(during)}
+
+
+def write_update(path: Path, arguments: argparse.Namespace) -> None:
+    """Write a PubMed file: nine in ten records have ids of the corpus, and a hundredth as many are deleted."""
+    from mpir.corpora import read_corpus
+
+    records = list(read_corpus(corpus_files(arguments.data, partial=False)))
+    generator, count = np.random.default_rng(1), arguments.updated
+    chosen = FIRST_ID + generator.choice(arguments.documents, min(count, arguments.documents), replace=False)
+    old, gone = chosen[: len(chosen) * 9 // 10], chosen[len(chosen) - len(chosen) // 100 :]
+    new = np.arange(count - len(old)) + FIRST_ID + arguments.documents
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write("<PubmedArticleSet>\n")
+        stream.writelines(citation(pmid, records[pmid % len(records)]) for pmid in [*old.tolist(), *new.tolist()])
+        deleted = "".join(f'<PMID Version="1">{pmid}</PMID>' for pmid in gone.tolist())
+        stream.write(f"<DeleteCitation>{deleted}</DeleteCitation>\n</PubmedArticleSet>\n")
+
+
+def citation(pmid: int, record: Document) -> str:
+    """A record in PubMed's XML."""
+    return (
+        f'<PubmedArticle><MedlineCitation><PMID Version="1">{pmid}</PMID><Article><ArticleTitle>{escape(record.title)}'
+        f"</ArticleTitle><Abstract><AbstractText>{escape(record.abstract)}</AbstractText></Abstract></Article>"
+        "</MedlineCitation></PubmedArticle>\n"
+    )
+
+
+def apply_update(folder: Path, threads: int) -> Times:
+    """What `mpir index update.xml --update` does."""
+    from mpir.corpora.corpus import corpus_fingerprint, deleted_ids, read_collection
+    from mpir.retrieve.updates import update_index
+
+    paths, began = [folder / "update.xml"], now()
+    how: dict[str, Any] = {"deleted": deleted_ids(paths), "source": corpus_fingerprint(paths), "threads": threads}
+    info = update_index(read_collection(paths), folder / "index", **how)
+    return {**since(began), "documents": info.documents}
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def now() -> tuple[float, float]:
+    """The time that has elapsed, and that of the processor in all threads."""
+    return time.perf_counter(), time.process_time()
+
+
+def since(began: tuple[float, float]) -> Times:
+    """Seconds since then."""
+    elapsed, processor = now()
+    return {"seconds": elapsed - began[0], "processor_seconds": processor - began[1]}
+
+
+def latency(times: Sequence[Times]) -> dict[str, float]:
+    """Milliseconds of queries."""
+    elapsed = [1000 * query["seconds"] for query in times]
+    processor = [1000 * query["processor_seconds"] for query in times]
+    p50, p95 = np.percentile(elapsed, [50, 95]).tolist()
+    processor_p50, processor_p95 = np.percentile(processor, [50, 95]).tolist()
+    result = {"p50_ms": p50, "p95_ms": p95, "max_ms": max(elapsed)}
+    return {**result, "processor_p50_ms": processor_p50, "processor_p95_ms": processor_p95}
+
+
+def on_paper(result: Mapping[str, Any]) -> dict[str, float]:
+    """Time of one thread and size in proportion to the number of documents; a reranking does not grow."""
+    factor, search, encoding = PUBMED / result["documents"], result["search"], result["encode"]
+    milliseconds = {mode: row["processor_p50_ms"] for mode, row in search.items()}
+    return {
+        "documents": PUBMED,
+        "index_hours": factor * result["index"]["processor_seconds"] / 3600,
+        "index_gib": factor * result["index"]["bytes"] / 2**30,
+        "encoding_hours": PUBMED * encoding["processor_seconds"] / encoding["documents"] / 3600,
+        "vectors_gib": factor * result["vectors"]["bytes"] / 2**30,
+        **{f"{mode}_ms": factor * milliseconds[mode] for mode in ("bm25", "dense", "hybrid")},
+        "rerank_ms": milliseconds["hybrid + rerank"] - milliseconds["hybrid"],
+    }
+
+
+def report(result: Mapping[str, Any]) -> None:
+    """Tables of what was measured and of what it says of PubMed."""
+    print(f"\n{describe(result['machine'])}\n\n{result['documents']:,} documents:\n")
+    rows = []
+    for step in ("index", "encode", "vectors"):
+        row, documents = result[step], result[step].get("documents", result["documents"])
+        mib = f"{row['bytes'] / 2**20:,.0f}" if "bytes" in row else ""
+        times = (f"{row['seconds']:,.1f}", f"{row['processor_seconds']:,.1f}")
+        rate = f"{documents / row['processor_seconds']:,.0f}"
+        rows.append([step, f"{documents:,}", *times, rate, mib, f"{row['peak_mib']:,.0f}"])
+    heads = ("step", "documents", "s", "processor s", "documents / processor s", "MiB on disk", "peak MiB")
+    print(table(rows, heads), end="\n\n")
+    updated = result["update"]
+    modes = {**result["search"], "bm25 before the update": updated["before"], "bm25 during it": updated["during"]}
+    names = ("p50_ms", "p95_ms", "max_ms", "processor_p50_ms", "processor_p95_ms")
+    rows = [[mode, *(f"{row[name]:,.0f}" for name in names)] for mode, row in modes.items()]
+    print(table(rows, ("search", "p50, ms", "p95, ms", "longest, ms", "processor p50, ms", "processor p95, ms")))
+    print(
+        f"\nUpdate: {updated['records']:,} records in {updated['seconds']:,.1f} s "
+        f"({updated['processor_seconds']:,.1f} s of the processor), {updated['records'] / updated['seconds']:,.0f} "
+        f"a second; {updated['searches']:,} searches meanwhile.\n"
+    )
+    paper = result["on_paper"]
+    print(
+        f"{PUBMED:,} documents, on paper: " + ", ".join(f"{k} {v:,.1f}" for k, v in paper.items() if k != "documents")
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
