@@ -9,12 +9,13 @@ the last bit; Ray Data would cut blocks of its own.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -30,6 +31,8 @@ QUEUED = 2
 """Tasks of an actor: the one that it works on, and the next."""
 AHEAD = 2 * QUEUED
 """Tasks for each actor that are not yet yielded, done or not: results are yielded in order."""
+Notes = list[tuple[int, str]]
+"""What a task logs: levels and messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +73,8 @@ class ModelActor:
         with suppress(OSError):  # absolute paths may do; a path that is missing is named below
             os.chdir(job.folder)
         try:
-            model = job.load()
+            with collected_notes(), redirect_stderr(io.StringIO()):  # the driver has loaded the same, and said so
+                model = job.load()
         except MpirError as error:
             raise InputError(
                 f"the worker on {host} cannot load the model: {error} Workers need the same files at the same paths as "
@@ -84,9 +88,36 @@ class ModelActor:
             )
         return model
 
-    def run(self, task: Any) -> Any:
-        """The result of a task. Raises what the job's `work` raises."""
-        return self._job.work(self.model, task)
+    def run(self, task: Any) -> tuple[Any, Notes]:
+        """The result of a task, and what it logs, for the driver to log. Raises what the job's `work` raises."""
+        model = self.model
+        with collected_notes() as notes:
+            return self._job.work(model, task), notes
+
+
+class _NoteHandler(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: Notes = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record's level and message."""
+        self.notes.append((record.levelno, record.getMessage()))
+
+
+@contextmanager
+def collected_notes() -> Iterator[Notes]:
+    """Collect what mpir logs in the block, and show none of it."""
+    logger, handler = logging.getLogger("mpir"), _NoteHandler()
+    propagates, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield handler.notes
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
 
 
 @dataclass(eq=False, kw_only=True)
@@ -155,7 +186,10 @@ class ActorPool:
         """Take the result of a task; False where its actor was lost and replaced."""
         errors = self._ray.exceptions
         try:
-            task.result, task.content, task.is_done = self._ray.get(reference), None, True
+            task.result, notes = self._ray.get(reference)
+            task.content, task.is_done = None, True
+            for level, message in notes:
+                log.log(level, "%s", message)
         except errors.RayTaskError as error:
             raise (error.cause or error) from error
         except errors.RayError as error:

@@ -50,6 +50,11 @@ Questions with judgements in a file of their own, such as TripClick's or TREC's:
 """
 
 
+SENTENCES_AT_ONCE = 2048
+"""Sentences that are scored together, at least, and then kept: what a killed process or a lost worker costs is under a
+minute on one thread, also in fp32."""
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``score``."""
     parser = subparsers.add_parser(
@@ -124,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     SCORED.check_replaceable(arguments.output)
     with _opened(arguments) as (questions, index):
         share = shard.share_of(questions)
-        reranker = load_reranker(arguments)
+        reranker = open_scorer(arguments)
         made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
         progress = not arguments.quiet and sys.stderr.isatty()
         with (
@@ -140,6 +145,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     report_usage(reranker.perspectives)
     return 0
+
+
+def open_scorer(arguments: argparse.Namespace) -> Reranker:
+    """The reranker of the options, with batches that cost little when they are lost. Raises MpirError as it loads."""
+    reranker = load_reranker(arguments)
+    reranker.pairs_at_once = min(reranker.pairs_at_once, SENTENCES_AT_ONCE)
+    return reranker
 
 
 @contextmanager

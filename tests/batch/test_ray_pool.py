@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from mpir.cli import main
+from mpir.cli import main, make_parser
+from mpir.cli.score import SENTENCES_AT_ONCE, open_scorer
 from mpir.errors import DeviceError, InputError, MpirError
 from mpir.rank.candidates import Candidates
 from mpir.rank.reranker import Reranker
 from mpir.text import Document
-from tests.batch.ray_commands import SMALL, SUBJECTS, content, documents, ended, started
+from tests.batch.ray_commands import ROOT, SMALL, SUBJECTS, content, documents, ended, started, write_lines
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 from mpir.batch.actor_jobs import PooledScorer, scoring_job  # noqa: E402
@@ -61,6 +62,34 @@ def test_two_workers_write_what_one_process_writes(graded: Path, tiny_bundle: Pa
     assert ended(*words(graded, tiny_bundle, tmp_path / "ray", "--ray", local, "--workers", 2)) == (0, "")
     assert content(tmp_path / "ray") == content(tmp_path / "plain")
     assert not list(tmp_path.glob("*.scores.jsonl"))
+
+
+def test_notes_of_workers_are_printed_once_for_each_batch(
+    graded: Path, tiny_bundle: Path, tmp_path: Path, local: str
+) -> None:
+    long = "the heart is in a trial of aspirin " * 100
+    queries = [json.loads(line) for line in graded.read_text().splitlines()]
+    queries = [{**query, "documents": [{"id": "d", "abstract": long, "grade": 1}]} for query in queries]
+    write_lines(graded, [{**query, "documents": [*query["documents"], *documents("gene", 2)]} for query in queries])
+    lexicon = ["--lexicon", ROOT / "mpir/sample/radiology/chest-xray.tsv"]  # whose note is printed at loading
+    status, plain = ended(*words(graded, tiny_bundle, tmp_path / "plain", *lexicon))
+    assert (status, plain.count("longer than a model reads")) == (0, len(SUBJECTS)), plain
+    how = ["--ray", local, "--workers", 2]
+    status, errors = ended(*words(graded, tiny_bundle, tmp_path / "ray", *lexicon, *how))
+    assert status == 0, errors
+    assert sorted(errors.splitlines()) == sorted(plain.splitlines())
+    assert content(tmp_path / "ray") == content(tmp_path / "plain")
+
+
+def test_a_task_of_scoring_has_few_sentences(graded: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    queries = [json.loads(line) for line in graded.read_text().splitlines()] * 200
+    write_lines(graded, queries)
+    reranker = open_scorer(make_parser().parse_args(words(graded, tiny_bundle, tmp_path / "never")))
+    lists = [[Document(d["id"], d["title"], d["abstract"]) for d in query["documents"]] for query in queries]
+    batches = reranker.prepared_batches([query["query"] for query in queries], lists)
+    counts = [[len(candidates.sentences) for candidates in batch] for batch in batches]
+    assert len(counts) > 3
+    assert all(sum(batch[:-1]) < SENTENCES_AT_ONCE <= 2048 for batch in counts)
 
 
 class Slow(Reranker):
