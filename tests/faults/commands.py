@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,10 @@ COMMANDS = {
     "score": f"{SCORE} --device cpu --output {{out}}",
     "score --shard": f"{SCORE} --device cpu --shard 1/2 --output {{out}}",
     "score --shard 2": f"{SCORE} --device cpu --shard 2/2 --output {{out}}",
+    "score --ray": f"{SCORE} --device cpu --output {{out}} --ray local",
+    "rerank --ray": f"{RANK} --output {{out}}/rankings.jsonl --ray local",
+    "index --dense --ray": "index docs.jsonl --index {out} --dense --encoder ./encoder --ray local",
+    "index --update": "index changes.jsonl --update --index {out}/index",
     "rerank --shard": f"{RANK} --shard 1/2 --output {{out}}",
     "rerank --shard 2": f"{RANK} --shard 2/2 --output {{out}}",
     "rerank --output": f"{RANK} --output {{out}}/rankings.jsonl",
@@ -40,7 +45,9 @@ COMMANDS = {
 }
 INDEX = ("index", "index")
 INPUTS = {
+    "index --update": (INDEX,),
     "score": (INDEX,),
+    "score --ray": (INDEX,),
     "score --shard": (INDEX,),
     "score --shard 2": (INDEX,),
     "merge of vectors": (("index --dense --shard", "vectors-1"), ("index --dense --shard 2", "vectors-2")),
@@ -49,6 +56,8 @@ INPUTS = {
     "tune": (("score", "scored"),),
 }
 """Commands that make what a command reads, and where."""
+CHANGED = {"index --update": "index"}
+"""What a command changes: its output begins with a copy of this."""
 
 
 def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -72,7 +81,7 @@ def undisturbed(name: str, inputs: Path, folder: Path) -> tuple[dict[str, object
     """What a command writes to a new folder, and in how many seconds; what it reads is made first."""
     prepare(name, inputs)
     begin = time.perf_counter()
-    succeed(with_output(name, folder), inputs)
+    succeed(with_output(name, folder, inputs), inputs)
     return content(folder), time.perf_counter() - begin
 
 
@@ -84,8 +93,12 @@ def prepare(name: str, inputs: Path) -> None:
             succeed(COMMANDS[needed].format(out=output), inputs)
 
 
-def with_output(name: str, folder: Path) -> str:
-    folder.mkdir(exist_ok=True)
+def with_output(name: str, folder: Path, inputs: Path) -> str:
+    """The command that writes to a folder, which is made unless it is there."""
+    if not folder.exists():
+        folder.mkdir()
+        if name in CHANGED:
+            shutil.copytree(inputs / CHANGED[name], folder / CHANGED[name])
     return COMMANDS[name].format(out=folder)
 
 

@@ -21,6 +21,8 @@ def inputs(
     lines = (SAMPLE / "documents.jsonl").read_text(encoding="utf-8").splitlines()[:40]
     (folder / "docs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     documents = [json.loads(line) for line in lines]
+    changes = [*({**document, "title": "Changed"} for document in documents[:5]), {"id": "new", "title": "Added"}]
+    (folder / "changes.jsonl").write_text("".join(json.dumps(change) + "\n" for change in changes), encoding="utf-8")
     queries = ({"id": f"q{i}", "query": "does aspirin thin blood", "documents": documents[i::8]} for i in range(8))
     (folder / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries), encoding="utf-8")
     rows = [

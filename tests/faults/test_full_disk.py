@@ -11,6 +11,7 @@ from tests.faults.test_kills import KILLS
 
 SIZES = {
     "index": ("16k", "80k"),
+    "index --update": ("104k", "136k"),
     "index --dense": ("32k", "128k"),
     "index --dense --shard": ("8k", "16k"),
     "score": ("8k", "32k"),
@@ -33,7 +34,7 @@ def test_a_full_disk_stops_a_command_with_one_sentence(name: str, inputs: Path, 
         if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=False).returncode:
             pytest.skip("only root may mount a small file system")
         try:
-            command = with_output(name, disk / "out")
+            command = with_output(name, disk / "out", inputs)
             finished = run(command, inputs)
             count("full disk: " + name)
             assert finished.returncode == 2, (size, finished.stderr)
