@@ -13,7 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, keep_vectors, open_first_stage
+from mpir.cli.first_stage import (
+    add_first_stage_options,
+    add_index_option,
+    first_stage_identity,
+    index_source,
+    keep_vectors,
+    open_first_stage,
+)
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, load_reranker
 from mpir.cli.number_options import positive
@@ -79,12 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--output", type=file_path, metavar="FILE", default=Path("submission.json"), help="the submission (%(default)s)"
     )
-    add(
-        "--index",
-        type=file_path,
-        metavar="DIR",
-        help="index folder, built from --corpus unless it already matches these files (default: a cache)",
-    )
+    add_index_option(parser, "index folder, built from --corpus unless it matches these files (default: a cache)")
     add("--gold", type=file_path, metavar="FILE", help="gold answers to measure against")
     add("--version", type=int, default=9, help="version of the measures; 9 is for BioASQ 9 and later (%(default)s)")
     add("--candidates", type=positive, default=100, help="candidates from the first stage (%(default)s)")
@@ -228,7 +230,7 @@ def _check_paths(arguments: argparse.Namespace) -> None:
             ),
             *(("--corpus", path) for path in arguments.corpus or []),
             *(("--triggers", path) for path in arguments.triggers or []),
-            ("--index", arguments.index),
+            *(("--index", folder) for folder in arguments.index or []),
         ],
     )
     check_replaceable_file("--output", arguments.output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
@@ -278,23 +280,25 @@ def _make_index(arguments: argparse.Namespace) -> None:
     from mpir.retrieve import build_index, index_matches
 
     progress, source = _shows_progress(arguments), corpus_fingerprint(arguments.corpus)
-    arguments.index = arguments.index or cache_folder() / "indexes" / fingerprint(source)
-    if not index_matches(arguments.index, source):
-        if arguments.index.exists():
-            log.warning("%s: not a complete index of this corpus; a new index replaces it", arguments.index)
+    if len(arguments.index or []) > 1:
+        raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
+    folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)
+    arguments.index = [folder]
+    if not index_matches(folder, source):
+        if folder.exists():
+            log.warning("%s: not a complete index of this corpus; a new index replaces it", folder)
         with naming_places(arguments.corpus):
-            build_index(read_collection(arguments.corpus), arguments.index, source=source, progress=progress)
+            build_index(read_collection(arguments.corpus), folder, source=source, progress=progress)
     if arguments.mode != "bm25":
-        keep_vectors(arguments.corpus, arguments.index, arguments.encoder, progress=progress)
+        keep_vectors(arguments.corpus, folder, arguments.encoder, progress=progress)
 
 
 def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> Journal:
     """The journal of scores, tied to everything that scores depend on."""
     from mpir.io.journal import Journal
-    from mpir.retrieve import read_info
 
     settings = {
-        "index": dict(read_info(arguments.index).source),
+        "index": index_source(arguments.index),
         **first_stage_identity(arguments, index),
         "documents": len(index),
         "candidates": arguments.candidates,

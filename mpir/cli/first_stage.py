@@ -17,7 +17,7 @@ from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.models.sentence_encoder import PooledEncoder
-    from mpir.retrieve import Retriever
+    from mpir.retrieve import LuceneIndex, Retriever
     from mpir.retrieve.dense import DenseIndex, DenseIndexes
     from mpir.retrieve.dense.shards import Vectoriser
     from mpir.text.types import Document, Sentence
@@ -46,6 +46,18 @@ def add_first_stage_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_feedback_options(parser)
     add_encoder_option(parser, "(default: the one that the index was made with)")
+
+
+def add_index_option(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
+    """Add ``--index``, which can be given several times."""
+    parser.add_argument(
+        "--index",
+        type=text_path,
+        action="append",
+        required=required,
+        metavar="DIR",
+        help=f"{help}; several, each with --index, are searched as one index of all",
+    )
 
 
 def _add_feedback_options(parser: argparse.ArgumentParser) -> None:
@@ -79,34 +91,59 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
     Raises:
         ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
-        InputError: a weight or a BM25 parameter out of bounds.
+        InputError: a weight or a BM25 parameter out of bounds, or the address of a server.
     """
     from mpir.retrieve import HybridRetriever
 
-    weight, folders = dense_weight(arguments.dense_weight), _folders(arguments.index)
+    weight = dense_weight(arguments.dense_weight)
+    folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
+    if addresses := [folder for folder in folders if is_url(folder)]:
+        raise InputError(f"--index {addresses[0]}: only `mpir search` searches servers; give a folder.")
     if arguments.mode == "dense":
-        return _open_dense_indexes(folders, arguments.encoder)
-    lexical = _open_lexical(folders, arguments)
+        return open_dense_indexes(folders, arguments.encoder)
+    options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
+    options["question_words"] = not getattr(arguments, "no_question_words", False)
+    lexical = open_lexical(folders, **options)
     if arguments.mode == "bm25":
         return lexical
-    dense = _open_dense_indexes(folders, arguments.encoder)
+    dense = open_dense_indexes(folders, arguments.encoder)
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
-def _folders(value: str | Path | Sequence[str]) -> list[str | Path]:
-    """The folders of the option --index, which some commands take several times."""
-    return [value] if isinstance(value, str | Path) else list(value)
+def open_everywhere(arguments: argparse.Namespace) -> Retriever:
+    """As `open_first_stage`, and also for servers, whose addresses stand among the folders.
+
+    Raises:
+        ArtefactError: as `open_first_stage`.
+        InputError: as `open_first_stage`, or a hybrid search of servers.
+    """
+    from mpir.retrieve.remote import IndexesTogether, RemoteIndex
+
+    remote = [RemoteIndex(index, arguments.mode) for index in arguments.index if is_url(index)]
+    if not remote:
+        return open_first_stage(arguments)
+    if arguments.mode == "hybrid":
+        raise InputError("--mode hybrid searches folders only; search servers by bm25 or dense.")
+    if arguments.rm3 or arguments.no_question_words:
+        raise InputError("--rm3 and --no-question-words do not reach a server; leave them out.")
+    folders = [index for index in arguments.index if not is_url(index)]
+    local = open_first_stage(argparse.Namespace(**{**vars(arguments), "index": folders})) if folders else None
+    return IndexesTogether(local, remote)
 
 
-def _open_lexical(folders: Sequence[str | Path], arguments: argparse.Namespace) -> Retriever:
+def is_url(index: object) -> bool:
+    """Whether an index is named by the address of a server."""
+    return isinstance(index, str) and index.startswith(("http://", "https://"))
+
+
+def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
+    """BM25 over one index or several, with the options of `LuceneIndex`. Raises MpirError as it."""
     from mpir.retrieve import LuceneIndex, LuceneIndexes
 
-    options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
-    options["question_words"] = not getattr(arguments, "no_question_words", False)
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
 
 
-def _open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> DenseIndex | DenseIndexes:
+def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> DenseIndex | DenseIndexes:
     """The vectors of several indexes, whose encoder is loaded once."""
     from mpir.retrieve import DenseIndex, DenseIndexes
 
@@ -114,6 +151,14 @@ def _open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> D
     first = open_dense(folders[0], encoder)
     others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]
     return DenseIndexes([first, *others]) if others else first
+
+
+def index_source(folders: Sequence[str | Path]) -> Any:
+    """The corpus of an index, or the corpora of several, for identifying stored results."""
+    from mpir.retrieve import read_info
+
+    sources = [dict(read_info(folder).source) for folder in folders]
+    return sources[0] if len(sources) == 1 else sources
 
 
 def dense_weight(text: str) -> float:

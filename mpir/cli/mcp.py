@@ -8,8 +8,8 @@ import sys
 from contextlib import ExitStack, closing
 from typing import Any
 
+from mpir.cli.first_stage import add_index_option, open_lexical
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
-from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import whole_number
@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--index", type=text_path, metavar="DIR", help="index of `mpir index`, for search_index")
+    add_index_option(parser, "index of `mpir index`, for search_index")
     parser.add_argument("--no-pubmed", action="store_true", help="no tool that sends a query over the network")
     parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
     parser.add_argument("--host", default="127.0.0.1", help="address of this machine to listen on (%(default)s)")
@@ -80,9 +80,7 @@ def _check_address(arguments: argparse.Namespace) -> None:
 def _open_index(arguments: argparse.Namespace, stack: ExitStack) -> Any:
     if arguments.index is None:
         return None
-    from mpir.retrieve import LuceneIndex
-
-    return stack.enter_context(closing(LuceneIndex(arguments.index)))
+    return stack.enter_context(closing(open_lexical(arguments.index)))
 
 
 def _search_pubmed() -> Any:

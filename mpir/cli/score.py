@@ -9,7 +9,13 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.first_stage import add_first_stage_options, first_stage_identity, open_first_stage
+from mpir.cli.first_stage import (
+    add_first_stage_options,
+    add_index_option,
+    first_stage_identity,
+    index_source,
+    open_first_stage,
+)
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
 from mpir.cli.path_options import file_path, text_path
@@ -75,7 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--qrels", type=text_path, nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0"
     )
-    parser.add_argument("--index", type=text_path, metavar="DIR", help="index that `mpir index` made")
+    add_index_option(parser, "index that `mpir index` made")
     parser.add_argument(
         "--graded",
         type=text_path,
@@ -122,9 +128,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_options(arguments)
     check_ray_options(arguments)
     shard = chosen_shard(arguments)
-    read = [("--index", arguments.index), ("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
-    for name in ("questions", "qrels", "graded"):
-        read += [(f"--{name}", path) for path in getattr(arguments, name)]
+    read = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
+    for name in ("index", "questions", "qrels", "graded"):
+        read += [(f"--{name}", path) for path in getattr(arguments, name) or ()]
     check_folders([("--output", arguments.output)], read)
     SCORED.check_replaceable(arguments.output)
     with _opened(arguments) as (questions, index):
@@ -258,11 +264,11 @@ def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[
         from mpir.io.hash import sha256
 
         return {"graded": [sha256(path) for path in arguments.graded], "documents": len(index)}
-    from mpir.retrieve import Retriever, read_info
+    from mpir.retrieve import Retriever
 
     assert isinstance(index, Retriever)
-    source = dict(read_info(arguments.index).source)
-    return {"index": {"source": source, "documents": len(index)}, **first_stage_identity(arguments, index)}
+    facts = {"source": index_source(arguments.index), "documents": len(index)}
+    return {"index": facts, **first_stage_identity(arguments, index)}
 
 
 def _made_by(arguments: argparse.Namespace, index: CandidateSource, reranker: Reranker) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.first_stage import add_first_stage_options, nearest_sentences, open_first_stage
+from mpir.cli.first_stage import add_first_stage_options, add_index_option, nearest_sentences, open_everywhere
 from mpir.cli.path_options import text_path
 from mpir.errors import InputError, format_value
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
@@ -37,6 +37,7 @@ examples:
   mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
   mpir search --index pubmed-index --top-k 100 < questions.jsonl > candidates.jsonl
   mpir search --index baseline-index --index updates-index "role of p53 in apoptosis"
+  mpir search --index updates-index --index http://host:8000 "role of p53 in apoptosis"
 """
 BATCH = 64
 
@@ -56,13 +57,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--questions", type=text_path, metavar="FILE", help="queries from a file: .json, .jsonl, .tsv, or topics"
     )
-    parser.add_argument(
-        "--index",
-        type=text_path,
-        action="append",
+    add_index_option(
+        parser,
+        "folder that `mpir index` made, or address of an `mpir serve` with one (key: $MPIR_API_KEY)",
         required=True,
-        metavar="DIR",
-        help="folder that `mpir index` made; of several, each with --index, results are those of one index of all",
     )
     parser.add_argument(
         "--top-k", "--k", dest="top_k", type=int, default=10, metavar="N", help="documents for each query (default: 10)"
@@ -92,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     whole_number("--top-k", arguments.top_k)
     render = _RENDERERS[_format(arguments)]
     queries = _queries(arguments)
-    with closing(open_first_stage(arguments)) as index:
+    with closing(open_everywhere(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
             results = index.search_batch([query for _, query in batch], arguments.top_k)
             for (identity, query), documents in zip(batch, results, strict=True):

@@ -7,14 +7,13 @@ import ipaddress
 import os
 import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.first_stage import DENSE_FOLDER, open_dense
+from mpir.cli.first_stage import DENSE_FOLDER, add_index_option, open_dense_indexes, open_lexical
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import add_model_options, check_options, load_reranker
-from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import real_number, whole_number
@@ -71,7 +70,7 @@ def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
         help="another name by which clients reach the server",
     )
     parser.add_argument("--insecure", action="store_true", help="allow other machines without a key")
-    parser.add_argument("--index", type=text_path, metavar="DIR", help="index of `mpir index`, for /search")
+    add_index_option(parser, "index of `mpir index`, for /search")
     parser.add_argument(
         "--pubmed", action="store_true", help="let the page and /search (mode pubmed) search PubMed over the network"
     )
@@ -190,16 +189,16 @@ def _check(arguments: argparse.Namespace) -> None:
     check_options(arguments)
 
 
-def _indexes(folder: str | None) -> dict[str, FirstStage]:
-    """The first stages of /search: BM25 and, if the index has vectors, dense and hybrid search."""
-    if folder is None:
+def _indexes(folders: Sequence[str] | None) -> dict[str, FirstStage]:
+    """The first stages of /search: BM25 and, if all indexes have vectors, dense and hybrid search."""
+    if not folders:
         return {}
-    from mpir.retrieve import HybridRetriever, LuceneIndex
+    from mpir.retrieve import HybridRetriever
 
-    lexical = LuceneIndex(folder)
-    if not (Path(folder) / DENSE_FOLDER).is_dir():
+    lexical = open_lexical(folders)
+    if not all((Path(folder) / DENSE_FOLDER).is_dir() for folder in folders):
         return {"bm25": lexical}
-    dense = open_dense(folder, None)
+    dense = open_dense_indexes(folders, None)
     return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import Request
 
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
+from mpir.io.http import checked_url, url_opener
 
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""
@@ -62,7 +62,7 @@ class ChatEndpoint:
     body: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.url = checked_url(self.url)
+        self.url = checked_url(self.url, option="--llm", key=KEY, example="http://localhost:11434/v1")
 
     def models(self) -> list[str] | None:
         """Return the names of the endpoint's models, or None if it does not list them.
@@ -127,7 +127,7 @@ class ChatEndpoint:
         if key := endpoint_key():
             request.add_header("Authorization", f"Bearer {key}")
         try:
-            with _opener(self.url).open(request, timeout=self.timeout) as response:
+            with url_opener(self.url).open(request, timeout=self.timeout) as response:
                 raw = response.read(LONGEST_ANSWER)
         except HTTPError as error:
             raise self._status_error(error) from None  # the cause's request includes the key
@@ -192,44 +192,12 @@ class _TransientError(Exception):
         self.remedy, self.retry_after = remedy, retry_after
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Refuses redirects, which would send the key elsewhere."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Return None, which makes the redirect an error."""
-
-
-def checked_url(url: Any) -> str:
-    """Return an endpoint's URL without a trailing slash. Raises InputError for an invalid one."""
-    try:
-        address = urlsplit(url)
-        valid = (
-            address.scheme in ("http", "https")
-            and bool(address.hostname)
-            and (address.port is None or address.port > 0)
-        )
-    except (AttributeError, TypeError, ValueError):
-        valid = False
-    if not valid or url != url.strip() or any(character.isspace() for character in url):
-        raise InputError(f"--llm: invalid URL {format_value(url)} (expected one such as http://localhost:11434/v1).")
-    if address.username or address.password or address.query or address.fragment:
-        raise InputError(f"--llm: the URL has a user, query or fragment. Remove it, and put a key into ${KEY}.")
-    return str(url).rstrip("/")
-
-
 def endpoint_key() -> str:
     """Return the key, or "" for none. Raises InputError for one that is invalid in a header."""
     key = os.environ.get(KEY, "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(f"${KEY}: invalid key (expected one line of ASCII characters without spaces).")
     return key
-
-
-def _opener(url: str) -> OpenerDirector:
-    """The URL opener for requests, which uses no proxy for this machine itself."""
-    host = urlsplit(url).hostname or ""
-    is_local = host in ("localhost", "::1") or host.startswith("127.")
-    return build_opener(_NoRedirects, *([ProxyHandler({})] if is_local else []))
 
 
 def _completion(answer: Mapping[str, Any]) -> Completion:

@@ -90,3 +90,18 @@ def test_it_ranks_what_vectors_find_and_what_both_find(
     assert refused.json()["message"] == "mode is 'splade'; expected one of bm25, dense, hybrid."
     page = server.post("/explain/ranking", {"query": QUERY, "mode": "hybrid"}).json()
     assert len(page["documents"]) == 4
+
+
+def test_several_indexes_are_searched_as_one(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    pytest.importorskip("pyserini")
+    folders = {"all": ROWS, "one": ROWS[:1], "two": ROWS[1:]}
+    for name, rows in folders.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        assert main(["index", str(tmp_path / f"{name}.jsonl"), "--index", str(tmp_path / name), "--quiet"]) == 0
+
+    def scores(*names: str) -> dict[str, float]:
+        server = start_server(*(text for name in names for text in ("--index", str(tmp_path / name))))
+        results = server.post("/search", {"query": QUERY, "k": 4}).json()["results"]
+        return {result["id"]: result["scores"]["bm25"] for result in results}
+
+    assert scores("one", "two") == pytest.approx(scores("all"), abs=1e-4)
