@@ -64,7 +64,7 @@ async def arerank(
     llm_model: str | None = None,
     instruction: str | None = None,
 ) -> Ranking:
-    """`rerank` in a thread of its own, so that an event loop goes on meanwhile. See `Reranker.arerank`."""
+    """`rerank` in a thread of its own, so that an event loop continues meanwhile. See `Reranker.arerank`."""
     options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata, "bundle": bundle}
     options |= {"model": model, "llm": llm, "llm_model": llm_model, "instruction": instruction}
     return await in_thread(lambda: rerank(query, docs, **options))

@@ -1,4 +1,4 @@
-"""The blend: two weighted sums over score columns, for all queries at once. Arrays in, arrays out."""
+"""The blend: two weighted sums over the score columns of all queries at once, from arrays to arrays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DocumentSums:
 
 
 def blend(columns: Columns, weights: Weights) -> Blend:
-    """Compute S_SENT and S_DOC of every sentence and document, whatever the candidate lists are.
+    """Compute S_SENT and S_DOC of every sentence and document, without treating lists of sentences differently.
 
     Raises:
         InputError: the weights are for other columns.
@@ -64,7 +64,7 @@ def blend(columns: Columns, weights: Weights) -> Blend:
 
 
 def blend_queries(columns: Columns, weights: Weights) -> Blend:
-    """Blend every query by the weights for its case: those whose candidates are single sentences apart from the others.
+    """Blend every query; queries whose candidates are single sentences use the weights for sentence lists.
 
     Raises:
         InputError: the weights are for other columns.
@@ -103,7 +103,7 @@ def scaled(columns: Columns, normalise: Normalise) -> Columns:
 
 
 def _unless_signed(columns: tuple[Column, ...], scores: F64, rescaled: F64) -> F64:
-    """Return the rescaled scores, but those of signed columns as they were."""
+    """Return the rescaled scores, with the original scores in signed columns."""
     signed = [column.signed for column in columns]
     return np.where(signed, scores, rescaled) if any(signed) else rescaled
 

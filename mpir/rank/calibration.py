@@ -1,4 +1,4 @@
-"""From a blended score to a probability: the monotone map that `relevance_score` means, as a value."""
+"""Calibration: the monotone map from a blended score to the probability that `relevance_score` reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query with its scored candidates: everything that blending, tuning and reporting need, and no model."""
+"""A query with its scored candidates: all that blending, tuning and reporting need, without a model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Candidates:
         left_out: int = 0,
         antecedents: Mapping[int, str] | None = None,
     ) -> Candidates:
-        """Return candidates that no model has read yet, and so none in passages."""
+        """Return candidates that no model has read yet."""
         return cls(
             query=query,
             documents=tuple(documents),
@@ -69,7 +69,7 @@ class Candidates:
 
     @property
     def query_as_read(self) -> str:
-        """The query as far as it is read (rank/query_truncation.py)."""
+        """The part of the query that is read (rank/query_truncation.py)."""
         return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:

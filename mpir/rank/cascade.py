@@ -22,7 +22,7 @@ Share: TypeAlias = float | Literal["auto"] | None
 
 
 def check_share(share: Share) -> Share:
-    """The share as it is, "auto", or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
+    """Return the share, "auto", or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
     expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE}), or {AUTO}"
     if share is None or share == AUTO:
         return share
@@ -30,7 +30,7 @@ def check_share(share: Share) -> Share:
 
 
 def sentence_budget(share: float | Literal["auto"], count: int) -> int:
-    """How many of a question's sentences go on: a share of them, but at least 100.
+    """The number of a question's sentences that are scored: a share of them, but at least 100.
 
     By "auto" it is 100 and a fifth of the others: the more candidates, the more of their sentences are hopeless.
     """
@@ -64,7 +64,7 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
 
 
 def _single(document_of: I64, bm25: F64) -> bool:
-    """Whether these are single sentences, and would be ranked as such."""
+    """Whether these documents are single sentences, which are ranked as a sentence list."""
     return bool(sentence_lists(document_of, np.zeros(len(bm25), np.int64), 1)[0])
 
 

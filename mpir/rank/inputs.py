@@ -1,4 +1,4 @@
-"""What a caller may hand over as documents: strings, dictionaries, Documents, or other libraries' objects."""
+"""Read a caller's documents: strings, dictionaries, Documents, or other libraries' objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_documents(
     doc_ids: Sequence[Any] | None = None,
     metadata: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Document]:
-    """Documents from whatever the caller has; the place in the list serves as id where there is none.
+    """Read documents of any accepted type; a document without an id gets its position in the list as id.
 
     A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id,
     title, abstract or text, or their other names in mpir/corpora/fields.py), perhaps first-stage scores (`score`, or
@@ -61,7 +61,7 @@ def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[D
 
 
 def _row(doc: Any) -> Any:
-    """A row of a table, a named tuple or pandas' Series, as a dictionary; all else as it is."""
+    """A named tuple or a pandas Series as a dictionary; any other value unchanged."""
     if isinstance(doc, tuple) and hasattr(doc, "_asdict"):
         return doc._asdict()
     if hasattr(doc, "keys") and getattr(doc, "ndim", 0) == 1:
@@ -89,7 +89,7 @@ def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | No
 
 
 def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] | None) -> list[Document]:
-    """The documents with the ids that were given, and places for the others. Raises InputError for one given twice."""
+    """The documents with the given ids, or their positions. Raises InputError for a repeated id."""
     keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
     number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
@@ -109,12 +109,12 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
 
 
 def _integral(key: Any) -> Any:
-    """An id; of a whole number that pandas made a float, because others are missing, the whole number."""
+    """An id; a whole number that pandas turned into a float, because other ids are missing, becomes one again."""
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
 def _free(number: int, number_of: Mapping[str, int]) -> str:
-    """The place of a document as its id; where another document has that id, with as many signs as it takes."""
+    """The position of a document as its id, with signs added until no other document has that id."""
     name = str(number)
     while name in number_of:
         name = f"#{name}"
@@ -163,7 +163,7 @@ def _from_mapping(doc: Mapping[str, Any], location: str) -> Document:
 
 
 def _is_read(key: Any) -> bool:
-    """Whether a key of a dictionary may mean something here."""
+    """Whether a key of a dictionary is one that documents can have."""
     return field_name(str(key)) in KNOWN or key in ("score", "scores")
 
 

@@ -25,7 +25,7 @@ RESERVED = (BM25, Agreement.name, *RESERVED_NAMES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a bundle's models are loaded; None for the default of each."""
+    """Options for loading a bundle's models; None selects the default."""
 
     device: str | None = None
     precision: str | None = None
@@ -33,7 +33,7 @@ class ModelOptions:
     trust_code: bool = False
 
     def loading(self, folder: Path) -> Loading:
-        """Return where and how precisely the models of a folder are loaded. Raises InputError for an invalid option."""
+        """Return the device and precision for the models of a folder. Raises InputError for an invalid option."""
         return Loading(
             folder=folder,
             device=device_names(self.device),
@@ -43,7 +43,7 @@ class ModelOptions:
         )
 
     def check_unused(self) -> None:
-        """Raise InputError if an option is set: perspectives without a bundle have their models already."""
+        """Raise InputError for a model option without a bundle: the caller's models are loaded already."""
         for name in ("device", "precision", "tokens_per_batch"):
             if getattr(self, name) is not None:
                 raise InputError(
@@ -54,7 +54,7 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModels:
-    """The perspectives of a reranker by their source: a bundle, if any, the models that the user names, the caller."""
+    """The perspectives of a reranker by source: the bundle, models named by the user, and objects of the caller."""
 
     bundle: Bundle | None
     of_bundle: tuple[Perspective, ...] = ()
@@ -126,7 +126,7 @@ def _load_bundle(bundle: Bundle, options: ModelOptions, *, sentences_only: bool)
 
 
 def derived_columns(agreement: str | Literal[False] | None, bundle: Bundle | None) -> tuple[Agreement, ...]:
-    """Return the agreement column that is asked for: by name, the bundle's for None, none for False."""
+    """Return the agreement column: the one of the given name, the bundle's for None, or none for False."""
     if agreement is None and bundle is not None:
         agreement = bundle.agreement
     return () if agreement is None or agreement is False else (Agreement(agreement),)

@@ -26,7 +26,7 @@ BM25 = "bm25"
 
 
 def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitting: Splitting) -> Candidates:
-    """Return a query's candidates with the sentences that the perspectives will score, and no scores of theirs yet."""
+    """Split a query's documents and return candidates that the perspectives have not scored yet."""
     report_unread(query)
     query_as_read = as_read(query)
     split = [_split(document, splitting) for document in documents]

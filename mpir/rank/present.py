@@ -1,4 +1,4 @@
-"""From scored candidates to a ranking: the blend, and plain values of it."""
+"""Turn scored candidates into a ranking: blend them, and convert the results to plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a query is read: without a database's field syntax, and no longer than a model reads in reasonable time."""
+"""Shorten a query for the models: remove database field syntax, and limit its length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST = 4_000
 
 
 def as_read(question: str) -> str:
-    """What is read of a question: its words (mpir/text/field_syntax.py), up to 4,000 characters of them.
+    """Return the part of a question that is read: its words (mpir/text/field_syntax.py), up to 4,000 characters.
 
     A question without field syntax that is not longer comes back as it is.
     """
@@ -28,15 +28,15 @@ def _cut(text: str) -> str:
 
 
 def unread(question: str) -> int:
-    """How many characters at the end of a question's words are not read."""
+    """The number of characters at the end of a question that are not read."""
     words = plain_query(question)
     return len(words) - len(_cut(words))
 
 
 def report_unread(question: str) -> None:
-    """Say so if a question is not read to its end, and once how field syntax is read.
+    """Log that a question is not read to its end, and once how field syntax is read.
 
-    The text itself is not said, as logs of a server have none.
+    The text itself is not logged.
     """
     if is_field_search(question):
         report_field_search()

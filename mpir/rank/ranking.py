@@ -67,11 +67,11 @@ class Ranking(RankedList):
         return self.table()
 
     def table(self, width: int | None = None) -> str:
-        """The query and a table of the documents, for a terminal of so many characters, or as wide as it likes."""
+        """The query and a table of the documents, at most `width` characters wide, or without a limit."""
         return without_surrogates(document_table(self, width))
 
     def sentence_table(self, k: int = 10, width: int | None = None) -> str:
-        """The k best sentences of all ranked documents, and where they stand, as `table` shows documents.
+        """The k best sentences of all ranked documents with their positions, in the form of `table`.
 
         Raises:
             InputError: `k` is no whole number of at least 1.
@@ -112,7 +112,7 @@ class Ranking(RankedList):
             raise InputError(f"ranking: not the form that to_dict gives ({format_value(str(error))}).") from error
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """`to_dict` as a JSON text that can be written: half a surrogate pair, which cannot, is U+FFFD there."""
+        """`to_dict` as JSON text; half a surrogate pair, which no file can hold, becomes U+FFFD."""
         return without_surrogates(json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False))
 
     def to_pandas(self, level: Literal["documents", "sentences"] = "documents") -> pandas.DataFrame:
@@ -196,7 +196,7 @@ class Ranking(RankedList):
         )
 
     def explain(self, rank: int = 1) -> str:
-        """Say in words and numbers why the document at a rank (from 1) stands there.
+        """Explain in words and numbers why a document has its rank (from 1).
 
         Raises:
             InputError: the rank is no whole number from 1 on.
@@ -206,7 +206,7 @@ class Ranking(RankedList):
 
 
 def _of_best(document: RankedDocument, reading: list[str]) -> list[Any]:
-    """These scores of the best sentence, and its text."""
+    """The best sentence's scores and text."""
     best = document.best_sentence
     return [None] * (len(reading) + 1) if best is None else [*(best.scores[name] for name in reading), best.text]
 
@@ -216,7 +216,7 @@ def _writable(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def plain(value: Any, outer: tuple[Any, ...] = ()) -> Any:
-    """Return a value as JSON can hold it: NumPy numbers as Python's, dataclasses by field, anything else as text.
+    """Convert a value to what JSON can hold: NumPy numbers as Python's, dataclasses by field, anything else as text.
 
     `outer` holds the containers around the value. A container inside itself, or at level `DEEPEST`, becomes "…".
     """

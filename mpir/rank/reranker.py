@@ -206,7 +206,7 @@ class Reranker:
             self.cache.close()
 
     def forget_texts(self) -> None:
-        """Let go of the vectors of texts that were read last, so that scores do not depend on earlier calls.
+        """Drop the vectors of the texts read last, so that scores do not depend on earlier calls.
 
         The last digits of a vector depend on the texts that were read together with its own.
         """
@@ -303,7 +303,7 @@ class Reranker:
         top_k: int | None = None,
         progress: bool = False,
     ) -> Iterator[Ranking]:
-        """`rerank` for any number of queries, which may come lazily, with their documents: one by one, in order.
+        """`rerank` for any number of queries and their documents (iterables): rankings one by one, in order.
 
         Queries are taken as results are asked for, until they have `pairs_at_once` pairs, which are scored together.
 
@@ -363,7 +363,7 @@ class Reranker:
         top_k: int | None,
         progress: bool = False,
     ) -> Iterator[Ranking]:
-        """The pipeline: prepare, score, derive, blend, present."""
+        """Run the pipeline: prepare, score, derive, blend, present."""
         scored = self._score(map(self._check_weighted, self._prepare(queries, documents)), progress=progress)
         relevance = self.relevance if self.relevance.fitted else None
         return (rank(candidates, self.weights, top_k=top_k, relevance=relevance) for candidates in scored)

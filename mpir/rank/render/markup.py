@@ -83,10 +83,10 @@ def _marked(document: RankedDocument) -> Iterator[str]:
 
 
 def _origin(document: RankedDocument) -> str:
-    """Journal and year, as far as they are known."""
+    """Journal and year, if known."""
     return ", ".join(str(document.metadata[key]) for key in (JOURNAL, YEAR) if document.metadata.get(key))
 
 
 def _plain(text: str) -> str:
-    """A text in one line in which nothing is Markdown."""
+    """A text in one line with Markdown characters escaped."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))

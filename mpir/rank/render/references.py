@@ -1,4 +1,4 @@
-"""A ranking as references, RIS or PubMed's own format, with rank and probability where reference managers keep them.
+"""Export a ranking as references (RIS or PubMed's format), with rank and probability as keywords.
 
 Zotero, EndNote and Rayyan keep keywords (RIS ``KW``, PubMed ``OT``) as tags or keywords, and notes (RIS ``N1``,
 PubMed ``GN``) as notes. So each record has the keywords "mpir rank 0001" and "mpir probability 0.620", which sort and
@@ -76,7 +76,7 @@ def _note(ranking: RankedList, document: RankedDocument, rank: int) -> str:
 
 
 def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
-    """A record with a line for each field that says something."""
+    """A record with a line for each field that is not empty."""
     texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
     lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
     return without_surrogates("\n".join(lines) + "\n") + end

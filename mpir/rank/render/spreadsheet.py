@@ -45,7 +45,7 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
 
 
 def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], sentences: int | None) -> list[str]:
-    """The columns: those of every table, those of the scores, and the optional ones in which anything stands."""
+    """The columns: those of every table, those of the scores, and optional ones that are not empty."""
     of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
     reading = [name for ranking in rankings for name in ranking.shown_columns]
     heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section"] if sentences else []), "probability"]
@@ -71,14 +71,14 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
 
 
 def _known_of(document: RankedDocument) -> dict[str, Any]:
-    """The id, the title and what is known of the document's publication."""
+    """The id, the title and the known fields of the document's publication."""
     known = {name: document.metadata.get(name, "") for name in (*_NAMES, *_KNOWN)}
     texts = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in known.items()}
     return {"document": document.id, "title": document.title, **texts}
 
 
 def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
-    """The best sentence and these scores of it; nothing for a document without a sentence."""
+    """The best sentence and its scores; empty for a document without sentences."""
     best = document.best_sentence
     return {} if best is None else {**{name: best.scores[name] for name in reading}, "best sentence": best.text}
 

@@ -18,19 +18,19 @@ PROBABILITY, SCORE = "probability", "blended score"
 
 
 def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | RankedSentence], str]]:
-    """Return the name of the number that people see first, the probability where there is one, and how to write it."""
+    """Return the name and format of the number to show first: the probability if there is one, else the score."""
     if ranking.expected_relevant is None:
         return SCORE, lambda ranked: f"{ranked.score:.4f}"
     return PROBABILITY, lambda ranked: "" if ranked.probability is None else f"{ranked.probability:.3f}"
 
 
 def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
-    """Return the keys of metadata, of these, that any of the ranked documents has."""
+    """Return those of the given metadata keys that any ranked document has."""
     return [name for name in names if any(document.metadata.get(name) for document in ranking)]
 
 
 def document_table(ranking: RankedList, width: int | None) -> str:
-    """Return the query and the documents, best first, for so many characters in a line, or as wide as needed.
+    """Return the query and the documents, best first, in a table of at most `width` characters.
 
     Each document has its title and, in the next line, its best sentence.
     """
@@ -45,7 +45,7 @@ def document_table(ranking: RankedList, width: int | None) -> str:
 
 
 def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
-    """Return the query and the k best sentences of all documents, in such a table."""
+    """Return the query and the k best sentences of all documents in a table of the same form."""
     name, measure = measure_of(ranking)
     rows = [
         (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
@@ -56,7 +56,7 @@ def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
 
 
 def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
-    """A table of so many characters in width, if its last column can be narrow enough for that."""
+    """A table of the given width, if its last column can be made narrow enough."""
 
     def drawn(last: int) -> str:
         widths = [*(WIDTHS.get(head) for head in heads[:-1]), last]

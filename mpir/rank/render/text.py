@@ -1,4 +1,4 @@
-"""Why a document stands where it stands, in words and numbers."""
+"""Explain a document's rank in words and numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpir.validation import whole_number
 
 
 def explain(ranking: RankedList, rank: int = 1) -> str:
-    """Say why the document at a rank (from 1) stands there.
+    """Explain why a document has its rank (from 1).
 
     Raises:
         InputError: the rank is no whole number from 1 on.
@@ -56,7 +56,7 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
 
 
 def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str) -> Iterator[str]:
-    """What each perspective has to say of the best document, of this text, or of its sentence that it scores best."""
+    """Each perspective's score of the best document, of this text, or of its best sentence."""
     best = ranking[0]
     for perspective in perspectives:
         reads_document = perspective.level == "document"
@@ -70,7 +70,7 @@ def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str)
 
 
 def _gap(ranking: RankedList, rank: int) -> list[str]:
-    """What sets the document apart from the next one."""
+    """The difference from the next document."""
     if rank == len(ranking.documents):
         return []
     document, below = ranking.documents[rank - 1], ranking.documents[rank]
