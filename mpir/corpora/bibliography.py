@@ -1,4 +1,4 @@
-"""What readers and screeners know a paper by beside its words: year, journal, types of publication and authors."""
+"""Bibliographic metadata of a paper: year, journal, publication types and authors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from mpir.corpora.placeholders import says_nothing
 
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
-"""Keys of a document's metadata, where its record says it."""
+"""Keys of the metadata of a document whose record has these fields."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MAX_AUTHORS = 500
-"""Authors that are kept: some papers of physics name thousands."""
+"""Maximum number of authors to keep: some papers in physics have thousands."""
 
 
 def bibliography(
     *, dates: Iterable[str] = (), journals: Iterable[str] = (), types: Iterable[str] = (), authors: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the metadata "year", "journal", "types" and "authors" of a document, as far as they are there.
+    """Return the metadata "year", "journal", "types" and "authors" of a document; missing values are left out.
 
     Args:
-        dates: texts that may hold a year ("2009 Mar-Apr", "2009/03/01"); the first that does counts.
-        journals: names of the journal; the first that says something counts.
+        dates: texts that may contain a year ("2009 Mar-Apr", "2009/03/01"); the first year counts.
+        journals: names of the journal; the first that is not blank counts.
         types: types of publication, such as "Randomized Controlled Trial".
         authors: names, such as "Doe, Jane" or "Doe J".
     """
@@ -34,7 +34,7 @@ def bibliography(
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names or types in one cell of a table, where semicolons or, without any, bars separate them."""
+    """Split a table cell into names or types, at semicolons or, if it has none, at vertical bars."""
     return [name.strip() for name in text.split(";" if ";" in text else "|") if name.strip()]
 
 

@@ -1,4 +1,4 @@
-"""BibTeX, as Web of Science, Scopus, Google Scholar, Zotero, JabRef and others export references."""
+"""Read BibTeX, an export format of Web of Science, Scopus, Google Scholar, Zotero, JabRef and others."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 _BRACE = re.compile(r"(?<!\\)[{}]")
 _COMMAND = re.compile(r"[\\$]|``|''|---?|~")
 _UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
-"""Characters that LaTeX takes for a comment, which ends the line, or for a column; many programs do not escape them."""
+"""Characters that LaTeX reads as a comment or a column separator; many programs do not escape them."""
 _FIELD = re.compile(r"^[\s%]*(?:title|abstract)\s*=", re.MULTILINE | re.IGNORECASE)
 log = logging.getLogger(__name__)
 
 
 def read_bibtex(path: str | Path) -> Iterator[Document]:
-    """Yield the entries of a ``.bib`` file, which bibtexparser reads whole.
+    """Yield the entries of a ``.bib`` file; bibtexparser reads the whole file into memory.
 
-    The id is a PMID or Web of Science's Unique-ID, else the DOI, else the entry's key, which counts in its own file
-    only. Titles and abstracts lose their braces, and LaTeX's commands become characters. An entry whose key or field
-    comes twice is read. Text between the entries is passed over; a message names a line where it looks like an entry.
+    The id is the PMID or Web of Science's Unique-ID, else the DOI, else the entry's key, which identifies it within its
+    own file only. Braces are removed from titles and abstracts, and LaTeX commands are replaced by characters. Entries
+    with a repeated key or field are accepted. Text between entries is skipped; if it looks like an entry, its line is
+    logged.
 
     Raises:
-        InputError: an entry that does not end (file and line are named), not one entry, or a file that is too large.
+        InputError: an unclosed entry (the message has file and line), no entry at all, or a file that is too large.
         MissingExtraError: bibtexparser is not installed.
     """
     return report_unread(path, _documents(path))
@@ -45,7 +46,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
         from bibtexparser.entrypoint import parse_string
         from bibtexparser.middlewares import RemoveEnclosingMiddleware, ResolveStringReferencesMiddleware
 
-    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what it cannot read is an error here
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # blocks that it cannot read raise InputError here
     stack = [ResolveStringReferencesMiddleware(True), RemoveEnclosingMiddleware(True)]
     library = parse_string(read_text(path), parse_stack=stack)
     empty = True
@@ -60,7 +61,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
 
 
 def _entry(block: Block, path: str | Path) -> Entry | None:
-    """The entry that a block is; None for a comment or a string. Raises InputError for one that cannot be read."""
+    """Return the entry in a block, or None for a comment or string. Raises InputError for an invalid block."""
     from bibtexparser.model import Entry, ImplicitComment, ParsingFailedBlock
 
     if isinstance(block, ImplicitComment) and _FIELD.search(block.comment):
@@ -83,11 +84,11 @@ def _line(block: Block) -> int:
 
 
 def _plain(text: str) -> str:
-    """A field's text without BibTeX's braces and LaTeX's commands, in one line."""
+    """Return a field's text in one line, without BibTeX braces and LaTeX commands."""
     if _COMMAND.search(text):
         from pylatexenc.latex2text import LatexNodes2Text
 
         escaped = _UNESCAPED.sub(r"\1\\\2", text)
         text = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(escaped)
-        text = text.replace(r"\%", "%").replace(r"\&", "&")  # in formulas, which stay
+        text = text.replace(r"\%", "%").replace(r"\&", "&")  # inside formulas, which are kept
     return " ".join(_BRACE.sub("", text).split()).strip('"')

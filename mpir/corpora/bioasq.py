@@ -1,7 +1,7 @@
 """BioASQ question files of Task B and Synergy: test, gold, training and feedback files, and Phase A submissions.
 
 Gold end offsets are exclusive in 97 % of snippets (docs/reference/formats.md). Offsets are kept as in the
-file, even -1.
+file, even if they are -1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mpir.io.write import write_json
 from mpir.text.types import ABSTRACT, Question, Snippet
 
 DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
-_SECTIONS = {"sections.0": ABSTRACT}  # the first rounds' name; counts: docs/reference/formats.md
-_OFFSETS = 2**31  # the first size of an offset that is none of any text, and that arrays need not hold
+_SECTIONS = {"sections.0": ABSTRACT}  # the section name of the first rounds; counts: docs/reference/formats.md
+_OFFSETS = 2**31  # no text is that long, and 32 bits suffice for smaller offsets
 _URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
 _BARE_ID = re.compile(r"[\w.-]+", re.ASCII)
 _OTHER_JSON = re.compile(rb'\[|\{\s*"(?:topics|queries)"')
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 def is_bioasq(path: str | Path) -> bool:
-    """Whether a file of questions is BioASQ's JSON, and not a list or the "topics" of another source.
+    """Whether a question file is BioASQ's JSON, in contrast to a list or the "topics" of another source.
 
     Raises:
         InputError: a file that looks like JSON cannot be read.
@@ -37,7 +37,7 @@ def is_bioasq(path: str | Path) -> bool:
 
 
 def is_json(path: str | Path) -> bool:
-    """Whether a file is JSON: by its suffix or, as BioASQ's test files have none, by its begin.
+    """Whether a file is JSON, judged by its suffix or, for BioASQ's test files without one, by its first characters.
 
     Raises:
         InputError: a file without a known suffix cannot be read.
@@ -56,13 +56,14 @@ def _head(path: str | Path) -> bytes:
 def read_questions(path: str | Path, *, submission: bool = False) -> list[Question]:
     """Read a BioASQ file: ``{"questions": [{"id", "body", "type", "documents", "snippets"}, …]}``.
 
-    Files of Task B and of Synergy are read, with or without gold. A document is its URL, whose last segment is the id,
-    a PMID, or an object with an "id"; one whose "golden" is false is left out. The section name ``sections.0`` is read
-    as the abstract. A `submission` needs no bodies and no texts of snippets: it is measured by ids and offsets.
+    Files of Task B and of Synergy are accepted, with or without gold. A document is given by its URL, whose last
+    segment is the id, by its PMID, or by an object with an "id"; documents with "golden": false are left out. The
+    section name ``sections.0`` is read as the abstract. A `submission` needs no bodies and no snippet texts, because it
+    is measured by ids and offsets.
 
     Raises:
-        InputError: the file is no such JSON, or a question lacks an id or body, repeats an id, or holds a wrong type
-            or an offset that no text has.
+        InputError: the file has another form, or a question lacks an id or body, repeats an id, or has a value of a
+            wrong type or an impossible offset.
     """
     questions: dict[str, Question] = {}
     for number, record in enumerate(_records(path), 1):
@@ -76,10 +77,10 @@ def read_questions(path: str | Path, *, submission: bool = False) -> list[Questi
 
 
 def read_submission(path: str | Path) -> tuple[list[Question], list[str]]:
-    """Read the questions of a submission that can be read, and one sentence for each that cannot.
+    """Read the valid questions of a submission, and return one error message for each invalid one.
 
     Raises:
-        InputError: the file is no JSON object with a list of questions.
+        InputError: the file is not a JSON object with a list of questions.
     """
     questions, problems = [], []
     for number, record in enumerate(_records(path), 1):
@@ -125,7 +126,7 @@ def _question(record: Any, location: str, *, submission: bool) -> Question:
 
 
 def _is_gold(record: Any) -> bool:
-    """Whether a document or snippet counts: Synergy's feedback says of each whether it was judged relevant."""
+    """Whether a document or snippet is gold: Synergy's feedback files state for each whether it was judged relevant."""
     return not isinstance(record, dict) or record.get("golden") is not False
 
 
@@ -154,7 +155,7 @@ def _offset(record: dict[str, Any], key: str, location: str) -> int | None:
 
 
 def _document_id(document: Any, location: str) -> str:
-    """The id of a document: the end of its URL, as in Task B, or the id by itself or in an object, as in Synergy."""
+    """Return a document's id: the end of its URL (Task B), or a plain id or an object with one (Synergy)."""
     value = document.get("id") if isinstance(document, dict) else document
     value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(value, str) and _BARE_ID.fullmatch(value.strip()):

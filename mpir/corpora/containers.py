@@ -1,4 +1,4 @@
-"""Files that are no text: workbooks and PDF files, which are read, and all else, which is named for what it is."""
+"""Recognise binary files: workbooks and PDF files are accepted, other kinds are refused by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPRESSED = {
 }
 _DATA = {b"PAR1": "a Parquet file", b"SQLite format 3\0": "an SQLite database", b"ARROW1": "an Arrow file"}
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How Microsoft's files of before 2007 begin, and newer ones with a password."""
+"""First bytes of Microsoft Office files from before 2007, and of newer ones with a password."""
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _PDF = b"%PDF-"
 _TAR, _TAR_OFFSET = b"ustar", 257
@@ -27,10 +27,10 @@ _COMPOUND_LOOKED_AT = 2**22
 
 
 def container_of(path: str | Path, beginning: bytes) -> Container | None:
-    """What a file is that is no text, by its first kilobytes; None for a text.
+    """Return the kind of a binary file, judged by its first kilobytes; None for a text file.
 
     Raises:
-        InputError: it is something that no reader knows, which the message names.
+        InputError: no reader supports this kind of file; the message names it.
     """
     if _PDF in beginning[:1024]:
         return "pdf"
@@ -50,7 +50,7 @@ def container_of(path: str | Path, beginning: bytes) -> Container | None:
 
 
 def _of_zip(path: str | Path) -> Container:
-    """A workbook is a ZIP archive. Raises InputError for another, or a damaged one."""
+    """Recognise a workbook, which is a ZIP archive. Raises InputError for other or damaged archives."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

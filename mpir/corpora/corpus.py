@@ -1,4 +1,4 @@
-"""A corpus from any mix of files and folders."""
+"""Read a corpus from any mix of files and folders."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ _BATCH = 1000
 
 
 def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Read the documents of files and folders, streaming: XML, references, tables, PDF, JSON, stdin (``-``).
+    """Stream the documents of files and folders: XML, references, tables, PDF, JSON, standard input (``-``).
 
-    What a file holds is told by its content, and its name is a hint (formats.py). Any of them but PDF and workbooks may
-    be gzipped. A folder's files are taken in name order; what is no corpus in it (checksums, notes, hidden files,
-    folders) is passed over. TripClick's and MS MARCO's files go by their names, such as docs_grp_00.txt, docs.tsv,
-    collection.tsv (tripclick.py). XML is told apart by its root: full papers in JATS (jats.py), libraries of EndNote
-    (endnote.py), and PubMed's files, which all count
-    as one collection in which later files update earlier ones. An id that only a list knows, such as a record's number
-    in it, has ":2" behind it where it comes a second time.
+    A file's format is detected from its content, with its name as a hint (formats.py). All formats but PDF and
+    workbooks may be gzipped. Files in a folder are read in the order of their names; files without documents
+    (checksums, notes, hidden files) and subfolders are skipped. TripClick's and MS MARCO's files are recognised by
+    name, such as docs_grp_00.txt, docs.tsv or collection.tsv (tripclick.py). The root element identifies XML: full
+    papers in JATS (jats.py), EndNote libraries (endnote.py), or PubMed's files, which together form one collection in
+    which later files update earlier ones. A repeated id that is only a position in a list gets the suffix ":2".
 
     Raises:
         InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
@@ -53,10 +52,10 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
 
 
 def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """`read_corpus` for an index, where an id is there once: copies in several files count once, and are logged.
+    """`read_corpus` for an index, in which ids are unique: duplicates in several files are dropped and logged.
 
-    A copy is what an earlier file has with the same id and the same words in title and abstract, as exports of several
-    searches do. What has the same id and other words is yielded, for the index to refuse: nobody knows which is right.
+    A duplicate has the id and the words of a document in an earlier file, as in exports of overlapping searches. A
+    document with the same id and other words is yielded, so that the index refuses it: either could be the right one.
 
     Raises:
         InputError: as `read_corpus`.
@@ -66,7 +65,7 @@ def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
 
 
 def deleted_ids(paths: Iterable[str | Path]) -> Iterator[str]:
-    """The ids that PubMed's update files delete. One that a later file has again is among them, too.
+    """Return the ids that PubMed's update files delete, including those that a later file adds again.
 
     Raises:
         InputError: as `read_corpus`.
@@ -77,19 +76,19 @@ def deleted_ids(paths: Iterable[str | Path]) -> Iterator[str]:
 
 
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """What a corpus is made of: each file's name, size in bytes, time of change in ns, and SHA-256.
+    """Describe a corpus by each file's name, size in bytes, modification time in ns, and SHA-256.
 
-    Every file is read once in a process, a GB in about a second; a pipe, which can be read only once, has no SHA-256.
-    `is_same_corpus` compares two of them.
+    Each file is read once per process, at about 1 GB a second; a pipe, which can be read only once, has no SHA-256.
+    `is_same_corpus` compares two fingerprints.
 
     Raises:
-        InputError: as `read_corpus` does at once.
+        InputError: as `read_corpus` raises at once.
     """
     return {"files": [_identity(file) for file in _files(paths)]}
 
 
 def is_same_corpus(known: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
-    """Whether two sources hold the same content; of one that 0.1 wrote, without hashes, the times of change count."""
+    """Whether two fingerprints describe the same content, judged by modification times for 0.1's, which lack hashes."""
     entries = [file for source in (known, current) for file in _entries(source)]
     ignored = "modified_ns" if all("sha256" in file for file in entries if file.get("name") != STDIN) else "sha256"
     first, second = (
@@ -100,22 +99,22 @@ def is_same_corpus(known: Mapping[str, Any], current: Mapping[str, Any]) -> bool
 
 
 def corpus_content(source: Mapping[str, Any]) -> dict[str, Any]:
-    """A source without times of change, which a copy on another machine need not share."""
+    """Return a fingerprint without modification times, which may differ in a copy on another machine."""
     return {**source, "files": [{key: file[key] for key in file if key != "modified_ns"} for file in _entries(source)]}
 
 
 def _entries(source: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The files of a source; none where it is something else, such as a name that a caller gave."""
+    """Return the files of a fingerprint; empty for other sources, such as a name given by the caller."""
     files = source.get("files")
     return files if isinstance(files, list) and all(isinstance(file, dict) for file in files) else []
 
 
 @contextmanager
 def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
-    """Around work on a corpus: an id that several of its documents have is named with the files and lines of these.
+    """Context manager that adds files and lines to errors about a repeated id in a corpus.
 
     Raises:
-        RepeatedIdError: with the places in its message, but for those on standard input, which is read only once.
+        RepeatedIdError: with locations in its message, except on standard input, which cannot be read again.
     """
     try:
         yield
@@ -129,7 +128,7 @@ def naming_places(paths: Iterable[str | Path]) -> Iterator[None]:
 
 
 def _locations(file: Path, identity: str) -> Iterator[str]:
-    """Where documents of an id stand in a file: its lines, or of another kind than JSON lines their numbers."""
+    """Return the locations of an id in a file: lines of JSON lines, else the numbers of the records."""
     if format_of(file) == "jsonl":
         for number, record in read_json_lines(file):
             if str(record_id(record)).strip() == identity:
@@ -163,7 +162,7 @@ def _documents(files: list[Path]) -> Iterator[Document]:
 
 
 def _sources(files: list[Path]) -> Iterator[Iterator[Document]]:
-    """The documents of each file; those of all PubMed files together."""
+    """Return an iterator of documents for each file, and one for all PubMed files together."""
     formats = [format_of(file) for file in files]
     roots = {file: root_tag(file, _ROOTS) for file, known in zip(files, formats, strict=True) if known == "xml"}
     if updated := [file for file, root in roots.items() if root in PUBMED]:
@@ -181,8 +180,8 @@ def _once(files: list[Path]) -> Iterator[Document]:
 
 
 def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
-    """The documents but for copies of those in earlier sources; inside a source, all."""
-    from mpir.io.hash_set import HashSet  # numpy takes a while to import
+    """Yield the documents without duplicates of earlier sources; duplicates within a source are kept."""
+    from mpir.io.hash_set import HashSet  # importing numpy is slow
 
     earlier, copies = HashSet(), 0
     for position, source in enumerate(sources, 1):
@@ -192,7 +191,7 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
             known = earlier.among(keys)
             copies += sum(key in known for key in keys)
             yield from (document for key, document in zip(keys, batch, strict=True) if key not in known)
-            if position < len(sources):  # nothing comes after the last one
+            if position < len(sources):  # nothing follows the last source
                 seen_ids.add(keys)
         earlier.take(seen_ids)
     if copies:
@@ -200,7 +199,7 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
 
 
 def _key(document: Document) -> str:
-    """What two copies share: id and words. A number that a list counts is no id, and a title alone may be another's."""
+    """Return the key that duplicates share: id and words. List positions and titles alone do not identify a paper."""
     from mpir.corpora.deduplicate import legible_words
 
     identity: object = document.id
@@ -232,7 +231,7 @@ def _expand(path: Path) -> list[Path]:
 
 
 def _is_shown(file: Path) -> bool:
-    """Whether something in a folder is a file that is not hidden, as the "._a.jsonl" that a Mac puts beside a.jsonl."""
+    """Whether a path is a visible file; macOS writes hidden files such as "._a.jsonl" next to a.jsonl."""
     return file.is_file() and not file.name.startswith(".")
 
 
@@ -249,4 +248,4 @@ _READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "pdf": read_pdf,
     "tripclick": read_documents,
 }
-"""How each format is read that is not XML."""
+"""The reader of each format other than XML."""

@@ -1,4 +1,4 @@
-"""Deduplication: papers that several exports hold, as one search in PubMed, Embase and Scopus finds them."""
+"""Deduplicate papers that several exports contain, such as one search in PubMed, Embase and Scopus."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
 _TELLING = 100
-"""Characters of an abstract that stand in no other paper's of the same title."""
+"""Abstracts that share so many characters, with the same title, belong to one paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paper:
-    """What tells a document's paper: its names, and its words without case and punctuation."""
+    """The features that identify a paper: its identifiers, and its words without case and punctuation."""
 
     id: str
     pmid: str
@@ -29,22 +29,24 @@ class _Paper:
 
     @property
     def keys(self) -> list[tuple[str, str]]:
-        """What it shares with each of its copies, one or the other."""
+        """Return the keys of which a duplicate shares at least one."""
         every = [("pmid", self.pmid), ("doi", self.doi)]
         every += [("id", f"{self.id} {self.title}")] if self.title and self.id else []
-        every += [("words", self.title or self.abstract)] if self.abstract else []  # of "Reply" there are thousands
+        every += (
+            [("words", self.title or self.abstract)] if self.abstract else []
+        )  # thousands of papers are called "Reply"
         return [key for key in every if key[1]]
 
 
 def without_copies(documents: Iterable[Document]) -> list[Document]:
-    """Each paper once, where its first copy stands.
+    """Return each paper once, at the position of its first copy.
 
-    A copy has the same PMID; or the same title, and the same id, DOI or abstract; or the same DOI and abstract (PMID
-    and DOI as `names_of` notes them). Two PMIDs are two papers. Abstracts are the same, too, where one has more before
-    or behind it ("Copyright 2019 …"); with two DOIs only those of 100 characters. Tags, entities, Unicode forms, case,
-    punctuation and white space don't count, and a placeholder is no text. Kept are the first copy's id, every PMID or
-    DOI, and the longest text. An id that counts a list's records is none to compare by. Where the id of several papers
-    is such a number, or the DOI of their supplement, that of the second ends with ":2".
+    Two documents are the same paper if they share the PMID; the title and the id, DOI or abstract; or the DOI and the
+    abstract (PMID and DOI as in `names_of`). Different PMIDs are different papers. Abstracts also match if one contains
+    the other and some text around it ("Copyright 2019 …"); with different DOIs they must have 100 characters. Tags,
+    entities, Unicode forms, case, punctuation and white space are ignored, and a placeholder is no text. The result has
+    the first copy's id, every PMID and DOI, and the longest text. Ids that are positions in a list are not compared. If
+    several papers share such an id, or the DOI of their supplement, the id of the second gets the suffix ":2".
     """
     distinct: list[Document] = []
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
@@ -69,7 +71,7 @@ def _merged(first: Document, copy: Document) -> Document:
 
 
 def legible_words(text: str) -> str:
-    """The words of a text as it is read: without tags, in one Unicode form; "" for a placeholder."""
+    """Return the words of a text without tags, in one Unicode form; "" for a placeholder."""
     return "" if says_nothing(text) else normalise(unicodedata.normalize("NFKC", legible(text)))
 
 
@@ -93,13 +95,13 @@ def _are_one(first: _Paper, second: _Paper) -> bool:
 
 
 def _same(first: str, second: str, shortest: int) -> bool:
-    """Whether two abstracts are one, perhaps with something around it; a shorter one than that is like none."""
+    """Whether one abstract equals or contains the other; too short abstracts never match."""
     short, long = sorted((first, second), key=len)
     return len(short) >= shortest and (short == long or (len(short) >= _TELLING and short in long))
 
 
 def _told_apart(documents: list[Document]) -> Iterator[Document]:
-    """The documents; where an id that is their DOI, or a number in a list, comes twice, it is counted behind it."""
+    """Return the documents with a counter behind repeated ids that are DOIs or list positions."""
     used = {document.id for document in documents if not isinstance(document.id, ListId)}
     counts = Counter[str]()
     for document in told_apart(documents, used):

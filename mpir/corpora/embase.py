@@ -1,12 +1,12 @@
-"""Embase's CSV with a row for each field, in which a record is what a table has in one row.
+"""Read Embase's CSV with a row for each field, in which several rows form a record.
 
     "TITLE","Salt in sweat"
     "AUTHOR NAMES","Doe J.","Roe R."
     "ABSTRACT","Sweat is salty."
     "MEDLINE PMID","7","http://www.ncbi.nlm.nih.gov/pubmed/7"
 
-The field's name comes first, then what it says, in one cell or several. A blank row ends a record, and a title begins
-the next one. (Embase's other CSV, with a column for each field, is a table as any other.)
+The field's name comes first, then its values, in one or more cells. A blank row ends a record, and a title begins the
+next one. (Embase's other CSV, with a column for each field, is an ordinary table.)
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _FIELDS = (
     *("DATE OF PUBLICATION", "PUBLICATION TYPE", "CONFERENCE NAME", "ISSN", "ISBN", "ABSTRACT", "AUTHOR KEYWORDS"),
     *("ORIGINAL (NON-ENGLISH) ABSTRACT", "EMBASE ACCESSION ID", "MEDLINE PMID", "PUI", "DOI"),
 )
-"""What may stand in the second row; further down there are others."""
+"""Fields that the second row may have; later rows have others."""
 _NAMES = "|".join(map(re.escape, _FIELDS))
 _BEGINNING = re.compile(rf'"?TITLE"?([,;\t]).*\n(?:[\s,;"]*\n)?"?(?:{_NAMES})"?\1')
 
 
 def separator_by_row(beginning: str) -> str | None:
-    """What stands between the cells of a text whose first lines, three or more, name fields by row; else None."""
+    """Return the separator of a text whose first three or more lines name fields by row, else None."""
     match = _BEGINNING.match(beginning)
     return match[1] if match else None
 
 
 def records_by_row(rows: Iterable[list[str]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each record: the number of its first row, from 1, and what its fields say by their names in lower case."""
+    """Yield each record: the number of its first row, from 1, and its values by field name in lower case."""
     begin, fields = 1, dict[str, str]()
     for number, (first, *said) in enumerate(chain((row or [""] for row in rows), [[""]]), 1):
         name = " ".join(first.lower().split())

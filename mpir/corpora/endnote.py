@@ -1,4 +1,4 @@
-"""Libraries of EndNote in its XML."""
+"""Read EndNote libraries in XML."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _NAMES = {
     "accession-num": "accessionnumber",
     "rec-number": "recnumber",
 }
-"""Where a record has what fields.py knows; its texts are in elements for their styles."""
+"""Paths of a record's fields by their names in fields.py; texts are inside style elements."""
 _OF_PUBMED = ("nlm", "medline", "pubmed")
 
 
 def read_endnote(path: str | Path) -> Iterator[Document]:
-    """Stream the records of a library. The id is the accession number, which PubMed's records have for their PMID.
+    """Stream the records of a library.
 
-    Else it is the DOI, or the record's number, which counts in its own library only.
+    The id is the accession number, which is the PMID of PubMed's records, else the DOI, else the record's number, which
+    identifies it within its own library only.
 
     Raises:
-        InputError: malformed XML (file, line and column are named), or other XML.
+        InputError: malformed XML (the message has file, line and column), or XML of another kind.
     """
     return report_unread(path, _documents(path))
 

@@ -1,4 +1,4 @@
-"""Names of fields in files of documents: one list for every reader, whatever the case and punctuation of a name."""
+"""Field names in document files: one list for all readers, independent of case and punctuation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mpir.text.types import Document
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
 COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid")
-"""Names of ids that a collection gives, the best first; TREC-COVID's judgements name documents by cord_uid."""
+"""Names of a collection's ids, by preference; TREC-COVID's judgements use cord_uid."""
 LIST_IDS = (
     *("recordid", "key", "accessionnumber", "accessionnum", "an", "nctid", "nctnumber", "eid", "ut", "utuniquewosid"),
     *("uniquewosid", "uniqueid", "lensid", "publicationid", "paperid", *DOIS, "pui", "pmcid", "embaseaccessionid"),
     *("citationkey", "referenceid", "recnumber"),
 )
-"""Names of ids that databases and reference managers give."""
+"""Names of ids in databases and reference managers."""
 IDS = (*COLLECTION_IDS, *LIST_IDS)
 TITLES = (
     *("title", "articletitle", "documenttitle", "primarytitle", "papertitle", "titleprimary", "titleenglish"),
@@ -38,7 +38,7 @@ BODIES = (
 TEXTS = frozenset((*TITLES, *BODIES))
 KNOWN = frozenset((*IDS, *TEXTS))
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "an", "accessionnumber", "accessionnum"))
-"""Names under which a small number is a place in a list: reference managers count from 1."""
+"""Names under which a small number is a position in a list, which reference managers count from 1."""
 _ALWAYS_LOCAL = frozenset(("citationkey", "referenceid", "recnumber"))
 _SMALL_NUMBER = re.compile(r"\d{1,6}")
 _FEW = 64
@@ -48,9 +48,9 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 
 @lru_cache(maxsize=2**12)
 def field_name(name: str) -> str:
-    """A field's name as the lists of this module have it: "Document Title" and "document_title" are documenttitle.
+    """Normalise a field name: "Document Title" and "document_title" become documenttitle.
 
-    MongoDB's "_id" keeps its underscore, as some records have an "id" beside it.
+    MongoDB's "_id" keeps its underscore, because some records also have an "id".
     """
     return "_id" if name == "_id" else _PUNCTUATION.sub("", name.lower())
 
@@ -61,13 +61,13 @@ def document_of(
     dois: Iterable[str] = (),
     metadata: Mapping[str, Any] = _NONE,
 ) -> Document:
-    """The document that a record describes.
+    """Build the document of a record.
 
     Args:
-        values: the record's texts under the names that `field_name` gives, white space at their ends removed.
-        fallback_id: the id of a record without one, such as its file and line.
-        dois: further texts that may hold a DOI, but are no ids.
-        metadata: what else is known of it.
+        values: the record's texts, stripped, by normalised field name (`field_name`).
+        fallback_id: the id of a record that has none, such as its file and line.
+        dois: further texts that may contain a DOI but are not ids.
+        metadata: further metadata.
     """
     names = _by_rank(tuple(values))
     name = _first_telling(values, names.ids)
@@ -85,7 +85,7 @@ _Names = tuple[str, ...]
 
 
 class _Ranked(NamedTuple):
-    """Those of a record's names that are an id's, title's, body's, PMID's and DOI's, the best first."""
+    """A record's field names for id, title, body, PMID and DOI, each by preference."""
 
     ids: _Names
     titles: _Names
@@ -94,14 +94,14 @@ class _Ranked(NamedTuple):
     dois: _Names
 
 
-@lru_cache(maxsize=2**10)  # the records of a file have few sets of names
+@lru_cache(maxsize=2**10)  # the records of a file share a few sets of names
 def _by_rank(names: _Names) -> _Ranked:
     lists = map(_ranks, (IDS, TITLES, BODIES, PMIDS, DOIS))
     return _Ranked(*(tuple(sorted(filter(ranks.__contains__, names), key=ranks.__getitem__)) for ranks in lists))
 
 
 def _first_telling(values: Mapping[str, str], names: _Names) -> str:
-    """The first of the names under which a record says something, or ""."""
+    """Return the first of the names whose value in the record is not blank, or ""."""
     for name in names:
         if not says_nothing(values[name]):
             return name
@@ -109,9 +109,9 @@ def _first_telling(values: Mapping[str, str], names: _Names) -> str:
 
 
 def telling_key(record: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
-    """The key of a record that has one of these names, in any case, and says something.
+    """Return the record's key for the first of these names, in any case, whose value is not blank.
 
-    Of several the first name counts. Where none says something, it is the first that is there; None where none is.
+    If all values are blank, return the first key that exists; None if there is none.
     """
     keys = _named_keys(tuple(record), names) if len(record) <= _FEW else _named_keys.__wrapped__(tuple(record), names)
     present = [key for key in keys if record[key] is not None]
@@ -120,9 +120,9 @@ def telling_key(record: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
     return next((key for key in present if not _is_blank(record[key])), present[0])
 
 
-@lru_cache(maxsize=2**8)  # the records of a file have few sets of keys
+@lru_cache(maxsize=2**8)  # the records of a file share a few sets of keys
 def _named_keys(keys: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
-    """The keys that have one of these names, in the order of the names."""
+    """Return the keys that match one of these names, in the order of the names."""
     ranks = _ranks(names)
     return tuple(sorted((key for key in keys if _name(key) in ranks), key=lambda key: ranks[_name(key)]))
 

@@ -1,4 +1,4 @@
-"""Keep the documents of some years and publication types, as far as records name them."""
+"""Filter documents by year and publication type, if their records have them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.text import Document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """The years (both ends count) and publication types that a document must have; None and () allow all.
+    """Years (inclusive) and publication types that a document must have; None and () allow all.
 
     Raises:
         InputError: the first year is after the last one.
@@ -30,14 +30,14 @@ class RecordFilter:
 
     @property
     def by_year(self) -> bool:
-        """Whether years matter."""
+        """Whether the filter restricts years."""
         return self.first_year is not None or self.last_year is not None
 
     def apply(self, documents: Sequence[Document]) -> tuple[list[Document], dict[str, int]]:
-        """Return the documents that pass, in their order, and how many were left out, by reason.
+        """Return the matching documents in their order, and the number of excluded ones by reason.
 
         Raises:
-            InputError: a type that no document has, or no document passes.
+            InputError: a type that no document has, or no document matches.
         """
         self._check_types(documents)
         reasons = {"of other years": 0, "without a year": 0, "of other types": 0, "without a type": 0}
@@ -53,7 +53,7 @@ class RecordFilter:
         return passing, counts
 
     def _reason(self, document: Document) -> str:
-        """Why a document is left out; an empty string where it passes."""
+        """Return the reason for excluding a document, or "" if it matches."""
         known = _bibliography(document)
         types = {name.casefold() for name in known.get(TYPES, ())}
         if self.by_year and YEAR not in known:
@@ -79,12 +79,12 @@ class RecordFilter:
 
 
 def format_counts(counts: dict[str, int]) -> str:
-    """Counts of documents by reason as a phrase: "3 of other years, 1 without a year"."""
+    """Format the counts of documents by reason: "3 of other years, 1 without a year"."""
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
 def _bibliography(document: Document) -> dict[str, Any]:
-    """The year and the types, also where a caller or a line of JSON has them as texts: "2015-03", "Review; Letter"."""
+    """Return year and types; callers and JSON may also give them as text: "2015-03", "Review; Letter"."""
     types = document.metadata.get(TYPES) or ()
     names = split_names(types) if isinstance(types, str) else map(str, types)
     return bibliography(dates=[str(document.metadata.get(YEAR, ""))], types=names)

@@ -1,4 +1,4 @@
-"""The format of a file, told by its content; its name is a hint where the content leaves it open."""
+"""Detect the format of a file from its content, with its name as a hint for ambiguous content."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BY_NAME: dict[str, Format] = {
     **{"*.ciw": "web-of-science", "*.enw": "refer", "*.bib": "bibtex"},
 }
 _OPEN_NAMES = ("*.txt", "*.tsv", "*.tab", "*.json")
-"""Names of files that may hold documents or something else, so that in a folder the content decides."""
+"""Suffixes that do not tell whether a file has documents; in a folder its content decides."""
 _HTML = re.compile(
     r"(?:\s|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head|body|script|meta)\b", re.IGNORECASE | re.DOTALL
 )
@@ -53,23 +53,23 @@ _SIGNS: tuple[tuple[Format, re.Pattern[str], int], ...] = (
     ("refer", _REFER, 1),
     ("bibtex", _BIBTEX, 1),
 )
-"""Each format's sign, and how often it must stand in a text's beginning."""
+"""Each format's pattern, and how often the beginning of a text must match it."""
 _TRIPCLICK = re.compile(r"\s*<DOC>\s*<DOCNO>")
 
 
 def format_of(path: Path) -> Format | None:
-    """The format of a file that is there; None where neither content nor name tells it.
+    """Return the format of an existing file, or None if neither content nor name identifies it.
 
     Raises:
-        InputError: it is something that no reader knows, such as an archive or a web page, which the message names; or
-            it cannot be read.
+        InputError: no reader supports the file, such as an archive or a web page (the message names it), or it cannot
+            be read.
     """
     if is_documents(path):
         return "tripclick"
     by_name = format_by_name(path)
     if str(path) == STDIN:
         return "jsonl"
-    if not path.is_file():  # a pipe, of which nothing may be taken
+    if not path.is_file():  # a pipe, from which nothing may be consumed
         return by_name
     with open_bytes(path) as stream:
         beginning = stream.read(_HEAD)
@@ -77,7 +77,7 @@ def format_of(path: Path) -> Format | None:
 
 
 def is_corpus_file(path: Path) -> bool:
-    """Whether a file of a folder holds documents: by its name, or where this leaves it open, by its content."""
+    """Whether a file in a folder has documents, judged by its name or, if that is ambiguous, by its content."""
     if is_documents(path) or format_by_name(path):
         return True
     if not any(fnmatch(_name(path), pattern) for pattern in _OPEN_NAMES):
@@ -89,7 +89,7 @@ def is_corpus_file(path: Path) -> bool:
 
 
 def format_by_name(path: Path) -> Format | None:
-    """The format that a file's name promises."""
+    """Return the format that a file's name indicates."""
     return next((known for pattern, known in _BY_NAME.items() if fnmatch(_name(path), pattern)), None)
 
 
@@ -116,7 +116,7 @@ def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None
 
 
 def _json_format(text: str, by_name: Format | None) -> Format | None:
-    """JSON lines, or one JSON value with documents; None for one that holds something else."""
+    """Return the format of JSON lines or of one JSON value with documents; None for other JSON."""
     first, _, remainder = text.partition("\n")
     value = _parsed(first)
     if isinstance(value, dict) and not (any(is_list_name(key) for key in value) and not remainder.strip()):
@@ -142,7 +142,7 @@ def _has_text(record: dict[str, Any]) -> bool:
 
 
 def _tagged_format(text: str, by_name: Format | None) -> Format | None:
-    """A format of lines with tags, or BibTeX; of several with signs in a text that of its name, else the first."""
+    """Return the tagged format or BibTeX that a text matches; if several match, prefer the name's, else the first."""
     signs: dict[Format | None, int] = {}
     for known, pattern, least in _SIGNS:
         matches = list(islice(pattern.finditer(text), least))
@@ -154,7 +154,7 @@ def _tagged_format(text: str, by_name: Format | None) -> Format | None:
 
 
 def _table_format(text: str, by_name: Format | None) -> Format | None:
-    """A table, where a header names columns of documents: two of them, or in a file that is called a table one."""
+    """Return the table format if a header names two columns of documents, or one in a file named as a table."""
     lines = text.splitlines(keepends=True)[:HEAD_LINES]
     separator_line = SEPARATOR_LINE.fullmatch("".join(lines[:1]))
     header = find_header(lines[1:] if separator_line else lines, separator_line[1] if separator_line else SEPARATORS)

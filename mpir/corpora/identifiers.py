@@ -1,4 +1,4 @@
-"""Ids of papers: PMIDs and DOIs in the forms that exports give them, and ids that only a list knows."""
+"""Identifiers of papers: PMIDs and DOIs in the forms of exports, and ids that are valid within one list only."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _DOI = re.compile(r"10\.\d{4,9}/\S*[^\s.,;]")
 _DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi\s*:\s*|doi\s+)(?=10\.)", re.IGNORECASE)
 _FLOAT = re.compile(r"(\d{1,18})\.0+")
 _POWER = re.compile(r"\d(?:\.\d{1,17})?e\+?\d{1,2}")
-"""A whole number as R and Python write it. Excel's "3.3E+07", with a capital E, has lost its digits."""
+"""A whole number as R and Python write it. Excel's "3.3E+07", with a capital E, has lost digits."""
 
 
 class ListId(str):
-    """An id that only its list knows: a row's number, a counted record, a citation key. Other lists have it, too."""
+    """An id that is valid within its list only: a row number, a record number or a citation key."""
 
     __slots__ = ()
 
 
 def told_apart(documents: Iterable[Document], used: set[str]) -> Iterator[Document]:
-    """Yield the documents; one whose id only its list knows, and that is `used`, gets ":2", ":3" … behind its id.
+    """Yield the documents, with ":2", ":3" … appended to list ids that are in `used` already.
 
-    `used` grows by the ids of this kind, and by no others.
+    New list ids are added to `used`; other ids are not.
     """
     for document in documents:
         if not isinstance(document.id, ListId):
@@ -45,9 +45,9 @@ def told_apart(documents: Iterable[Document], used: set[str]) -> Iterator[Docume
 
 
 def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:
-    """The metadata "pmid" and "doi" of a document, as far as they are there.
+    """Return the metadata "pmid" and "doi" of a document; missing ones are left out.
 
-    The DOI is the first in these texts ("https://doi.org/10.1000/182", "10.1000/182 [doi]"), in lower case.
+    The DOI is the first one in these texts ("https://doi.org/10.1000/182", "10.1000/182 [doi]"), in lower case.
     """
     names = {"pmid": pmid} if _DIGITS.fullmatch(pmid) else {}
     if doi := next(filter(None, map(doi_of, dois)), ""):
@@ -56,28 +56,28 @@ def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:
 
 
 def doi_of(text: str) -> str:
-    """The first DOI in a text, in lower case, or ""."""
+    """Return the first DOI in a text, in lower case, or ""."""
     match = _DOI.search(text)
     return match[0].lower() if match else ""
 
 
 def pmid_of(text: str, *, prefixed: bool = False) -> str:
-    """The PMID that a text begins with, or "": of "8906788.0", "PMID: 8906788" or a link to PubMed it is 8906788.
+    """Return the PMID at the start of a text, or "": 8906788 for "8906788.0", "PMID: 8906788" or a link to PubMed.
 
     Args:
-        prefixed: only what says that it is a PMID counts, by its prefix or as a link.
+        prefixed: accept only PMIDs with a prefix or in a link.
     """
-    if text.isdecimal() and text.isascii() and len(text) <= 8:  # as most are
+    if text.isdecimal() and text.isascii() and len(text) <= 8:  # the common case
         return "" if prefixed else text.lstrip("0") or "0"
     match = (_PREFIXED_PMID if prefixed else _PMID).match(without_fraction(text))
     return match[1] if match else ""
 
 
 def clean_id(text: str, *, is_pmid: bool = False) -> str:
-    """An id without white space around it, prefix ("PMID: ", "https://doi.org/"), link behind it, or fraction of 0.
+    """Strip white space, a prefix ("PMID: ", "https://doi.org/"), a trailing link and a fraction of 0 from an id.
 
     Args:
-        is_pmid: it stands under a name for PMIDs.
+        is_pmid: its field has a name for PMIDs.
     """
     if pmid := pmid_of(text, prefixed=not is_pmid):
         return pmid
@@ -85,7 +85,7 @@ def clean_id(text: str, *, is_pmid: bool = False) -> str:
 
 
 def without_fraction(text: str) -> str:
-    """The text, or the whole number in it that R or pandas wrote as "8906788.0" or "8.906788e+06"."""
+    """Return the whole number that R or pandas wrote as "8906788.0" or "8.906788e+06"; other texts unchanged."""
     text = text.strip()
     if text.isdecimal():
         return text

@@ -1,8 +1,8 @@
-"""Full papers in JATS (ANSI/NISO Z39.96), as PMC's open subset, PMC's efetch and Europe PMC give them.
+"""Read full papers in JATS (ANSI/NISO Z39.96), the format of PMC's open subset, PMC's efetch and Europe PMC.
 
-Read are title, abstract, the body's paragraphs and lists, and the captions of figures and tables. Left out is what
-answers no question: headings, labels, cells of tables, formulas on lines of their own, references, their raised
-numbers, and all else that comes after the body.
+The title, the abstract, the body's paragraphs and lists, and captions of figures and tables are read. Parts that answer
+no question are left out: headings, labels, table cells, display formulas, references and their superscript numbers,
+and everything after the body.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ PAPERS = ("article", "articles", "pmc-articleset")
 _ARTICLE = ("article",)
 _META = "front/article-meta"
 _IDS = {"pmid": "", "pmcid": "PMC", "pmc": "PMC", "doi": ""}
-"""Kinds of ids, the best first, and what their values begin with here."""
+"""Kinds of ids by preference, with the prefix that their values get."""
 _OTHER_ABSTRACTS = ("graphical", "toc", "teaser", "summary", "plain-language-summary", "key-points", "precis")
 _BLOCKS = {
     *("p", "sec", "caption", "title", "list", "list-item", "def-list", "def-item", "def", "term", "disp-quote"),
     *("boxed-text", "fig", "fig-group", "table-wrap", "table-wrap-group", "statement", "supplementary-material"),
 }
-"""What begins on a line of its own."""
+"""Elements that start a new line."""
 _SILENT = {
     *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
     *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
     *("annotation", "annotation-xml"),
 }
-"""What answers no question."""
-_BREAK = "\0"  # which no XML holds
+"""Elements that answer no question."""
+_BREAK = "\0"  # not allowed in XML
 _MARKS = ("xref", "fn")
 _POWER = re.compile(r"\s*[-−–]?\d")
-"""A raised number: behind another one it is its exponent, or a reference's."""
+"""A superscript number: an exponent after a digit, else a reference."""
 
 
 def read_papers(path: str | Path) -> Iterator[Document]:
     """Stream the papers of one file: ``<article>``, or several in ``<pmc-articleset>`` or ``<articles>``.
 
-    Abstract and body are the document's `abstract`, a blank line between paragraphs; a structured abstract's parts
-    begin with their headings in capitals, as PubMed's do. The id is the PMID, else the PMCID, else the DOI, else the
-    file's name, which of several papers ends with their number. An abstract for another purpose (an author summary, a
-    graphical one) counts only where there is no other.
+    The document's `abstract` has the abstract and the body, with blank lines between paragraphs; sections of a
+    structured abstract begin with their headings in capitals, as in PubMed. The id is the PMID, else the PMCID, else
+    the DOI, else the file's name, with a number if the file has several papers. Author summaries and graphical
+    abstracts are used only if there is no other abstract.
 
     Raises:
-        InputError: malformed XML (file, line and column are named), or other XML.
+        InputError: malformed XML (the message has file, line and column), or XML of another kind.
     """
     for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
         meta = article.find(_META)
@@ -75,13 +75,13 @@ def _bibliography(article: ET.Element) -> dict[str, Any]:
 
 
 def _author(contributor: ET.Element) -> str:
-    """A person as "Doe, Jane", or a group by its name."""
+    """Return a person as "Doe, Jane", or the name of a group."""
     names = [text_of(contributor.find(f"name/{element_name}")) for element_name in ("surname", "given-names")]
     return ", ".join(filter(None, names)) or text_of(contributor.find("collab"))
 
 
 def _ids(meta: ET.Element | None) -> dict[str, str]:
-    """The ids of a paper by their kinds."""
+    """Return the ids of a paper by kind."""
     return (
         {}
         if meta is None
@@ -90,19 +90,19 @@ def _ids(meta: ET.Element | None) -> dict[str, str]:
 
 
 def _identity(ids: Mapping[str, str]) -> str:
-    """The best id of a paper, or "" for none."""
+    """Return the preferred id of a paper, or ""."""
     return next((start + ids[id_type].removeprefix(start) for id_type, start in _IDS.items() if ids.get(id_type)), "")
 
 
 def _abstract(meta: ET.Element | None) -> list[str]:
-    """The abstract's paragraphs; the first of a section with a heading begins with it."""
+    """Return the abstract's paragraphs; the first paragraph of a section begins with its heading."""
     every = [] if meta is None else meta.findall("abstract")
     chosen = [abstract for abstract in every if abstract.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
     return [text for abstract in chosen for section in _sections(abstract) for text in _headed(section)]
 
 
 def _sections(abstract: ET.Element) -> list[ET.Element]:
-    """What stands before or between the sections of an abstract, and the sections, which it loses."""
+    """Split an abstract into its sections and the text around them; the sections are removed from the element."""
     sections = abstract.findall("sec")
     for section in sections:
         abstract.remove(section)
@@ -110,14 +110,14 @@ def _sections(abstract: ET.Element) -> list[ET.Element]:
 
 
 def _headed(section: ET.Element) -> list[str]:
-    """The paragraphs of an abstract or a section of it, the first of which begins with the section's heading."""
+    """Return the paragraphs of an abstract or section; the first begins with the section's heading."""
     heading = text_of(section.find("title")).rstrip(":.") if section.tag == "sec" else ""
     texts = _blocks(section)
     return [f"{heading.upper()}: {texts[0]}", *texts[1:]] if heading and texts else texts
 
 
 def _title(meta: ET.Element | None) -> str:
-    """The title and the subtitle, without the marks of their footnotes."""
+    """Return title and subtitle without footnote marks."""
     group = None if meta is None else meta.find("title-group")
     titles = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
     for title in (title for title in titles if title is not None):
@@ -128,9 +128,9 @@ def _title(meta: ET.Element | None) -> str:
 
 
 def _blocks(element: ET.Element | None) -> list[str]:
-    """The paragraphs of a part in their order, white space normal, but for what is silent or a section's heading.
+    """Return the paragraphs of an element in order, with normalised white space, without silent parts and headings.
 
-    The part is changed.
+    The element is modified.
     """
     if element is None:
         return []
@@ -139,7 +139,7 @@ def _blocks(element: ET.Element | None) -> list[str]:
 
 
 def _clean(element: ET.Element) -> None:
-    """Silence what answers no question, and set a break where one belongs; without recursion, as XML may be deep."""
+    """Remove parts that answer no question, and mark line breaks; iterative, because XML may be deeply nested."""
     for parent in list(element.iter()):
         before = parent.text or ""
         for child in parent:
@@ -150,18 +150,18 @@ def _clean(element: ET.Element) -> None:
             elif child.tag == "break":
                 child.text = " "
             elif child.tag == "sup" and before[-1:].isdigit() and _POWER.match(child.text or ""):
-                child.text = f"^{child.text}"  # 10^5 cells are not 105, nor is IL-2 with a reference IL-24
+                child.text = f"^{child.text}"  # so that 10^5 cells do not become 105, nor IL-2 with reference 4 IL-24
             before = child.tail or child.text or ""
 
 
 def _is_silent(child: ET.Element, parent: ET.Element) -> bool:
-    """Whether an element answers no question: by its name, as a section's heading, or as a raised reference."""
+    """Whether an element answers no question, judged by its name, or as a heading or superscript reference."""
     raised = child.tag == "sup" and (parent.tag == "xref" or child.find(".//xref") is not None)
     heading = child.tag == "title" and parent.tag != "caption"
     return raised or heading or child.tag in _SILENT
 
 
 def _silence(element: ET.Element) -> None:
-    """Take out what an element holds, and leave what follows it."""
+    """Remove the content of an element, and keep the text after it."""
     element.text = None
     del element[:]

@@ -1,7 +1,7 @@
-"""Documents from one JSON value: an array, an object that has one, or several objects one behind the other.
+"""Read documents from JSON values: an array, an object with an array, or several objects in sequence.
 
-Such are CSL-JSON, as Zotero and pandoc write it, studies of ClinicalTrials.gov, answers of Europe PMC, Crossref and
-Elasticsearch, and BioASQ's allMeSH files. The elements are streamed, so that an array of gigabytes can be read.
+Examples are CSL-JSON of Zotero and pandoc, studies of ClinicalTrials.gov, responses of Europe PMC, Crossref and
+Elasticsearch, and BioASQ's allMeSH files. Elements are streamed, so that arrays of gigabytes can be read.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ _LISTS = frozenset(
         *("works", "references", "publications", "corpus", "hits", "rows", "fullstudies"),
     }
 )
-"""Names under which an object has its documents."""
+"""Names of an object's list of documents."""
 _AROUND_LISTS = frozenset(("resultlist", "response", "message", "hits", "data", "fullstudiesresponse", "results"))
 """Names of objects around such a list."""
 _AROUND_RECORD = ("_source", "study", "document")
 
 
 def is_list_name(name: str) -> bool:
-    """Whether an object may have its documents under this name."""
+    """Whether this is a name for an object's list of documents."""
     return field_name(name) in _LISTS or field_name(name) in _AROUND_LISTS
 
 
 def read_json_documents(path: str | Path) -> Iterator[Document]:
     """Stream the documents of a ``.json`` file: the elements of an array, or of one under a name such as "articles".
 
-    Each element is read as a line of JSON is (`read_jsonl`), studies of ClinicalTrials.gov by their modules. The ids of
-    CSL-JSON count in their own list only.
+    Each element is read as `read_jsonl` reads a line, and studies of ClinicalTrials.gov by their modules. Ids of
+    CSL-JSON are valid within their own list only.
 
     Raises:
-        InputError: the file is no JSON (line and column are named), an element is no object, or as `read_jsonl`.
+        InputError: invalid JSON (the message has line and column), an element that is not an object, or as
+            `read_jsonl`.
     """
     return report_unread(path, _documents(path))
 
@@ -59,7 +60,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, Any]]]
 
 
 def _elements(path: str | Path) -> Iterator[tuple[Any, int]]:
-    """The documents of a file, each with the line on which it begins."""
+    """Yield the documents of a file, each with the line on which it begins."""
     stream = JsonStream(path)
     while stream.next_character():
         if stream.next_character() == "[":
@@ -71,7 +72,7 @@ def _elements(path: str | Path) -> Iterator[tuple[Any, int]]:
 
 
 def _of_object(stream: JsonStream) -> Iterator[tuple[Any, int]]:
-    """The elements of an object's lists of documents, or, where it has none, the object itself."""
+    """Yield the elements of an object's lists of documents or, if it has none, the object itself."""
     line, fields, has_list = stream.line, dict[str, Any](), False
     for name in stream.names():
         is_list = field_name(name) in _LISTS and stream.next_character() == "["
@@ -88,7 +89,7 @@ def _of_object(stream: JsonStream) -> Iterator[tuple[Any, int]]:
 
 
 def flattened(record: dict[str, Any]) -> dict[str, Any]:
-    """A record whose fields stand in it; of a study of ClinicalTrials.gov those of its modules that hold text."""
+    """Return a flat record; for a study of ClinicalTrials.gov, the fields of its modules that contain text."""
     for name in _AROUND_RECORD:
         inner = next((value for key, value in record.items() if field_name(key) == field_name(name)), None)
         if isinstance(inner, dict):

@@ -1,4 +1,4 @@
-"""Documents from JSON objects, under any key name of fields.py: JSON lines, and what json_documents.py reads."""
+"""Read documents from JSON objects with any key of fields.py: JSON lines, and elements of json_documents.py."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from mpir.text.types import TITLE, Document
 
 ID_KEYS = ("pmid", "id", "_id", "docid", "docno", "doc_id", "pubmed_id", "uid", "cord_uid")
 BODY_KEYS = ("abstract", "text", "contents", "content", "page_content", "body")
-"""The commonest names, which messages show; fields.py has all."""
+"""The most common names, for messages; fields.py has all."""
 
 
 def read_jsonl(path: str | Path) -> Iterator[Document]:
     """Read documents one line at a time from a ``.jsonl`` or ``.jsonl.gz`` file, or from standard input (``-``).
 
-    Keys go by any name of fields.py, in any case; of several for an id, title or body, the first that says something
-    counts. What is null, blank or a placeholder says nothing. A text may be a list of sentences.
+    Keys may be any name of fields.py, in any case; of several keys for the id, title or body, the first with a value
+    counts. Null, blank texts and placeholders are no values. A text may be a list of sentences.
 
     Raises:
-        InputError: a line without an id or any text, or with a value of the wrong type (file and line are named).
+        InputError: a line without an id or any text, or with a value of the wrong type (the message has file and line).
     """
     records = ((record, place_of(path, number)) for number, record in read_json_lines(path))
     return report_unread(path, ((record_document(record, location), record) for record, location in records))
 
 
 def record_document(record: Mapping[str, Any], location: str) -> Document:
-    """The document that a JSON object describes. Raises InputError as `read_jsonl`, beginning with the location."""
+    """Build the document of a JSON object. Raises InputError as `read_jsonl`, with the location."""
     identity = _checked_id(record, location)
     check_has_text(record, location)
     title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
@@ -43,7 +43,7 @@ def record_document(record: Mapping[str, Any], location: str) -> Document:
 
 
 def record_id(record: Mapping[str, Any]) -> Any:
-    """A record's id as it is there, but a whole float is a whole number, and a PMID has no prefix; None for none."""
+    """Return a record's id, with whole floats as integers and PMIDs without prefix; None without an id."""
     key = telling_key(record, IDS)
     value = None if key is None else record[key]
     if isinstance(value, float) and value.is_integer():
@@ -54,7 +54,7 @@ def record_id(record: Mapping[str, Any]) -> Any:
 
 
 def check_has_text(record: Mapping[Any, Any], location: str) -> None:
-    """Raise InputError where a record has other names than an id's, but none of a title or body."""
+    """Raise InputError for a record that has fields besides an id, but no title or body."""
     if any(field_name(str(key)) in TEXTS for key in record):
         return
     if unknown_keys := [str(key)[:40] for key in record if field_name(str(key)) not in IDS]:
@@ -65,7 +65,7 @@ def check_has_text(record: Mapping[Any, Any], location: str) -> None:
 
 
 def record_text(record: Mapping[str, Any], key: Any, location: str) -> str:
-    """The text under a key, "" for none or a placeholder; a list of sentences is joined by spaces.
+    """Return the text of a key, or "" for a missing one or a placeholder; a list of sentences is joined by spaces.
 
     Raises:
         InputError: another value.

@@ -1,4 +1,4 @@
-"""Papers as PDF files: the words of their pages, without running heads and references."""
+"""Read papers in PDF: the text of their pages, without running heads and references."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mpir.text.types import Document
 
 PDF = (".pdf",)
 _EDGE = 2
-"""Lines at the top and at the bottom of a page that may be a running head or a page's number."""
+"""Lines at the top and bottom of a page that may be running heads or page numbers."""
 _OFTEN = 3
-"""On so many pages a line stands there, and it is one."""
+"""A line that appears there on so many pages is a running head."""
 _REFERENCES = re.compile(
     r"(?:\d{1,2}\.?\s+)?(?:references(?: and notes)?|bibliography|(?:literature|works) cited):?", re.IGNORECASE
 )
@@ -27,12 +27,12 @@ _NUMBER = re.compile(r"\d+")
 def read_pdf(path: str | Path) -> Iterator[Document]:
     """Yield a ``.pdf`` file as one document: its pages' lines as its text, and its name as its id.
 
-    Lines that stand at the top or bottom of three pages or more, numbers in them apart, are left out; so is all behind
-    the last heading "References" (or "Bibliography", …) of the second half. Words broken at line ends and ligatures
-    stay as they are, and are read whole (mpir/text/legible.py).
+    Lines that repeat at the top or bottom of three or more pages, ignoring numbers in them, are left out, and so is
+    everything after the last heading "References" (or "Bibliography", …) of the second half. Hyphenated words and
+    ligatures are kept, and resolved for reading (mpir/text/legible.py).
 
     Raises:
-        InputError: no PDF, a damaged one, one with a password, or one of pictures, in which no text is.
+        InputError: not a PDF, a damaged or encrypted one, or one of scanned pages without text.
         MissingExtraError: pypdf is not installed.
     """
     pages = _pages(path)
@@ -43,12 +43,12 @@ def read_pdf(path: str | Path) -> Iterator[Document]:
 
 
 def _pages(path: str | Path) -> list[list[str]]:
-    """The lines of every page."""
+    """Return the lines of each page."""
     with needs("pdf", "reading PDF files"):
         from pypdf import PdfReader
         from pypdf.errors import FileNotDecryptedError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it mends by itself is nobody's concern
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it repairs many files by itself
     with open_bytes(path) as stream:
         try:
             return [_lines(page.extract_text()) for page in PdfReader(stream).pages]
@@ -63,7 +63,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of all pages, but for those at the edges of a page that stand there on others, too."""
+    """Return the lines of all pages without running heads."""
     edges = [{_NUMBER.sub("#", line) for line in (*page[:_EDGE], *page[-_EDGE:])} for page in pages]
     often = {line for line, count in Counter(line for edge in edges for line in edge).items() if count >= _OFTEN}
     return [
@@ -75,6 +75,6 @@ def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _without_references(lines: list[str]) -> list[str]:
-    """The lines before the list of references, if there is one."""
+    """Return the lines before the list of references, if there is one."""
     headings = [number for number, line in enumerate(lines) if 2 * number > len(lines) and _REFERENCES.fullmatch(line)]
     return lines[: headings[-1]] if headings else lines

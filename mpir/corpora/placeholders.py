@@ -1,4 +1,4 @@
-"""Placeholders: what databases, R and pandas write in the place of a title or an abstract that is not there."""
+"""Recognise placeholders that databases, R and pandas write for a missing title or abstract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from mpir.text.markup import without_markup
 
 LONGEST = 120
-"""The most characters of a placeholder, with its brackets and tags."""
+"""Maximum length of a placeholder in characters, with its brackets and tags."""
 _TEXT = r"(?:abstract|summary|title|description|text|content)s?"
 _AVAILABLE = r"(?:available|provided|given|found|supplied|specified|listed|present|prepared|entered|applicable)"
 _OF = r"(?: (?:for|in|with|of|at|by|from) (?:this|the) \w+| here| yet| online)?"
@@ -32,17 +32,17 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is blank, has no letter or digit, or says that there is none, in whatever brackets or tags.
+    """Whether a text is blank, has no letter or digit, or states that there is no text, in any brackets or tags.
 
-    Such are NLM's "[Not Available].", Scopus's "[No abstract available]", "No abstract is available for this article",
+    Examples: NLM's "[Not Available].", Scopus's "[No abstract available]", "No abstract is available for this article",
     R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
     """
     return text.isspace() if len(text) > LONGEST else _short_says_nothing(text)
 
 
-@lru_cache(maxsize=2**12)  # journals, types of publication and placeholders come again and again
+@lru_cache(maxsize=2**12)  # journals, publication types and placeholders repeat
 def _short_says_nothing(text: str) -> bool:
-    if _DIGIT.search(text) and "&" not in text and "<" not in text:  # most ids and DOIs, which are many
+    if _DIGIT.search(text) and "&" not in text and "<" not in text:  # most ids and DOIs
         return False
     words = " ".join(_WORD.findall((without_markup(text) if "&" in text or "<" in text else text).lower()))
     return not words or _PLACEHOLDER.fullmatch(words) is not None

@@ -1,8 +1,9 @@
-"""PubMed/MEDLINE XML, as NLM distributes it: MedlineCitationSet files up to 2016, PubmedArticleSet files since.
+"""Read PubMed/MEDLINE XML as NLM distributes it: MedlineCitationSet files up to 2016, PubmedArticleSet files since.
 
-A record that appears again replaces the earlier one, and a deleted one is gone. To know that without a second reading
-and without a table of all records, files are read from the last to the first: whatever is met first is the latest.
-Memory holds one file's documents (NLM's have at most 30,000) and one byte for each PMID, some 60 MB for all of PubMed.
+A later record replaces an earlier one of the same PMID, and deleted records are dropped. To do so in one pass and
+without a table of all records, files are read from the last to the first, so that the first record of a PMID is the
+latest. Memory holds the documents of one file (NLM's have at most 30,000) and one byte for each PMID, about 60 MB for
+all of PubMed.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ PUBMED = (
     *("PubmedArticleSet", "MedlineCitationSet", "PubmedBookArticleSet"),
     *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "BookDocument"),
 )
-"""Roots of files; efetch gives sets, other tools single records."""
+"""Root elements: sets from efetch, single records from other tools."""
 _RECORDS = ("MedlineCitation", "BookDocument")
 _DELETED = "DeleteCitation"
 _TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
-"""The best first; a whole book has only the last."""
+"""Title elements by preference; a whole book has only the last."""
 _OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
-"""NLM's names: baseline and updates of a year are numbered through, whatever folders they are in."""
+"""NLM's file names: baseline and update files of a year are numbered consecutively across folders."""
 _BEGIN = re.compile(rb"<(?:[\w.-]+:)?(?:%b)(?=[\s/>])" % "|".join((*_RECORDS, _DELETED)).encode())
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 8
 _Key = tuple[int, int]  # PMID, version
-_PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages that are made when first needed
+_PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages allocated on demand
 
 
 def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
@@ -48,10 +49,10 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     last one. ``DeleteCitation`` removes the version it names from its own file, as read so far, and from earlier ones.
 
     Args:
-        files: ``.xml`` or ``.xml.gz`` files, oldest first; of those with NLM's names, these say which is older.
+        files: ``.xml`` or ``.xml.gz`` files, oldest first; NLM's names determine the order of its own files.
 
     Raises:
-        InputError: malformed XML (file, line and column are named), other XML, truncated gzip, a citation without PMID.
+        InputError: malformed XML (with file, line and column), other XML, truncated gzip, or a citation without PMID.
     """
     read_pmids: _PmidPages = defaultdict(lambda: bytearray(_PAGE))
     deleted: set[_Key] = set()
@@ -60,7 +61,7 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
 
 
 def read_deleted(file: str | Path) -> Iterator[str]:
-    """The PMIDs of a file's ``DeleteCitation``, whatever their versions. Raises InputError as `read_pubmed`."""
+    """Return the PMIDs in a file's ``DeleteCitation``, of any version. Raises InputError as `read_pubmed`."""
     for number, element in enumerate(read_elements(file, PUBMED, (*_RECORDS, _DELETED))):
         if element.tag == _DELETED:
             yield from (str(_key(pmid, file, number)[0]) for pmid in element.iter("PMID"))
@@ -73,7 +74,7 @@ def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
 
 
 def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Iterator[Document]:
-    """The file's documents that no later file replaces or deletes; `read_pmids` and `deleted` record them."""
+    """Yield the file's documents that no later file replaces or deletes; update `read_pmids` and `deleted`."""
     records, gone = _read_file(file)
     latest: dict[int, tuple[int, Document]] = {}
     for (pmid, version), document in records.items():
@@ -87,7 +88,7 @@ def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Ite
 
 
 def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
-    """The file's last record for each PMID and version, and the PMIDs and versions it deletes."""
+    """Return the file's last record of each PMID and version, and the PMIDs and versions that it deletes."""
     records: dict[_Key, Document] = {}
     gone: set[_Key] = set()
     for number, element in enumerate(read_elements(path, PUBMED, (*_RECORDS, _DELETED))):
@@ -104,7 +105,7 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
 
 
 def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
-    """The PMID and version of a record, which is the given one of its file, counted from 0."""
+    """Return the PMID and version of a record, which has this number (from 0) in its file."""
     pmid = "" if element is None else (element.text or "").strip()
     version = "1" if element is None else element.get("Version", "1")
     if not (_NUMBER.fullmatch(pmid) and _NUMBER.fullmatch(version)):
@@ -117,7 +118,7 @@ def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
 
 
 def _line_of(path: str | Path, number: int) -> int:
-    """The line on which a record of a file begins, for a message: ElementTree does not keep it."""
+    """Return the line on which a record begins, for a message; ElementTree does not keep it."""
     line, count = 1, 0
     with open_bytes(path) as stream:
         for text in stream:
@@ -153,7 +154,7 @@ def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, Any]:
 
 
 def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
-    """The elements of the last name at a path of elements; ElementTree takes several times as long for the path."""
+    """Yield the elements at a path of names, several times faster than ElementTree's own paths."""
     *parents, last = names
     for name in parents:
         inner = element.find(name)
@@ -164,20 +165,20 @@ def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
 
 
 def _author(author: ET.Element) -> str:
-    """A person as "Doe, Jane", or a group by its name."""
+    """Return a person as "Doe, Jane", or the name of a group."""
     names = [text_of(author.find("LastName")), text_of(author.find("ForeName")) or text_of(author.find("Initials"))]
     return ", ".join(filter(None, names)) or text_of(author.find("CollectiveName"))
 
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:
-    """The abstract, else the first in another language, or for other readers, that says something."""
+    """Return the abstract, else the first abstract in another language or for other readers that is not blank."""
     elements = _inside(article, "Abstract", "AbstractText")
     other_abstracts = (abstract.findall("AbstractText") for abstract in record.findall("OtherAbstract"))
     return next((text for text in map(_joined, chain([elements], other_abstracts)) if not says_nothing(text)), "")
 
 
 def _joined(texts: list[ET.Element]) -> str:
-    """The parts in one line, ``LABEL: text LABEL: text``, as most BioASQ offsets count (docs/reference/formats.md)."""
+    """Join the parts as ``LABEL: text LABEL: text``, to which most BioASQ offsets refer (docs/reference/formats.md)."""
     labelled = []
     for element in texts:
         label, text = (element.get("Label") or "").strip(), text_of(element)

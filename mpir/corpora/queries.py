@@ -1,4 +1,4 @@
-"""Queries of a file: BioASQ's questions, TREC's and BEIR's topics, JSON lines, lines of id and text."""
+"""Read queries from a file: BioASQ's questions, TREC's and BEIR's topics, JSON lines, or lines of id and text."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from mpir.io.read import place_of, read_json_lines, read_json_value
 TEXT_KEYS = ("question", "query", "body", "text", "topic")
 ID_KEYS = ("id", "_id", "qid", "query_id", "number")
 LISTS = ("questions", "topics", "queries")
-"""The names under which a JSON object has its queries."""
+"""Names of a JSON object's list of queries."""
 
 
 def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
-    """The (id, text) of every query of a file.
+    """Yield the (id, text) of each query in a file.
 
     JSON is BioASQ's (of Task B and Synergy, with or without gold), TREC BioGen's, or a list of objects; a line of
-    JSON lines is such an object, as in BEIR's ``queries.jsonl``. Other fields are not looked at. All else is read as
-    `mpir.corpora.topics.read_topics` reads it. The suffix says which it is, and where there is none, as of BioASQ's
-    test files, the content.
+    JSON lines is such an object, as in BEIR's ``queries.jsonl``. Other fields are ignored. All other files are read by
+    `mpir.corpora.topics.read_topics`. The format is chosen by the suffix or, without one, as in BioASQ's test files, by
+    the content.
 
     Raises:
-        InputError: a file that cannot be read as its suffix promises, a query without an id or a text, an id that
-            comes twice, or not one query.
+        InputError: a file that does not match its suffix, a query without an id or a text, a repeated id, or no query.
     """
     if str(path).removesuffix(".gz").endswith(".jsonl"):
         return _distinct(((place_of(path, number), record) for number, record in read_json_lines(path)), path)

@@ -1,4 +1,4 @@
-"""References as PubMed's site and reference managers save them: lines that begin with a tag of two to four letters.
+"""Read references in PubMed's format and RIS, in which lines begin with a tag of two to four letters.
 
     PMID- 17284678                            TY  - JOUR
     TI  - A title that goes on                TI  - A title
@@ -6,9 +6,9 @@
     AB  - An abstract                         DO  - 10.1000/182
                                               ER  -
 
-Left PubMed's own format ("MEDLINE/PubMed Data Element (Field) Descriptions", NLM), right RIS ("RIS Format
-Specifications", Research Information Systems), as Embase, Scopus, the Cochrane Library, EndNote, Zotero and others
-export it.
+On the left is PubMed's format ("MEDLINE/PubMed Data Element (Field) Descriptions", NLM), on the right RIS ("RIS Format
+Specifications", Research Information Systems), which Embase, Scopus, the Cochrane Library, EndNote, Zotero and others
+export.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mpir.text.types import Document
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
 _FIRST, _LAST = ("PMID", "TY"), "ER"
 _NAMES = {"ID": "referenceid"}
-"""Tags that mean something else here than as names of fields."""
+"""Tags that differ from the fields of the same name."""
 _DOIS = ("DO", "LID", "AID")
 _IDS = (*_DOIS, "AN", "ID")
 _TITLES = ("TI", "T1", "TT", "BTI")
@@ -47,14 +47,14 @@ _Fields = defaultdict[str, list[str]]
 def read_references(path: str | Path) -> Iterator[Document]:
     """Stream the references of one file of either format, gzipped or not, with title and abstract on one line each.
 
-    The id is the PMID, or of RIS the accession number, DOI or ID, whichever says something first; without any, it is
-    the file's name and the line on which the reference begins. A reference ends at ER, so its tags may come in any
-    order. Untagged text before the first reference is passed over.
+    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is the
+    file's name and the first line of the reference. A reference ends at ER, so its tags may come in any order. Untagged
+    text before the first reference is skipped.
 
-    rispy would read RIS, too, but it drops tags before TY, loses the lines' numbers, and holds the whole file.
+    rispy is not used, because it drops tags before TY, loses line numbers, and holds the whole file in memory.
 
     Raises:
-        InputError: there is not one reference in the file, or it cannot be read.
+        InputError: the file has no reference, or cannot be read.
     """
     empty = True
     for document in report_unread(path, _documents(path)):
@@ -76,7 +76,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[s
 
 
 def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What tags say of year, journal, types of publication and authors."""
+    """Return year, journal, publication types and authors from a reference's tags."""
     dates, journals = ((value for tag in tags for value in fields.get(tag, ())) for tags in (_DATES, _JOURNALS))
     types, authors = (next((fields[tag] for tag in tags if fields.get(tag)), ()) for tags in (_TYPES, _AUTHORS))
     return bibliography(dates=dates, journals=journals, types=types, authors=authors)
@@ -84,19 +84,19 @@ def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 @cache
 def _field(tag: str) -> str:
-    """A tag's name in fields.py, or "" for one that a document has no place for."""
+    """Return a tag's field name in fields.py, or "" for a tag that documents do not use."""
     name = _NAMES.get(tag) or field_name(tag)
     return name if name in KNOWN else ""
 
 
 def _text(tag: str, texts: Sequence[str]) -> str:
-    """What a tag says: an abstract's paragraphs together, of anything else the first that is no placeholder."""
+    """Return a tag's text: all paragraphs of an abstract, else the first value that is not a placeholder."""
     telling = (text for text in texts if not says_nothing(text))
     return " ".join(telling) if tag in _ABSTRACTS else next(telling, "")
 
 
 def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
-    """The line on which each reference begins, and its values by their tags."""
+    """Yield the first line of each reference, and its values by tag."""
     begin, fields, values, continued = 0, _Fields(list), list[str](), list[str]()
     size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
     after_blank = has_long_tags = False
@@ -106,7 +106,7 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
             raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
         tagged = _TAGGED.match(line)
         if not tagged or (len(tagged[1]) > 2 and fields and not has_long_tags and _is_text(tagged[1])):
-            text, is_behind = line.strip(), after_blank and has_long_tags  # only RIS has blank lines inside a text
+            text, is_behind = line.strip(), after_blank and has_long_tags  # only RIS allows blank lines inside a text
             if values and text and not is_behind:
                 continued.append(text)
             after_blank = not text or is_behind
@@ -114,7 +114,7 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
         if continued:
             _append(values, continued)
         tag, value = tagged.groups()
-        may_begin = after_blank or tag in _FIRST  # most tags cannot
+        may_begin = after_blank or tag in _FIRST  # most tags cannot begin a reference
         if fields and (tag == _LAST or (may_begin and _begins_next(tag, fields, after_blank=after_blank))):
             yield begin, fields
             size, fields, values = 0, _Fields(list), []
@@ -132,18 +132,18 @@ def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
 
 
 def _append(values: list[str], continued: list[str]) -> None:
-    """Append to the last value the lines that continue it, and forget these."""
+    """Append continuation lines to the last value, and clear them."""
     if continued:
         values[-1] = " ".join((values[-1], *continued)).strip()
         continued.clear()
 
 
 def _begins_next(tag: str, fields: _Fields, *, after_blank: bool) -> bool:
-    """Whether a tag belongs to the next reference, where no ER ended this one.
+    """Whether a tag begins the next reference although no ER ended this one.
 
-    A reference has one PMID or TY, which need not come first. Behind a blank line it begins the next reference where
-    there is a text or an id, and so does a tag that is there already; but RIS may have blank lines in an abstract, so
-    not where there was a TY.
+    A reference has one PMID or TY, which need not come first. After a blank line, a PMID or TY begins the next
+    reference if this one has a text or an id, and so does a repeated tag. RIS allows blank lines in an abstract, so
+    this does not apply to references with TY.
     """
     has_text = any(name in fields for name in (*_TITLES, *_ABSTRACTS))
     if tag in _FIRST:
@@ -152,5 +152,5 @@ def _begins_next(tag: str, fields: _Fields, *, after_blank: bool) -> bool:
 
 
 def _is_text(tag: str) -> bool:
-    """Whether what looks like a tag is none of RIS's, which have two characters, but text ("AIM - To learn …")."""
+    """Whether an apparent RIS tag is text ("AIM - To learn …"), because RIS tags have two characters."""
     return len(tag) > 2 and tag != _FIRST[0]

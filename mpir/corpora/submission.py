@@ -1,4 +1,4 @@
-"""The rules of a Phase A submission: limits, ids, sections and offsets, each broken one as a sentence."""
+"""Check the rules of a Phase A submission: limits, ids, sections and offsets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mpir.errors import InputError, format_value, shortened
 from mpir.text.types import ABSTRACT, TITLE, Question, Snippet
 
 SUBMISSION_LIMIT = 10
-"""The most documents, and the most snippets, that a Phase A submission may name for a question."""
+"""Maximum number of documents, and of snippets, per question in a Phase A submission."""
 Sections = Callable[[str], Mapping[str, str]]
-"""The original text of a document's sections by name; KeyError for a document that is not at hand."""
+"""Maps a document id to the original text of its sections by name; raises KeyError for an unavailable document."""
 _ID = re.compile(r"[^\s/?#]+")
 
 
@@ -22,14 +22,14 @@ def validate_submission(
     """Refuse a submission that breaks the Phase A rules.
 
     Args:
-        questions: what is submitted, with documents and snippets best first.
-        sections: gives the original text of a document's sections by name, to check that offsets reproduce the text.
-            It may raise KeyError for a document it does not hold; that document's offsets are then not compared.
-        limit: the most documents, and the most snippets, for a question.
+        questions: the submission, with documents and snippets best first.
+        sections: returns the original text of a document's sections by name, to check offsets. If it raises KeyError,
+            the offsets of that document are not checked.
+        limit: maximum number of documents, and of snippets, per question.
 
     Raises:
         InputError: a question id that is not unique; too many or repeated documents; too many snippets; an id that
-            no URL can end with; a section that is not title or abstract; offsets that do not reproduce the text.
+            cannot end a URL; a section that is not title or abstract; offsets that do not reproduce the text.
     """
     for problem in submission_problems(questions, sections, limit=limit):
         raise InputError(problem)
@@ -42,7 +42,7 @@ def submission_problems(
     limit: int = SUBMISSION_LIMIT,
     source: str = "submission",
 ) -> Iterator[str]:
-    """Every broken rule of `validate_submission`, as a sentence that begins with `source`."""
+    """Yield an error message, beginning with `source`, for each rule of `validate_submission` that is broken."""
     ids: set[str] = set()
     for question in questions:
         if question.id in ids:

@@ -1,4 +1,4 @@
-"""Documents from tables with a header line, as spreadsheets, screening tools, Zotero, Scopus and others save them."""
+"""Read documents from tables with a header line, as saved by spreadsheets, screening tools, Zotero and Scopus."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ log = logging.getLogger(__name__)
 TABLES = (".csv", ".csv.gz")
 SEPARATORS = ",;\t|"
 HEAD_LINES = 60
-"""A header stands in the first so many lines; databases write about the search before it."""
+"""Number of lines in which the header is searched; databases write details of the search before it."""
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
-"""Excel's line before the header, which names the separator."""
+"""Excel's line before the header, which declares the separator."""
 _LINES_OF_HEADER = 5
 _LOOKED_AT = 1000
 _KEYWORDS_PLUS, _TAGS_OF_WEB_OF_SCIENCE = "id", {"pt", "ut"}
-"""Web of Science's tables have tags for names, and under ID no id, but keywords; no cell is in quotation marks."""
-csv.field_size_limit(max(csv.field_size_limit(), 2**27))  # characters of a cell: a full paper has more than 2**17
+"""Column names in Web of Science's tables are tags; its ID has keywords, and cells are not quoted."""
+csv.field_size_limit(
+    max(csv.field_size_limit(), 2**27)
+)  # maximum characters of a cell; a full paper has more than 2**17
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Where a table's header is: how many lines stand before it, its cells, and what separates them."""
+    """A table's header: the number of lines before it, its cells, and their separator."""
 
     line: int
     cells: list[str]
@@ -42,7 +44,7 @@ class Header:
 
     @property
     def known(self) -> int:
-        """How many of its columns fields.py knows; 0 where none is a title or body."""
+        """The number of columns that fields.py knows; 0 without a title or body."""
         names = {field_name(cell) for cell in self.cells}
         return len(names & KNOWN) if names & TEXTS else 0
 
@@ -50,14 +52,14 @@ class Header:
 def read_table(path: str | Path) -> Iterator[Document]:
     """Stream a document from every row of a table, with commas, semicolons, tabs or bars between its cells.
 
-    The header is the line that names most of the columns of fields.py, in any case; what stands before it is passed
-    over, and so is the header where it comes again, as in files that were joined. Excel's first line ``sep=;`` names
-    any other separator. A row without an id has the file's name and the row's number, counted as a spreadsheet does.
-    Embase's rows of fields are read, too (embase.py).
+    The header is the line with the most column names of fields.py, in any case. Lines before it are skipped, and so are
+    repeated headers in concatenated files. Excel's first line ``sep=;`` can declare another separator. The id of a row
+    without one is the file's name and the row's number in a spreadsheet. Embase's format with a row for each field is
+    also read (embase.py).
 
     Raises:
-        InputError: no column for a title or text, two of one name that is read, or a cell that does not end (file and
-            line are named).
+        InputError: no column for a title or text, a repeated column, or an unclosed cell (the message has file and
+            line).
     """
     lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True, old_encodings=True))
     head = list(islice(lines, HEAD_LINES))
@@ -74,11 +76,11 @@ def read_table(path: str | Path) -> Iterator[Document]:
 
 
 def find_header(lines: Sequence[str], separators: str) -> Header:
-    """The line that names most columns of documents, else the first line that is not blank.
+    """Return the line with the most column names of documents, else the first line that is not blank.
 
     Args:
-        lines: a table's first lines, with their ends.
-        separators: what may stand between cells.
+        lines: a table's first lines, with line ends.
+        separators: possible separators of cells.
     """
     begin = next((number for number, line in enumerate(lines) if line.strip()), 0)
     candidates = [Header(begin, [], separators[0])]
@@ -96,13 +98,13 @@ def find_header(lines: Sequence[str], separators: str) -> Header:
 def row_documents(
     rows: Iterator[Sequence[str]], path: str | Path, line: int, number: int
 ) -> Iterator[tuple[Document, Mapping[str, str]]]:
-    """Yield each row's document with its cells by their columns' names.
+    """Yield each row's document with its cells by column name.
 
     Args:
-        rows: the header, which is on this line of the file and the row of this number, and the rows behind it.
-        path: the file, for messages and for ids.
-        line: the header's line.
-        number: the header's number, as a spreadsheet counts.
+        rows: the header and the rows after it.
+        path: the file, for messages and ids.
+        line: the header's line in the file.
+        number: the header's row number in a spreadsheet.
 
     Raises:
         InputError: as `read_table`.
@@ -122,7 +124,7 @@ def _documents_by_row(rows: Iterator[list[str]], path: str | Path) -> Iterator[t
 
 
 def _first_row(lines: Iterable[str], separator: str) -> tuple[list[str], int]:
-    """The first row of these lines, and how many of them it takes; a cell that does not end is a line of its own."""
+    """Return the first row, and the number of lines it takes; an unclosed cell ends with its line."""
     rows = csv.reader(lines, delimiter=separator, strict=True)
     try:
         return next(rows, []), max(1, rows.line_num)
@@ -133,7 +135,7 @@ def _first_row(lines: Iterable[str], separator: str) -> tuple[list[str], int]:
 def _rows(
     lines: Iterable[str], path: str | Path, begin: int, *, separator: str, quoting: int = csv.QUOTE_MINIMAL
 ) -> Iterator[list[str]]:
-    """The rows of a table whose header is on the line `begin`. Raises InputError for a cell that does not end."""
+    """Yield the rows of a table whose header is on line `begin`. Raises InputError for an unclosed cell."""
     options: dict[str, Any] = {"delimiter": separator, "quoting": quoting}
     rows, skipped = csv.reader(lines, strict=True, **options), begin - 1
     try:
@@ -148,10 +150,10 @@ def _rows(
 
 
 def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
-    """The columns that are read: their names in fields.py and their positions.
+    """Return the columns to read: their names in fields.py and their positions.
 
     Raises:
-        InputError: none is a title or body, or two have the same name.
+        InputError: no title or body, or a repeated name.
     """
     names = [" ".join(cell.lower().split()) for cell in header]
     ignored = {_KEYWORDS_PLUS} if _is_of_web_of_science(header) else set()
@@ -191,7 +193,7 @@ def _is_of_web_of_science(header: Sequence[str]) -> bool:
 
 
 def _values(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> dict[str, str]:
-    """What the cells say by the names of fields.py; a row may be short."""
+    """Return the cells by field name; a row may have fewer cells than the header."""
     values: dict[str, str] = {}
     for name, position in columns:
         if position < len(cells) and not values.get(name):

@@ -1,4 +1,4 @@
-"""References of Web of Science (.ciw, .txt) and EndNote's Refer format (.enw), whose tags are not RIS's.
+"""Read references of Web of Science (.ciw, .txt) and in EndNote's Refer format (.enw).
 
     FN Clarivate Analytics Web of Science        %0 Journal Article
     PT J                                         %A Doe, J.
@@ -9,8 +9,8 @@
     UT WOS:000200000000001
     ER
 
-rispy reads Web of Science's format, too, but holds the whole file and loses the lines' numbers, and would stop at a
-record without an end.
+rispy is not used for Web of Science, because it holds the whole file in memory, loses line numbers, and stops at an
+unclosed record.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Fields = dict[str, list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syntax:
-    """How a tagged format writes its records; `names` says what its tags are in fields.py, of the rest nothing."""
+    """The syntax of a tagged format; `names` maps its tags to field names, and other tags are ignored."""
 
     tag: re.Pattern[str]
     first: str
@@ -62,7 +62,7 @@ def read_web_of_science(path: str | Path) -> Iterator[Document]:
     """Stream the records of a file in Web of Science's tagged format; the id is the PMID, else UT, else the DOI.
 
     Raises:
-        InputError: there is not one record, or the file cannot be read.
+        InputError: the file has no record, or cannot be read.
     """
     return _read(path, WEB_OF_SCIENCE)
 
@@ -71,7 +71,7 @@ def read_refer(path: str | Path) -> Iterator[Document]:
     """Stream the references of a file in the Refer format of EndNote and Zotero; the id is %M, else the DOI, else %F.
 
     Raises:
-        InputError: there is not one reference, or the file cannot be read.
+        InputError: the file has no reference, or cannot be read.
     """
     return _read(path, REFER)
 
@@ -97,9 +97,10 @@ def _text(texts: list[str]) -> str:
 
 
 def records(path: str | Path, syntax: Syntax) -> Iterator[tuple[int, Fields]]:
-    """Yield the line on which each record begins, and its values by their tags, each on one line.
+    """Yield the first line of each record, and its values by tag, each in one line.
 
-    A record ends at its last tag; without one, before the first tag of the next, or before a tag behind a blank line.
+    A record ends at its end tag; without one, before the first tag of the next record, or before a tag after a blank
+    line.
     """
     begin, size, longest = 0, 0, limit_bytes("MPIR_MAX_RECORD_MB")
     fields, values, after_blank = dict[str, list[list[str]]](), list[list[str]](), False
@@ -129,7 +130,7 @@ def records(path: str | Path, syntax: Syntax) -> Iterator[tuple[int, Fields]]:
 
 
 _AROUND = ("FN", "VR", "EF")
-"""Tags of a file, not of a record."""
+"""Tags of the file instead of a record."""
 
 
 def _joined(fields: Mapping[str, list[list[str]]]) -> Fields:

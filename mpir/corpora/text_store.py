@@ -1,4 +1,4 @@
-"""Texts by their ids, on disk: those of a corpus or of questions, of which only what is asked for is in memory."""
+"""Texts of a corpus or of questions on disk, by id; only requested texts are in memory."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _log = logging.getLogger(__name__)
 DATABASE = "texts.sqlite"
 _FOLDER = FolderFormat(names=(DATABASE, f"{DATABASE}-journal", FILE_LIST))
 AT_ONCE = 500
-"""Ids that one look asks for."""
+"""Ids per database query."""
 
 
 class Texts:
-    """The texts of a corpus or of questions, by id. They are put on disk once, where mpir keeps what it can make again.
+    """The texts of a corpus or of questions by id, stored once in mpir's cache folder.
 
     Attributes:
-        source: the files that they come from, for messages.
-        identity: what they are made of.
+        source: the files of the texts, for messages.
+        identity: fingerprint of these files.
     """
 
     def __init__(self, source: str, identity: str, texts: Iterable[tuple[str, str]]) -> None:
-        """Open the texts (id, text) of an identity, or put them there.
+        """Open the stored texts (id, text) of an identity, or store them first.
 
         Raises:
-            InputError: an id that comes twice, and what reading `texts` raises.
+            InputError: a repeated id, or an error of reading `texts`.
             OutputError: the cache cannot be written.
         """
         self.source, self.identity = source, identity
-        folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files otherwise
+        folder = cache_folder() / "texts" / __version__ / identity  # another version may read the files differently
         if not _is_whole(folder):
             with atomic_folder(folder, _FOLDER) as temporary:
                 _write(temporary / DATABASE, texts, source)
@@ -51,10 +51,10 @@ class Texts:
 
     @classmethod
     def of_corpus(cls, paths: Sequence[str | Path]) -> Texts:
-        """Title and abstract of every document.
+        """Store title and abstract of each document.
 
         Raises:
-            InputError: as `read_corpus`, an id that comes twice, or standard input, which nothing tells from another.
+            InputError: as `read_corpus`, a repeated id, or standard input, which cannot be identified.
         """
         if STDIN in map(str, paths):
             raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
@@ -63,12 +63,12 @@ class Texts:
 
     @classmethod
     def of_questions(cls, path: str | Path) -> Texts:
-        """Every question of a file. Raises InputError as `read_queries`, or for an id that comes twice."""
-        queries = read_queries(path)  # refuses a file that is not there
+        """Store the questions of a file. Raises InputError as `read_queries`, or for a repeated id."""
+        queries = read_queries(path)  # raises for a missing file
         return cls(str(path), fingerprint([Path(path).name, sha256(path)]), queries)
 
     def find(self, ids: Collection[str]) -> dict[str, str]:
-        """The texts of those ids that are there."""
+        """Return the texts of the given ids, without missing ones."""
         identifiers, texts = list(ids), dict[str, str]()
         for start in range(0, len(identifiers), AT_ONCE):
             batch = identifiers[start : start + AT_ONCE]
@@ -77,7 +77,7 @@ class Texts:
         return texts
 
     def names(self, positions: Collection[int]) -> list[str]:
-        """The ids at some places, 0 to `len` − 1 in the order in which they came; ascending."""
+        """Return the ids at ascending positions, 0 to `len` − 1 in the order of the source."""
         row_numbers, names = sorted(position + 1 for position in positions), list[str]()
         for start in range(0, len(row_numbers), AT_ONCE):
             batch = row_numbers[start : start + AT_ONCE]
@@ -90,7 +90,7 @@ class Texts:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether texts stand in a folder as they were written; damage is logged, and they are written anew."""
+    """Whether a folder has undamaged texts; damage is logged, so that they are stored again."""
     if not (folder / FILE_LIST).is_file():
         return False
     try:
@@ -104,7 +104,7 @@ def _is_whole(folder: Path) -> bool:
 def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:
     database = sqlite3.connect(path)
     try:
-        database.execute("PRAGMA synchronous = OFF")  # the folder takes its place only when it is whole
+        database.execute("PRAGMA synchronous = OFF")  # the folder is renamed only when complete
         database.execute("CREATE TABLE texts (id TEXT PRIMARY KEY, text TEXT NOT NULL)")
         for identifier, text in texts:
             try:

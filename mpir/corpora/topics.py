@@ -1,4 +1,4 @@
-"""TREC's topics: SGML blocks, the XML of the biomedical tracks, and lines of id and text.
+"""Read TREC topics: SGML blocks, XML of the biomedical tracks, and lines of id and text.
 
 <top> <num> Number: 7 <title> text <desc> … </top>              ad hoc, TripClick
 <topic number="1"><query>…</query><question>…</question>        COVID 2020
@@ -24,9 +24,9 @@ from mpir.io.read import STDIN, open_bytes
 from mpir.text.types import Question
 
 TEXTS = ("question", "summary", "description", "query", "title", "need")
-"""The fields that hold the whole query; the first that is there is read: sentences before keywords."""
+"""Fields with the whole query; the first one present is read, sentences before keywords."""
 ASPECTS = ("disease", "gene", "treatment", "demographic", "other")
-"""The fields of a patient, which together are the query."""
+"""Fields of a patient, which together form the query."""
 _NUMBERS = ("number", "id", "num", "qid")
 _PLACEHOLDERS = {"", "none", "n/a", "not applicable"}
 _HEAD = 2**16
@@ -38,10 +38,10 @@ _NEXT_TAG = re.compile(r"</?\w{1,40}>")
 
 
 def read_topics(path: str | Path) -> list[Question]:
-    """The queries of one file of topics, in its order; they have no gold documents in them.
+    """Read the queries of a topics file, in its order, without gold documents.
 
     Raises:
-        InputError: a topic without a number or a text, a number that comes twice (the topic is named), malformed XML.
+        InputError: a topic without a number or a text, a repeated number (the message names it), or malformed XML.
     """
     questions: dict[str, Question] = {}
     for location, identity, text in _topics(path):
@@ -63,7 +63,7 @@ def read_topics(path: str | Path) -> list[Question]:
 
 
 def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
-    """The location, number and text of every topic."""
+    """Yield the location, number and text of each topic."""
     if ".tsv" in Path(path).suffixes:
         for location, (identity, text) in read_cells(path, 2, "id, text"):
             yield location, identity.strip(), text.strip()
@@ -100,7 +100,7 @@ def _xml_topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _text(topic: ET.Element, fields: Mapping[str, str], location: str) -> str:
-    """The query of a topic: a field that is one, the aspects of a patient, or the topic's own text."""
+    """Return a topic's query: one of its fields, the fields of a patient, or its own text."""
     if text := next((fields[name] for name in TEXTS if fields.get(name)), ""):
         return text
     named = [f"{field.get('name', '').strip()}: {text_of(field)}" for field in topic.iter("field") if text_of(field)]

@@ -1,4 +1,4 @@
-"""TREC runs and qrels, the files that trec_eval reads.
+"""Read and write TREC runs and qrels, the files of trec_eval.
 
 A run's line is ``query Q0 document rank score tag``, a qrels' line ``query 0 document grade``, both separated by
 white space. Ranks and the second column are not used: as in trec_eval, the score alone orders a run.
@@ -22,10 +22,10 @@ QUERY_NAMES, GRADE_NAMES = (
     {"query-id", "query", "qid", "topic", "topic-id"},
     {"score", "grade", "relevance", "rel", "label"},
 )
-"""Names of the first and the last column in a header."""
+"""Names of the first and last columns in a header."""
 
 GRADES = range(-(2**31), 2**31)
-"""Grades that trec_eval can hold."""
+"""Range of grades in trec_eval."""
 
 Value = TypeVar("Value", int, float)
 
@@ -34,17 +34,17 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
     """Read a run: query id → document id → score, both in the order of the file.
 
     Raises:
-        InputError: a line without six columns, a score that is not a finite number, a document that a query names
-            twice, an empty file; file and line are named. Also what `mpir.io.read.read_lines` raises.
+        InputError: a line without six columns, a score that is not a finite number, a document that a query
+            repeats, or an empty file, with file and line; also as `mpir.io.read.read_lines`.
     """
     return _gather(path, RUN_COLUMNS, 4, _score)
 
 
 def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each query of a run with its documents, best first; one query is in memory, so its lines stand together.
+    """Yield each query of a run with its documents, best first, one query in memory; its lines must be adjacent.
 
     Raises:
-        InputError: as `read_run`, or a query whose lines stand in two places (file and line are named).
+        InputError: as `read_run`, or a query whose lines are not adjacent (with file and line).
     """
     finished: set[str] = set()
     query, scores = "", dict[str, float]()
@@ -65,20 +65,20 @@ def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
 def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
     """Read qrels: query id → document id → grade, both in the order of the file.
 
-    BEIR's files are read too: three columns with tabs between them, and a header in the first line.
+    BEIR's files are also read: three columns separated by tabs, with a header line.
 
     Raises:
-        InputError: a line without four columns, a grade that is not an integer, a document that a query names twice,
-            an empty file; file and line are named. Also what `mpir.io.read.read_lines` raises.
+        InputError: a line without four columns, a grade that is not an integer, a document that a query repeats,
+            or an empty file, with file and line; also as `mpir.io.read.read_lines`.
     """
     return _gather(path, QRELS_COLUMNS, 3, _grade)
 
 
 def write_run(path: str | Path, run: Mapping[str, Mapping[str, float]], *, tag: str = "mpir") -> None:
-    """Write a run, each query's documents best first; equal scores keep their order. Ranks count from 1.
+    """Write a run with each query's documents best first; equal scores keep their order, and ranks start at 1.
 
     Raises:
-        InputError: an id or `tag` that is empty or holds white space, or a score that is NaN or infinite.
+        InputError: an id or `tag` that is empty or contains white space, or a score that is NaN or infinite.
         OutputError: the file cannot be written.
     """
     lines = (
@@ -90,15 +90,15 @@ def write_run(path: str | Path, run: Mapping[str, Mapping[str, float]], *, tag: 
 
 
 def run_line(query: str, document: str, rank: int, score: float, tag: str) -> str:
-    """One line of a run, with its end. Raises InputError as `write_run`."""
+    """Format one line of a run, with its line end. Raises InputError as `write_run`."""
     return f"{_id(query)} Q0 {_id(document)} {rank} {_finite(score, query, document)!r} {_id(tag)}\n"
 
 
 def write_qrels(path: str | Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
-    """Write qrels in the order given.
+    """Write qrels in the given order.
 
     Raises:
-        InputError: an id that is empty or holds white space, or a grade that is not an integer.
+        InputError: an id that is empty or contains white space, or a grade that is not an integer.
         OutputError: the file cannot be written.
     """
     lines = (
@@ -121,7 +121,7 @@ def _gather(
 
 
 def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location: str) -> None:
-    """Note the value of a line's document among those of its query."""
+    """Add the value of a document to those of its query."""
     if fields[2] in values:
         raise InputError(
             f"{location}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one "
@@ -131,7 +131,7 @@ def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location
 
 
 def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
-    """The location and cells of every line, as many as there are columns; of BEIR's judgements, with a 0 put in."""
+    """Yield the location and cells of each line; BEIR's judgements get the missing second column."""
     expected, header = len(columns.split()), False
     is_first = columns == QRELS_COLUMNS
     for number, line in read_lines(path):
@@ -151,7 +151,7 @@ def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_header(fields: Sequence[str]) -> bool:
-    """Whether the first line of qrels names its columns, as BEIR's do."""
+    """Whether the first line of qrels is a header, as in BEIR."""
     names = [field.strip('"').lower().replace("_", "-") for field in fields]
     return len(names) in (3, 4) and names[0] in QUERY_NAMES and names[-1] in GRADE_NAMES
 
@@ -168,7 +168,7 @@ def _score(text: str, location: str) -> float:
 
 def _grade(text: str, location: str) -> int:
     try:
-        grade = int(text.removesuffix(".0"))  # a grade that went through a table of floats
+        grade = int(text.removesuffix(".0"))  # a grade saved as a float
     except ValueError:
         grade = GRADES.stop
     if grade not in GRADES:
@@ -182,7 +182,7 @@ def _write(path: str | Path, lines: Iterable[str]) -> None:
 
 
 def check_ids(*names: str) -> None:
-    """Raise InputError for an id that no TREC file can have."""
+    """Raise InputError for an id that TREC files cannot represent."""
     for name in names:
         _id(name)
 

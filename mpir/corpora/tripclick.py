@@ -1,12 +1,12 @@
-"""TripClick's files, in both packagings that are published: TREC-like text, and tab-separated lines; MS MARCO's too.
+"""Read TripClick's files in both published forms, TREC-like text and tab-separated lines, and MS MARCO's.
 
     documents/docs_grp_00.txt, …      <DOC> <DOCNO> 7 </DOCNO> <TITLE>…</TITLE> <URL>…</URL> <TEXT>…</TEXT> </DOC>
     docs.tsv                          id ⇥ title <eot> text
     collection.tsv                    id ⇥ text, MS MARCO's passages
     tuples.head.val.top200.tsv        query id ⇥ document id ⇥ query ⇥ passage
 
-Topics and triples have readers of their own (topics.py, triples.py); qrels and runs are TREC's (trec.py). Every
-reader streams: the documents are gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web
+Topics and triples have their own readers (topics.py, triples.py); qrels and runs are TREC's (trec.py). All readers
+stream, because the documents take gigabytes. Rekabsaz et al., "TripClick: The Log Files of a Large Health Web
 Search Engine" (2021); Bajaj et al., "MS MARCO: A Human Generated MAchine Reading COmprehension Dataset" (2016).
 """
 
@@ -26,7 +26,7 @@ GROUPS = ("head", "torso", "tail")
 DOCUMENTS = tuple(
     f"{name}{packed}" for name in ("docs_grp_*.txt", "docs.tsv", "collection.tsv") for packed in ("", ".gz")
 )
-"""How files of documents are called; in a folder, these are a corpus."""
+"""Names of document files, which are read as a corpus in a folder."""
 SEPARATOR = "<eot>"
 
 
@@ -40,15 +40,15 @@ class Tuple(NamedTuple):
 
 
 def is_documents(path: str | Path) -> bool:
-    """Whether a file is called as TripClick's or MS MARCO's files of documents are."""
+    """Whether a file has the name of one of TripClick's or MS MARCO's document files."""
     return any(fnmatch(Path(path).name, pattern) for pattern in DOCUMENTS)
 
 
 def read_documents(path: str | Path) -> Iterator[Document]:
-    """Stream the documents of one file of either packaging, gzipped or not.
+    """Stream the documents of a file in either form, gzipped or not.
 
     Raises:
-        InputError: a document without a number, one that is never closed, or a line without a tab (file and line).
+        InputError: a document without a number, an unclosed document, or a line without a tab (with file and line).
     """
     if ".tsv" in Path(path).suffixes:
         for location, (identity, text) in read_cells(path, 2, "id, text"):
@@ -63,7 +63,7 @@ def read_documents(path: str | Path) -> Iterator[Document]:
 
 
 def read_tuples(path: str | Path) -> Iterator[Tuple]:
-    """Stream candidates with their texts. Raises InputError for a line of other than four cells (file and line)."""
+    """Stream candidates with their texts. Raises InputError for a line without exactly four cells."""
     for _, cells in read_cells(path, 4, "query id, document id, query, passage"):
         yield Tuple(*cells)
 
@@ -77,13 +77,13 @@ def _document(identity: str, title: str, text: str, location: str) -> Document:
 
 
 def _field(block: str, name: str) -> str:
-    """What stands between the first of a tag's openings and its end; nothing where either is missing."""
+    """Return the text between a tag's first opening and its end; "" if either is missing."""
     text, closing, _ = block.partition(f"<{name}>")[2].partition(f"</{name}>")
     return text if closing else ""
 
 
 def read_blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, str]]:
-    """The place of each block's first line, and all that stands between `begin` and `end`."""
+    """Yield the location of each block's first line, and the text between `begin` and `end`."""
     held: list[str] = []
     location, size, longest = "", 0, limit_bytes("MPIR_MAX_RECORD_MB")
     for number, line in read_lines(path):
@@ -107,7 +107,7 @@ def read_blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, s
 
 
 def read_cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:
-    """The place and the cells of each line, as many as there are names. Raises InputError for another number."""
+    """Yield the location and cells of each line. Raises InputError unless there is one cell for each name."""
     for number, line in read_lines(path):
         cells = line.split("\t")
         if line.strip() and len(cells) != count:

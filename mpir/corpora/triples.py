@@ -1,11 +1,11 @@
-"""Training triples: a question, a passage that answers it and one that does not, as texts or as ids of texts.
+"""Read training triples: a question, a passage that answers it and one that does not, as texts or ids.
 
     triples.tsv      question ⇥ positive ⇥ negative
                      score of the positive ⇥ score of the negative ⇥ question ⇥ positive ⇥ negative
     triples.jsonl    {"question": "…", "positive": "…", "negative": "…", "teacher": [4.5, -2.0]}
 
-The scores are a teacher's raw outputs, in the form that Hofstätter et al. published theirs (2020). Files may be
-gzipped, and are read one line at a time: there are some of forty million rows.
+The scores are a teacher's raw outputs, in the format of Hofstätter et al. (2020). Files may be gzipped, and are
+streamed, because some have forty million rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from mpir.io.read import parse_object, read_lines
 
 KEYS = ("question", "positive", "negative")
 _SUFFIXES = {".tsv": False, ".txt": False, ".jsonl": True}
-"""Of files, and whether their lines are JSON."""
+"""File suffixes, and whether their lines are JSON."""
 
 
 class Triple(NamedTuple):
-    """A question, a passage that answers it, one that does not, and what a teacher scores the two."""
+    """A question, a passage that answers it, one that does not, and a teacher's scores of both."""
 
     question: str
     positive: str
@@ -34,11 +34,11 @@ class Triple(NamedTuple):
 
 
 def read_triples(path: str | Path, start: int = 0) -> Iterator[tuple[int, Triple]]:
-    """Stream (line number from 1, triple) from the triple number `start` on; blank lines are passed over.
+    """Stream (line number from 1, triple), beginning with triple number `start`; blank lines are skipped.
 
     Raises:
-        InputError: a file of another kind, a line of other than three or five cells, one that is no JSON object or
-            lacks a key, an empty text, or a teacher's score that is no finite number (file and line are named).
+        InputError: another file format, a line without three or five cells, an invalid JSON object, an empty text, or
+            a teacher's score that is not a finite number (with file and line).
     """
     parse = _of_object if _is_json(path) else _of_cells
     lines = ((number, line) for number, line in read_lines(path) if line.strip())

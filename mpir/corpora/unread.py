@@ -1,4 +1,4 @@
-"""A message for a file in which every title or every body is blank: perhaps it goes by a name that nobody knows."""
+"""Log a message for a file whose titles or bodies are all blank: their field may have an unknown name."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mpir.text.types import Document
 
 log = logging.getLogger(__name__)
 _LOOKED_AT = 1000
-"""So many records of a file say which names it has."""
+"""Number of records from which a file's field names are collected."""
 
 
 def report_unread(path: str | Path, records: Iterable[tuple[Document, Mapping[str, Any]]]) -> Iterator[Document]:
-    """Yield the documents of a file; at its end, log what names it has where all titles, or all bodies, are blank.
+    """Yield the documents of a file; at its end, log its field names if all titles or all bodies are blank.
 
     Args:
         path: the file, for the message.
-        records: each document with the values that it was read from, by their names in the file.
+        records: each document with its values by the file's field names.
     """
     blank, lengths, count = {"title", "abstract"}, dict[str, int](), 0
     for document, values in records:

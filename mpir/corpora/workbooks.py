@@ -1,4 +1,4 @@
-"""Tables in Excel workbooks (.xlsx)."""
+"""Read tables in Excel workbooks (.xlsx)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 
 
 def read_workbook(path: str | Path) -> Iterator[Document]:
-    """Stream a document from every row of a workbook's sheets, as `read_table` does from those of a table.
+    """Stream a document from each row of a workbook's sheets, as `read_table` does for a table.
 
-    A sheet is read where a row of its first 60 names a title or body; others are named in a message.
+    A sheet is read if one of its first 60 rows is a header with a title or body; other sheets are logged.
 
     Raises:
-        InputError: no such sheet, two columns of one name, or a damaged workbook.
+        InputError: no such sheet, a repeated column, or a damaged workbook.
         MissingExtraError: openpyxl is not installed.
     """
     return report_unread(path, _documents(path))
@@ -39,7 +39,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
     _check_size(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of formats and filters, which do not matter here
+            warnings.simplefilter("ignore")  # about formats and filters, which are irrelevant here
             book = load_workbook(path, read_only=True, data_only=True)
         yield from _of_sheets(path, book)
     except InputError:

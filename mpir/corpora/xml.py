@@ -1,4 +1,4 @@
-"""Elements of XML files, one at a time, with errors that say where. Names are without their namespaces."""
+"""Stream elements of XML files, with locations in errors and without namespaces in names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mpir.io.read import open_bytes
 
 _PullParser: TypeAlias = "ET.XMLPullParser[Any]"
 _BLOCK = 2**14
-"""Bytes; the elements of a block live at once, and with larger ones the garbage collector takes a tenth of the time."""
+"""Block size in bytes; elements of a block live together, and larger blocks slow the garbage collector."""
 _DEEPEST = 50_000
-"""Elements inside each other; JATS has some 30. Time would grow with the square of what is nested more deeply."""
+"""Maximum nesting depth; JATS has about 30. Time grows with the square of the depth."""
 _ANNOTATIONS = ("annotation", "annotation-xml")
 _BEHIND_ROOT = {
     errors.codes[message]
@@ -28,19 +28,19 @@ _BEHIND_ROOT = {
         errors.XML_ERROR_INVALID_TOKEN,
     )
 }
-"""What expat says of a document behind another one; the last of its byte order mark."""
+"""Expat's errors for a second document in the file; the last is for its byte order mark."""
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _WHITE = re.compile(r"[ \t\r\n]+")
 
 
 def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str]) -> Iterator[ET.Element]:
-    """Stream the outermost elements of these names, the root among them; each is dropped once the next is asked for.
+    """Stream the outermost elements of these names, including the root; each is freed when the next is requested.
 
-    A file may hold several XML documents, one behind the other, as requests to NCBI's efetch that are appended to it.
+    A file may contain several XML documents in sequence, such as appended responses of NCBI's efetch.
 
     Raises:
-        InputError: the root has another name, the XML is malformed (line and column are named), an element and what
-            stands before it are longer than ``MPIR_MAX_RECORD_MB``, or the file cannot be read or decoded.
+        InputError: another root, malformed XML (with line and column), an element that, with the text before it, is
+            longer than ``MPIR_MAX_RECORD_MB``, or a file that cannot be read or decoded.
     """
     parser = _Parser(path)
     root, outer = None, 0
@@ -56,19 +56,19 @@ def read_elements(path: str | Path, roots: Collection[str], tags: Collection[str
 
 
 def root_tag(path: str | Path, roots: Collection[str]) -> str:
-    """The name of the root element, which is one of these. Raises InputError as `read_elements` does."""
+    """Return the name of the root element, one of these. Raises InputError as `read_elements`."""
     _, root = next(_Parser(path).events())
     return _checked(root, path, roots).tag
 
 
 def text_of(element: ET.Element | None) -> str:
-    """The text with that of its inline tags (``<i>``, ``<sup>``, …), white space runs made one space.
+    """Return an element's text, including inline tags (``<i>``, ``<sup>``, …), with single spaces.
 
-    A formula's annotation, which repeats it in TeX, is left out of the text, and of the element.
+    TeX annotations, which repeat a formula, are removed from the element.
     """
     if element is None:
         return ""
-    if not len(element):  # as most are
+    if not len(element):  # the common case
         return white_normal(element.text or "")
     for annotation in (annotation for name in _ANNOTATIONS for annotation in list(element.iter(name))):
         annotation.text = None
@@ -77,7 +77,7 @@ def text_of(element: ET.Element | None) -> str:
 
 
 def white_normal(text: str) -> str:
-    """The text with XML's white space made single spaces; thin and no-break spaces belong to the text and stay."""
+    """Replace runs of XML white space by single spaces; thin and no-break spaces are kept."""
     if "\n" in text or "  " in text or "\t" in text or "\r" in text:  # most texts have single spaces
         text = _WHITE.sub(" ", text)
     return text.strip(" ")
@@ -90,7 +90,7 @@ def _checked(root: ET.Element, path: str | Path, roots: Collection[str]) -> ET.E
 
 
 class _Parser:
-    """The events of a file, read block by block; `size` counts the bytes since its reader set it to 0."""
+    """Parser events of a file, read in blocks; `size` counts bytes since it was last set to 0."""
 
     def __init__(self, path: str | Path) -> None:
         self._path, self.size, self.depth = path, 0, 0
@@ -123,7 +123,7 @@ class _Parser:
                 yield from self._parsed(parser, tags)
 
     def _without_blank(self, block: bytes) -> bytes:
-        """A block of the file; outside of a document, without the white space that it begins with."""
+        """Return the next block; between documents, without leading white space."""
         if self.depth:
             return block
         content = block.lstrip(_BLANK)
@@ -131,7 +131,7 @@ class _Parser:
         return content
 
     def _next_document(self, error: ET.ParseError, recent: bytes) -> bytes:
-        """The beginning of the document behind one that has ended. Raises the error where there is none."""
+        """Return the beginning of the next document. Raises the given error if there is none."""
         if self.depth or not self._root or error.code not in _BEHIND_ROOT:
             raise error
         root = re.escape(self._root.encode())
@@ -151,7 +151,7 @@ class _Parser:
                     depth -= 1
                 else:
                     depth += 1
-                    if tag[0] == "{":  # one vocabulary is expected, whichever namespace a publisher gives it
+                    if tag[0] == "{":  # publishers use several namespaces for one vocabulary
                         tag = element.tag = tag.partition("}")[2]
                     if depth == 1:
                         self.depth, self._root = depth, tag
@@ -182,7 +182,7 @@ class _Parser:
             raise InputError(f"{self._path}: {message}") from error
         except InputError:
             raise
-        except (LookupError, ValueError) as error:  # what expat says of an encoding that it cannot read
+        except (LookupError, ValueError) as error:  # expat's errors for an unknown encoding
             message = f"{self._path}: the XML cannot be decoded ({error}); convert the file to UTF-8."
             raise InputError(message) from error
 
