@@ -1,4 +1,4 @@
-"""Perspectives: what they are, the cross-encoder, bundles of trained ones, and scoring with all of them."""
+"""Perspectives: their protocol, the cross-encoder, bundles of trained perspectives, and scoring with several."""
 
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.bundle import Bundle, open_bundle

@@ -1,6 +1,6 @@
-"""One protocol for all perspectives: scoring asks for pairs, and a class with another way has an adapter.
+"""Adapt all perspectives to one protocol, in which scoring passes pairs.
 
-A class of a user's that only defines `score` takes one question at a time; its adapter takes pairs of all questions.
+A user's class that only defines `score` takes one question at a time; its adapter takes pairs of all questions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Adapter(Perspective):
-    """A perspective that is asked for pairs, not for what it reads of a model that it may share."""
+    """A perspective that scores pairs itself, in contrast to reading the outputs of a shared model."""
 
     def __init__(self, perspective: Perspective) -> None:
         self.perspective, self.name = perspective, perspective.name
@@ -25,39 +25,39 @@ class _Adapter(Perspective):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """That of the perspective."""
+        """As the perspective's."""
         return self.perspective.identity
 
     @property
     def has_identity(self) -> bool:
-        """Whether the perspective's class says what its scores depend on."""
+        """Whether the perspective's class declares what its scores depend on."""
         return self.perspective.has_identity
 
     @property
     def fingerprint(self) -> str:
-        """That of the perspective."""
+        """As the perspective's."""
         return self.perspective.fingerprint
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """What the perspective gives for pairs."""
+        """Return the perspective's scores and flags of pairs."""
         return self.perspective.score_pairs(pairs, progress=progress)
 
 
 class _CacheAdapter(_Adapter):
-    """The same, of one that keeps something about single texts in the cache."""
+    """The same for a perspective that caches values of single texts."""
 
     def score_with_cache(
         self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
     ) -> tuple[F64, Bool]:
-        """What the perspective gives for pairs."""
+        """Return the perspective's scores and flags of pairs."""
         return self.perspective.score_with_cache(pairs, cache, progress=progress)
 
 
 class _QuestionAdapter(_Adapter):
-    """The same, of one that scores the texts of one question."""
+    """The same for a perspective that scores the texts of one question."""
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """What the perspective gives for pairs, question by question."""
+        """Return the perspective's scores and flags of pairs, computed question by question."""
         return score_by_question(self.perspective, pairs)
 
 
@@ -69,9 +69,9 @@ _ADAPTERS: Mapping[ScoredBy, type[_Adapter]] = {
 
 
 def adapted(perspective: Perspective) -> Perspective:
-    """The perspective as scoring asks it: by its `shared` model or, where it has none, for pairs.
+    """Return the form in which scoring uses a perspective: its `shared` model or, without one, its scores of pairs.
 
-    So a subclass that answers `score` in a way of its own is never bypassed by what its base class does faster.
+    A subclass that overrides `score` is never bypassed by a faster method of its base class.
     """
     adapter = _ADAPTERS.get(perspective.scored_by)
     return perspective if adapter is None or isinstance(perspective, _Adapter) else adapter(perspective)

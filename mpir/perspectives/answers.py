@@ -1,4 +1,4 @@
-"""What perspectives answer when they are asked for scores: a shared model runs once, and numbers are checked."""
+"""Collect scores from perspectives: run a shared model once, and check the numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 def answers(
     perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool
 ) -> Iterator[Answer]:
-    """The answers of perspectives that share a model, which runs once, or of a single one; each as it is there.
+    """Yield the scores of perspectives that share a model, which runs once, or of a single perspective.
 
     Raises:
         InputError: as `checked`.
@@ -41,10 +41,10 @@ def answers(
 
 
 def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Answer:
-    """What a perspective gave for pairs, as an answer.
+    """Check a perspective's scores and flags of pairs.
 
     Raises:
-        InputError: it is not scores and flags, one of each for every pair, or a score is not finite.
+        InputError: there is not one score and one flag for each pair, or a score is not finite.
     """
     values, in_passages = _two(perspective.name, result)
     answer = Answer(as_numbers(perspective.name, values), np.asarray(in_passages))
@@ -55,7 +55,7 @@ def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Ans
 
 
 def _two(name: str, result: Any) -> tuple[Any, Any]:
-    """Scores and flags, as they came. Raises InputError for anything else than two."""
+    """Return scores and flags. Raises InputError for anything but a pair of them."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise InputError(
             f"perspective {format_value(name)} gave {shortened(repr(result))}; expected scores, and which "
@@ -65,7 +65,7 @@ def _two(name: str, result: Any) -> tuple[Any, Any]:
 
 
 def _check_flags(name: str, answer: Answer) -> None:
-    """Raise InputError unless there is a flag for each score: a single one would be spread over all."""
+    """Raise InputError unless there is a flag for each score; a single one would be broadcast."""
     shape, count = answer.in_passages.shape, len(answer.values)
     if shape != answer.values.shape:
         raise InputError(
@@ -75,7 +75,7 @@ def _check_flags(name: str, answer: Answer) -> None:
 
 
 def _check_finite(name: str, values: F64, pairs: Sequence[Pair]) -> None:
-    """Raise InputError that names the pair of the first score that is not finite."""
+    """Raise InputError for the first score that is not finite, with its pair."""
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         question, sentence = pairs[row]
         raise InputError(

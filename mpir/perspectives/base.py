@@ -1,4 +1,4 @@
-"""What a perspective is, and how a name in a bundle becomes one."""
+"""The base class of perspectives, and their construction from a bundle's declarations."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "mpir.perspectives"
 ScoredBy = Literal["shared", "score_with_cache", "score_pairs", "score"]
-"""The methods by which a class may give its scores, the fastest first."""
+"""Methods by which a class may compute scores, fastest first."""
 
 
 class SharedModel(Protocol):
-    """A model that several perspectives read: it sees a pair once, and each of them reads what it put out."""
+    """A model shared by several perspectives: it reads each pair once, and each perspective reads its outputs."""
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
-        """F32 (N, …) of N pairs, and which (N,) were too long and read in passages."""
+        """Return outputs (N, …) of N pairs, and flags (N,) of pairs that were read in passages."""
 
 
 class Derived(Protocol):
-    """A sentence column that is computed from another column's scores, once those are known."""
+    """A sentence column that is computed from the scores of another column."""
 
     @property
     def name(self) -> str:
@@ -49,23 +49,23 @@ class Derived(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """A JSON-able description of everything it depends on beside the scores that it rests on."""
+        """A JSON-able description of everything it depends on besides its source column."""
 
     def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
-        """The column (N,) from N sentences, their documents, the first stage's scores (D,), and the other column."""
+        """Compute the column (N,) from N sentences, their documents, first-stage scores (D,), and the source column."""
 
 
 class Perspective:
     """One view of how a text serves a question: a column of scores.
 
-    A subclass sets `name` and answers `score_pairs`, or only `score`, which takes one question at a time.
+    A subclass sets `name` and defines `score_pairs`, or only `score`, which takes one question at a time.
 
-    `identity` says what the scores depend on (checkpoint hash, settings): two perspectives with the same fingerprint
-    must give the same scores. `level` says what it reads: every sentence, or every document as a whole. `role` is
-    ``ordering`` for one that orders sentences and is no evidence for their documents. `signed` is True for one whose 0
-    means "no statement" and whose sign speaks for or against: the blend never rescales its column. `reads_best_only` is
-    True for one of documents that is slow, and so may be asked for the best of them only (rank/document_pass.py).
-    `default_weight` is the weight of its column where weights do not name it.
+    `identity` describes what the scores depend on (checkpoint hash, settings): two perspectives with the same
+    fingerprint must give the same scores. `level` is the unit it reads: each sentence, or each document as a whole.
+    `role` is ``ordering`` for a perspective that orders sentences and is not evidence for their documents. `signed` is
+    True if 0 means "no statement" and the sign speaks for or against: the blend never rescales such a column.
+    `reads_best_only` is True for a slow perspective of documents, which may be limited to the best ones
+    (rank/document_pass.py). `default_weight` is the weight of its column if the weights do not name it.
     """
 
     name: str
@@ -74,19 +74,19 @@ class Perspective:
     signed: bool = False
     default_weight: float | None = None
     pairs_per_save: int = 4096
-    """Pairs that are scored before a cache keeps their scores: a few seconds' work, a minute's on a slow machine."""
+    """Pairs per cached portion: a few seconds of work, or a minute on a slow machine."""
     reads_best_only: bool = False
     scored_by: ClassVar[ScoredBy] = "score_pairs"
-    """The fastest of the methods that a class defines, else its base class's. It is set where the class is defined."""
+    """The fastest method that a class defines, else its base class's; set when the class is defined."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Note which method a class answers by: what its base class does faster must not bypass its own."""
+        """Record which method a class defines, so that a faster one of its base class does not bypass it."""
         super().__init_subclass__(**options)
         if defined := [method for method in get_args(ScoredBy) if method in vars(cls)]:
             cls.scored_by = defined[0]
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Make an instance. Raises TypeError for a class that answers neither method."""
+        """Make an instance. Raises TypeError for a class that defines neither method."""
         if cls.score is Perspective.score and cls.score_pairs is Perspective.score_pairs:
             raise TypeError(f"{cls.__name__} defines neither score_pairs nor score; define one of them.")
         return super().__new__(cls)
@@ -103,33 +103,33 @@ class Perspective:
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages.
 
-        This is how scoring asks. A class that defines only `score` is asked question by question.
+        Scoring uses this method. For a class that defines only `score`, it calls that for each question.
 
         Raises:
-            InputError: `score` gave another number of scores than there were texts.
+            InputError: `score` returned a different number of scores than texts.
         """
         return score_by_question(self, pairs)
 
     def score_with_cache(
         self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
     ) -> tuple[F64, Bool]:
-        """`score_pairs`, for a perspective that keeps something about single texts in the cache, such as vectors."""
+        """`score_pairs` for a perspective that caches values of single texts, such as vectors."""
         return self.score_pairs(pairs, progress=progress)
 
     def explain(self, question: str, text: str) -> list[str]:
-        """What the text's score rests on, in words, one thing at a time; nothing by default."""
+        """Explain a text's score in words, one reason at a time; empty by default."""
         return []
 
     @property
     def shared(self) -> SharedModel | None:
-        """The model whose outputs `read` turns into scores, where there is one that several perspectives may share."""
+        """The model that several perspectives may share, whose outputs `read` turns into scores; None without one."""
         return None
 
     def close(self) -> None:
-        """Let go of processes that were started for it; used again, it starts them anew. Nothing by default."""
+        """End the processes that it started; another use restarts them. Does nothing by default."""
 
     def read(self, outputs: F32) -> F64:
-        """Scores (N,) from what the `shared` model put out for N pairs."""
+        """Return scores (N,) from the `shared` model's outputs of N pairs."""
         raise NotImplementedError(f"{type(self).__name__} shares no model")
 
     @property
@@ -139,19 +139,19 @@ class Perspective:
 
     @property
     def has_identity(self) -> bool:
-        """Whether the class says itself what its scores depend on; only such scores are kept between runs."""
+        """Whether the class declares what its scores depend on; only such scores are cached."""
         return type(self).identity is not Perspective.identity
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify these scores. Raises InputError for an identity that is no JSON."""
+        """Sixteen hexadecimal digits that identify these scores. Raises InputError unless `identity` is JSON-able."""
         return self._fingerprint(dict(self.identity))
 
     @property
     def model_fingerprint(self) -> str:
-        """The same for the model's weights alone: what weights of the blend belong to, on any machine.
+        """The fingerprint of the model's weights alone, to which weights of the blend belong on any machine.
 
-        Its number format differs between machines, and its configuration and tokenizer are kept whole by the bundle.
+        Number formats differ between machines, and the bundle protects configuration and tokenizer.
         """
         portable = {key: value for key, value in self.identity.items() if key not in ("precision", "settings")}
         return self._fingerprint(portable)
@@ -167,10 +167,10 @@ class Perspective:
 
 
 def score_by_question(perspective: Perspective, pairs: Sequence[Pair]) -> tuple[F64, Bool]:
-    """The scores (N,) that `score` gives for pairs, question by question; it reads nothing in passages (N,).
+    """Return scores (N,) of pairs by `score`, question by question, and flags (N,), which are all False.
 
     Raises:
-        InputError: it gave another number of scores than there were texts, or no numbers.
+        InputError: `score` returned a different number of scores than texts, or values that are not numbers.
     """
     values = np.zeros(len(pairs))
     for question, members in by_question(pairs):
@@ -182,7 +182,7 @@ def score_by_question(perspective: Perspective, pairs: Sequence[Pair]) -> tuple[
 
 
 def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
-    """Each question of (question, text) pairs, and the rows of its pairs, ascending."""
+    """Yield each question of (question, text) pairs, and the rows of its pairs, ascending."""
     rows: dict[str, list[int]] = {}
     for row, (question, _) in enumerate(pairs):
         rows.setdefault(question, []).append(row)
@@ -190,10 +190,10 @@ def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
 
 
 def as_numbers(name: str, values: Any) -> F64:
-    """What a perspective gave as an array. Raises InputError where that holds something else than numbers."""
+    """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
     try:
         return np.asarray(values, np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:  # the last is torch's, for a tensor with a gradient
+    except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
         raise InputError(
             f"perspective {format_value(name)} gave {format_value(values)}; expected an array of one number for each "
             f"text ({shortened(str(error))})."
@@ -201,7 +201,7 @@ def as_numbers(name: str, values: Any) -> F64:
 
 
 def check_shape(name: str, values: F64, count: int) -> None:
-    """Raise InputError unless a perspective gave one score for each of so many texts."""
+    """Raise InputError unless a perspective returned one score for each text."""
     if values.shape != (count,):
         raise InputError(
             f"perspective {format_value(name)} gave scores of shape {values.shape} for {count} sentences; expected "
@@ -211,16 +211,16 @@ def check_shape(name: str, values: F64, count: int) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Loading:
-    """What a perspective may need while it is built: its bundle's folder, where and how precisely to compute."""
+    """The context for building a perspective: its bundle's folder, device and precision."""
 
     folder: Path
     device: str = "auto"
     precision: str = "auto"
     tokens_per_batch: int | None = None
     shared: dict[Any, Any] = field(default_factory=dict)
-    """Whatever the perspectives of one bundle have in common, such as an encoder loaded once."""
+    """Objects shared by the perspectives of one bundle, such as an encoder."""
     trust_code: bool = False
-    """Whether a bundle may name code outside registered names and entry points."""
+    """Whether a bundle may run code beyond registered kinds and entry points."""
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
@@ -245,10 +245,10 @@ def build(type_name: str, name: str, options: Mapping[str, Any], loading: Loadin
     """Build the perspective that a bundle declares.
 
     `type_name` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which
-    is imported, and so run, only where `loading` trusts code.
+    is imported, and so run, only if `loading` trusts code.
 
     Raises:
-        InputError: nothing goes by that name, or code that is not trusted.
+        InputError: an unknown name, or code that is not trusted.
     """
     return _find(type_name, trust_code=loading.trust_code)(name, options, loading)
 
@@ -284,7 +284,7 @@ def _import(type_name: str) -> Any:
 
 
 def _as_factory(registered: Any) -> Factory:
-    """A factory as it is, or a Perspective class wrapped as one, with the options as its arguments."""
+    """Return a factory, or wrap a Perspective class as one that takes the options as arguments."""
     if not (isinstance(registered, type) and issubclass(registered, Perspective)):
         factory: Factory = registered
         return factory

@@ -1,7 +1,7 @@
-"""The bi-encoder: a transformer reads each text alone, and two texts are as alike as their vectors point alike.
+"""The bi-encoder: a transformer encodes each text alone, and the similarity of texts is that of their vectors.
 
-A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). It is the encoder of
-an `Encoder` that reads here, so both can be one model with one set of weights.
+A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). Bi-encoder and
+cross-encoder can share one `Encoder` with one set of weights.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 SCALES = (COSINE, LOGIT, *TOPS)
 OPENING = ("checkpoint", "revision", "trust_remote_code", "length", "over_length")
-"""Keys of an entry that say which encoder it has."""
+"""Keys of an entry that determine its encoder."""
 PAIRS_PER_PASS = 16_384
-"""Pairs whose texts' vectors are held together, so that memory does not grow with the number of pairs."""
+"""Pairs per pass, so that memory does not grow with the number of pairs."""
 
 
 class BiEncoderPerspective(Perspective):
-    """The similarity of question and text, on a scale that mpir fixes."""
+    """The similarity of question and text, on a fixed scale."""
 
     reads_best_only = True
 
@@ -50,13 +50,13 @@ class BiEncoderPerspective(Perspective):
         pooling: str = MEAN.method,
         similarity: str = MEAN.similarity,
     ) -> None:
-        """Compare by an encoder: as the ``cosine`` itself, or by its share of a scale's top, a negative one being 0.
+        """Compare vectors by their ``cosine``, or mapped to a scale such as 0-5, with 0 for negative ones.
 
-        `pooling` and `similarity` say what a vector is and how two are compared (see `Pooling`), unless the encoder is
-        a `PooledEncoder`, which says so itself; the ``dot`` product has no bounds, and is a ``logit``, as it is.
+        `pooling` and `similarity` define vectors and their comparison (see `Pooling`), unless the encoder is a
+        `PooledEncoder`, which defines them itself; the ``dot`` product is unbounded, and has the scale ``logit``.
 
         Raises:
-            InputError: an unknown scale, pooling or similarity, or a scale that the similarity does not have.
+            InputError: an unknown scale, pooling or similarity, or a scale that does not fit the similarity.
         """
         if not isinstance(encoder, PooledEncoder):
             encoder = PooledEncoder(encoder, Pooling(pooling, similarity))
@@ -74,13 +74,13 @@ class BiEncoderPerspective(Perspective):
         self._query_vectors = self._vectors if encoder.is_symmetric else TextVectors(encoder, as_queries=True)
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of pairs, and which (N,) were read in passages; a text that several pairs have is read once."""
+        """Return scores (N,) of pairs, and flags (N,) of those read in passages; each distinct text is encoded once."""
         return self.score_with_cache(pairs, None, progress=progress)
 
     def score_with_cache(
         self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
     ) -> tuple[F64, Bool]:
-        """`score_pairs`, without reading texts whose vectors a cache holds; it keeps those of the others."""
+        """`score_pairs` with cached vectors of texts; new vectors are added to the cache."""
         batches = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], cache, progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)
@@ -94,7 +94,7 @@ class BiEncoderPerspective(Perspective):
         return values, np.asarray(in_passages, bool)
 
     def _cosines(self, pairs: Sequence[Pair], cache: ScoreCache | None, progress: bool) -> tuple[F32, Bool]:
-        """Cosines (N,), of a text in several passages the highest, and which have such a text."""
+        """Return cosines (N,), the highest over a text's passages, and flags (N,) of texts in several passages."""
         queries, texts = ([pair[side] for pair in pairs] for side in (0, 1))
         if self.texts.is_symmetric:
             left = right = _Table(self._vectors, [text for pair in pairs for text in pair], cache, progress)
@@ -109,24 +109,24 @@ class BiEncoderPerspective(Perspective):
         return cosines, in_passages
 
     def forget_texts(self) -> None:
-        """Let go of the vectors of texts that were read last."""
+        """Drop the vectors of the texts read last."""
         self._vectors.clear()
         self._query_vectors.clear()
 
     def close(self) -> None:
-        """End the processes of the encoders' devices, and let go of the vectors."""
+        """End the processes of the encoders' devices, and drop the vectors."""
         self.forget_texts()
         self.texts.close()
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The encoder's identity, and that its texts are read apart."""
+        """The encoder's identity, marked as a bi-encoder's."""
         reading = {"reads": "apart", "scale": self.scale, **self.texts.settings_identity}
         return {"name": self.name, **self.encoder.identity, **reading}
 
 
 class _Table:
-    """Texts, each read once: the `passages` of each, the `first` (N, W) of them, and which have several."""
+    """A table of distinct texts: the vectors of their `passages`, the `first` (N, W), and which have several."""
 
     def __init__(self, vectors: TextVectors, texts: Sequence[str], cache: ScoreCache | None, progress: bool) -> None:
         self._number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
@@ -135,7 +135,7 @@ class _Table:
         self.is_long = np.array([len(passages) > 1 for passages in self.passages], bool)
 
     def rows(self, texts: Sequence[str]) -> I64:
-        """The number (N,) of each text in the table."""
+        """Return the number (N,) of each text in the table."""
         return np.array([self._number[text] for text in texts], np.int64)
 
 
@@ -143,7 +143,7 @@ class _Table:
 def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name.
 
-    Pooling, prompts and dimensions are those that the checkpoint's files declare, unless the entry has them.
+    Pooling, prompts and dimensions come from the entry or, by default, from the checkpoint's files.
     """
     reading, declared = dict(options), {key: options[key] for key in OPTIONS if key in options}
     for key in declared:
@@ -163,7 +163,7 @@ def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> 
 
 
 def _files_of(options: Mapping[str, Any], loading: Loading) -> ModelFiles:
-    """What the files of an entry's checkpoint declare; nothing where it has no modules, as those that mpir trains."""
+    """Return the settings in a checkpoint's files; empty for one without modules, such as those that mpir trains."""
     checkpoint = checkpoint_folder(options, loading)
     if not checkpoint.exists():
         checkpoint = find_model(str(options["checkpoint"]), options.get("revision")).folder

@@ -9,12 +9,12 @@
      "files": {"model/model.safetensors": "<SHA-256>", …},
      "checksum": "<of all the above>"}
 
-`checkpoint` may be a hub name instead of a folder in the bundle, or with "../" a folder of the bundle beside it, and a
-lone JSON file of this form is a bundle, too.
-A perspective with `"level": "document"` reads documents as a whole; all others read every sentence. One with
-`"role": "ordering"` orders sentences and has no part in their documents' scores. `agreement` names the perspective that
-agreement between documents rests on (perspectives/agreement.py); without it there is no such column. `relevance` names
-a file with the maps from scores to probabilities (rank/calibration.py); without it they are plain logistic curves.
+`checkpoint` is a folder in the bundle, a hub name, or with "../" a folder of a neighbouring bundle. A single JSON file
+of this form is also a bundle. A perspective with `"level": "document"` reads documents as a whole; all others read
+every sentence. One with `"role": "ordering"` orders sentences without contributing to document scores. `agreement`
+names the perspective from which agreement between documents is computed (perspectives/agreement.py); without it there
+is no such column. `relevance` names a file with the maps from scores to probabilities (rank/calibration.py); without it
+they are plain logistic curves.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
 BUILT = "built"
-"""The key of a manifest that has the hashes of the files as they were built."""
+"""The manifest's key for the hashes of the files as they were built."""
 FORMAT = 1
 FORM = {
     "perspectives": (list, "a list of objects"),
@@ -51,7 +51,7 @@ FORM = {
     "relevance": (str, "the name of a file"),
 }
 OURS = ("name", "kind", "level", "role", "evidence")
-"""Keys of a perspective's entry that are the same for every kind; the others are its kind's own."""
+"""Keys that entries of all kinds of perspectives have; other keys belong to the kind."""
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
 SHIPPED = Path(__file__).parents[1] / "bundles"
@@ -73,17 +73,17 @@ class Bundle:
 
     @property
     def folder(self) -> Path:
-        """Where its files lie."""
+        """The folder of its files."""
         return self.manifest_path.parent
 
     @property
     def is_from_hub(self) -> bool:
-        """Whether it lies in the cache of a hub's client, which keeps a snapshot of each commit."""
+        """Whether it is in the cache of the hub's client, which has a snapshot of each commit."""
         return self.folder.parent.name == "snapshots"
 
     @property
     def agreement(self) -> str | None:
-        """The perspective that agreement between documents rests on, or None for no such column."""
+        """The perspective from which agreement is computed, or None without such a column."""
         name: str | None = self.manifest.get("agreement")
         return name
 
@@ -100,8 +100,8 @@ class Bundle:
         `trust_code` lets the bundle name code of its own, as ``module:attribute``, which is imported and run.
 
         Raises:
-            ArtefactError: a perspective that is declared wrongly, or a checkpoint that cannot be loaded.
-            InputError: an unknown kind, code that is not trusted, or an option that is none.
+            ArtefactError: an invalid declaration, or a checkpoint that cannot be loaded.
+            InputError: an unknown kind, code that is not trusted, or an unknown option.
         """
         register_perspectives()
         loading = Loading(
@@ -135,8 +135,8 @@ class Bundle:
 def open_bundle(which: str | Path = "default") -> Bundle:
     """Open a bundle: the name of a shipped one, the path of a folder or a JSON file, or a hub's ``org/name``.
 
-    Text is a path where it looks like one: with a slash in it (``./mine``), or ending in ``.json``. Every listed file
-    is checked by its hash, and the manifest by its checksum, where it has one.
+    Text counts as a path if it has a slash (``./mine``) or ends in ``.json``. Each listed file is verified by its hash,
+    and the manifest by its checksum, if it has one.
 
     Raises:
         ArtefactError: no such bundle, a manifest of another format or form, or files that don't match it.
@@ -176,7 +176,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def bundle_state(which: str | Path) -> tuple[object, ...]:
-    """What tells whether a bundle's files are still those that were opened: another value once one has changed.
+    """Return a value that changes when a file of a bundle changes.
 
     Raises:
         ArtefactError: no such bundle.
@@ -185,7 +185,7 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
     manifest = read_manifest(manifest_path)
     _check_form({"perspectives": [], **manifest}, manifest_path)
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
-    paths += _used(manifest, manifest_path.parent)  # a bundle need not be sealed
+    paths += _used(manifest, manifest_path.parent)  # unsealed bundles are allowed
     states = (path.stat() if path.is_file() else None for path in paths)
     return tuple(
         status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for status in states
@@ -193,7 +193,7 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
 
 
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
-    """The files that a manifest names, and those in the folders of its checkpoints."""
+    """Return the files that a manifest names, and those in the folders of its checkpoints."""
     yield from (folder / manifest[key] for key in ("weights", "card", "relevance") if manifest.get(key))
     for item in manifest.get("perspectives") or ():
         yield from sorted((folder / str(item.get("checkpoint", "no checkpoint"))).glob("*"))
@@ -242,7 +242,7 @@ def _read_card(path: Path) -> str:
 
 
 def _locate(which: str | Path) -> Path:
-    """The manifest of a bundle. What lies in the current folder never stands in for a shipped bundle of that name."""
+    """Return the path of a bundle's manifest. A folder in the current directory never shadows a shipped bundle."""
     shipped = {path.parent.name: path for path in sorted(SHIPPED.glob(f"*/{MANIFEST}"))}
     if not isinstance(which, str | Path):
         raise ArtefactError(
@@ -270,7 +270,7 @@ def _locate(which: str | Path) -> Path:
 
 
 def is_hub_name(which: str) -> bool:
-    """Whether text is a hub's ``org/name`` or ``org/name@REVISION``; below a folder that is there it is a path."""
+    """Whether text is a hub's ``org/name`` or ``org/name@REVISION``; if the folder ``org`` exists, it is a path."""
     return HUB_NAME.fullmatch(which) is not None and not Path(which.partition("/")[0]).exists()
 
 
@@ -290,7 +290,7 @@ def _check_file(path: Path, expected: str, manifest: Path) -> None:
 
 
 def check_sealed(folder: str | Path, *, but: str) -> None:
-    """Compare all files of a bundle but one, which is to change, with the manifest; no bundle here is as good.
+    """Verify all files of a bundle except one that is about to change; do nothing without a bundle.
 
     Raises:
         ArtefactError: a file is missing or damaged, or the manifest itself is.
@@ -305,10 +305,10 @@ def check_sealed(folder: str | Path, *, but: str) -> None:
 
 
 def seal_one(folder: str | Path, name: str) -> None:
-    """Write the hash of one file of a bundle, which has changed as was meant, into its manifest; no bundle, no change.
+    """Update the hash of an intentionally changed file in a bundle's manifest; do nothing without a bundle.
 
     Raises:
-        ArtefactError: another file is damaged, which its hash goes on to tell.
+        ArtefactError: another file is damaged.
         OutputError: the manifest cannot be written.
     """
     manifest_path = Path(folder) / MANIFEST
@@ -320,7 +320,7 @@ def seal_one(folder: str | Path, name: str) -> None:
 
 
 def declare(folder: str | Path, key: str, name: str) -> None:
-    """Name a file of a bundle, which is new or has changed as was meant, under a key of its manifest, and seal it.
+    """Declare a new or intentionally changed file under a key of a bundle's manifest, and seal the bundle.
 
     Raises:
         ArtefactError: another file is damaged.
@@ -333,9 +333,9 @@ def declare(folder: str | Path, key: str, name: str) -> None:
 
 
 def seal(folder: str | Path, *, built: bool = False) -> None:
-    """Write the hashes of all files of a bundle into its manifest, and its checksum, after a change that is meant.
+    """Write the hashes of all files and the checksum into a bundle's manifest, after an intentional change.
 
-    Those of a bundle that has just been `built` stay there, so that it is known later whether it was changed since.
+    With `built`, the hashes are also stored as those of the original files, so that later changes can be detected.
 
     Raises:
         MpirError: the folder has no manifest or cannot be written.
@@ -358,7 +358,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _check_unchanged(folder: Path) -> None:
-    """Raise OutputError for a bundle that is not as it was built: replacing it would undo what was tuned or edited."""
+    """Raise OutputError for a bundle changed since it was built: replacing it would discard tuning and edits."""
     built = _hashes(folder).get(BUILT)
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST]
     current = {path.relative_to(folder).as_posix(): sha256(path) for path in files}

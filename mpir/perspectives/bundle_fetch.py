@@ -1,4 +1,4 @@
-"""Fetching a bundle from a hub's repository."""
+"""Fetch a bundle from a hub's repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpir.models.hub import describe_failure, revision_of, without_revision
 MOST_FILES = 1000
 """Files that a manifest of a hub may list."""
 NO_MANIFEST = ("EntryNotFoundError", "RemoteEntryNotFoundError")
-"""What the hub's client raises for a repository without a manifest."""
+"""Errors of the hub's client for a repository without a manifest."""
 
 
 @lru_cache(maxsize=32)
@@ -36,7 +36,7 @@ def fetch_bundle(name: str, manifest: str) -> Path:
         snapshot_download(repository, revision=manifest_path.parent.name, allow_patterns=patterns)
     except MpirError:
         raise
-    except Exception as error:  # of HTTP, the hub, the disk
+    except Exception as error:  # errors of HTTP, the hub or the disk
         if type(error).__name__ in NO_MANIFEST:
             raise ArtefactError(_no_bundle(name, manifest)) from error
         message = describe_failure(repository, revision, error).removeprefix("model ")

@@ -1,4 +1,4 @@
-"""The models that a bundle's perspectives read: their checkpoints, revisions and licences."""
+"""The models of a bundle's perspectives: checkpoints, revisions and licences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def models_of(bundle: Bundle) -> list[BundleModel]:
     Inside the bundle, a checkpoint without a card of its own has the licence of the bundle's.
 
     Raises:
-        ArtefactError: a hub's model that is neither in the local cache nor to be fetched.
+        ArtefactError: a hub's model that is not in the local cache and cannot be fetched.
     """
     names: dict[tuple[str, str | None], list[str]] = {}
     for entry in bundle.manifest["perspectives"]:

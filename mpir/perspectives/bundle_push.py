@@ -1,4 +1,4 @@
-"""Uploading a bundle to a hub's repository."""
+"""Upload a bundle to a hub's repository."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def push_bundle(folder: str | Path, name: str, *, private: bool = False, message
 
     Args:
         folder: the bundle.
-        name: the hub's repository, ``org/name``, which is made if it is not there.
+        name: the hub's repository, ``org/name``, which is created if it does not exist.
         private: whether a new repository is private.
-        message: of the commit.
+        message: the commit message.
 
     Raises:
         ArtefactError: no bundle, or files that don't match its manifest.
@@ -36,7 +36,7 @@ def push_bundle(folder: str | Path, name: str, *, private: bool = False, message
         hub = HfApi(library_name="mpir")
         hub.create_repo(name, private=private, exist_ok=True)
         commit = hub.create_commit(name, operations, commit_message=message or f"Upload bundle {bundle.name}")
-    except Exception as error:  # of HTTP, the hub, the network
+    except Exception as error:  # errors of HTTP, the hub or the network
         raise OutputError(_refusal(name, error)) from error
     return str(commit.commit_url)
 
@@ -57,7 +57,7 @@ def _check_complete(bundle: Bundle) -> None:
 
 
 def _operations(bundle: Bundle, name: str) -> Iterator[Any]:
-    """The files of the commit: those that the manifest lists, itself, and the card where the hub shows it."""
+    """Return the files of the commit: the manifest, its files, and the card under the name that the hub displays."""
     from huggingface_hub import CommitOperationAdd
 
     files = [MANIFEST, *bundle.manifest["files"]]

@@ -1,4 +1,4 @@
-"""Scores and vectors kept between runs: a folder that processes share, bounded in size, never trusted blindly."""
+"""A cache of scores and vectors between runs: a folder of bounded size that processes share, with checksums."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ OWN_TABLES = {"made_by", "scores"}
 LIMIT = 2**30
 SMALLEST = 2**16
 ROOM = 0.9
-"""Share of the limit that is in use after the oldest scores made room, so that they need not for every call."""
+"""Share of the limit that remains in use after deleting old scores, so that not every call deletes some."""
 KEYS_PER_QUERY = 500
 WAIT = 60.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another writing process."""
 LARGEST = 1 / 8
-"""Share of the limit that a single text's vectors may take: a book of them would drive out everything else."""
+"""Maximum share of the limit for the vectors of one text, so that a book does not displace everything else."""
 TABLES = (
     "CREATE TABLE made_by (format INTEGER, mpir TEXT)",
     "CREATE TABLE scores (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record BLOB NOT NULL)",
@@ -58,21 +58,20 @@ _inherited: list[sqlite3.Connection | None] = []
 class ScoreCache:
     """Scores by (perspective fingerprint, question, sentence), and vectors by (model fingerprint, text), in SQLite.
 
-    Any number of processes and threads may use one folder at once, and a kill at any moment loses at most what was
-    being written. Texts are not stored, only digests. A database that another version of mpir made, or that is
-    damaged, is made anew, which is logged. One that cannot be written to any more (a full disk) is logged once, and
-    from then on nothing is found or kept.
+    Any number of processes and threads may use one folder at once, and a kill loses at most the current transaction.
+    Texts are not stored, only digests. A database of another mpir version, or a damaged one, is logged and recreated.
+    If the database can no longer be written (a full disk), this is logged once, and the cache is no longer used.
     """
 
     def __init__(self, folder: str | Path, *, limit: int = LIMIT) -> None:
-        """Open the cache of a folder, which is made if it is not there.
+        """Open the cache in a folder, which is created if it does not exist.
 
-        `limit` bounds the database in bytes (a score takes about 80, a vector of 384 numbers about 1,600); what was
-        written longest ago makes room.
+        `limit` is the maximum size of the database in bytes (a score takes about 80, a vector of 384 numbers about
+        1,600); the oldest entries are deleted first.
 
         Raises:
-            InputError: a limit that is too small to hold anything.
-            OutputError: the folder cannot be made or written.
+            InputError: a limit that is too small for any entry.
+            OutputError: the folder cannot be created or written.
         """
         self.folder, self.limit = (
             checked_path(folder),
@@ -94,7 +93,7 @@ class ScoreCache:
             ) from error
 
     def look_up(self, fingerprint: str, pairs: Sequence[Pair]) -> tuple[F64, Bool, Bool]:
-        """Scores (N,) of a perspective for pairs, the flags `in_passages` (N,), and which of them (N,) were found."""
+        """Return scores (N,) of a perspective for pairs, flags `in_passages` (N,), and a mask (N,) of cached ones."""
         keys = list(score_keys(fingerprint, pairs))
         records = self._do(lambda database: _read(database, keys, unpack_score)) or {}
         is_cached = np.array([key in records for key in keys], bool)
@@ -112,32 +111,32 @@ class ScoreCache:
         values: F64,
         in_passages: Bool,
     ) -> None:
-        """Keep the scores (N,) of a perspective for pairs, and the flags `in_passages` (N,), in one transaction."""
+        """Store a perspective's scores (N,) of pairs, and flags `in_passages` (N,), in one transaction."""
         scores = zip(values.tolist(), in_passages.tolist(), strict=True)
         keys = score_keys(fingerprint, pairs)
         rows = [(key, pack_score(key, *score)) for key, score in zip(keys, scores, strict=True)]
         self._do(lambda database: self._write(database, rows))
 
     def look_up_vectors(self, fingerprint: str, texts: Sequence[str]) -> dict[str, F32]:
-        """Vectors (R, W) of the passages of those texts that a model's vectors are kept of, by text."""
+        """Return a model's cached vectors (R, W) of texts' passages, by text."""
         keys = vector_keys(fingerprint, texts)
         records = self._do(lambda database: _read(database, keys, unpack_vectors)) or {}
         return {text: records[key] for text, key in zip(texts, keys, strict=True) if key in records}
 
     def keep_vectors(self, fingerprint: str, vectors: Mapping[str, F32]) -> None:
-        """Keep a model's vectors (R, W) of texts, in one transaction; none that would take much of the limit."""
+        """Store a model's vectors (R, W) of texts in one transaction, except those too large for the limit."""
         keys = vector_keys(fingerprint, list(vectors))
         rows = [(key, pack_vectors(key, passages)) for key, passages in zip(keys, vectors.values(), strict=True)]
         rows = [row for row in rows if len(row[1]) <= LARGEST * self.limit]
         self._do(lambda database: self._write(database, rows))
 
     def close(self) -> None:
-        """Close the database; the cache opens it again when it is used again."""
+        """Close the database, which the next use reopens."""
         with self._lock:
             self._leave()
 
     def _do(self, job: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """The job's result; None, once and for all, where the database cannot be used any more."""
+        """Return the job's result; None from the time when the database can no longer be used."""
         with self._lock:
             if self._stopped:
                 return None
@@ -146,7 +145,7 @@ class ScoreCache:
                     return job(self._connection())
                 except (sqlite3.Error, DamagedError) as error:
                     _raise_unless_damaged(error)
-                    self._leave()  # another process may have found the same, and made the database anew by now
+                    self._leave()  # another process may have recreated the database meanwhile
                     return self._sound(lambda: job(self._connection()))
             except (OSError, sqlite3.Error) as error:
                 self._stopped = True
@@ -154,7 +153,7 @@ class ScoreCache:
                 return None
 
     def _sound(self, job: Callable[[], Result]) -> Result:
-        """The job's result while no other process makes the database; a damaged one is made anew."""
+        """Return the job's result while no other process creates the database; a damaged database is recreated."""
         with self._file_lock:
             try:
                 return job()
@@ -220,19 +219,19 @@ class ScoreCache:
 
 @contextmanager
 def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All of the block or nothing of it, while no other process writes."""
+    """Context manager of an exclusive transaction."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        if database.in_transaction:  # SQLite itself ends some that fail
+        if database.in_transaction:  # SQLite ends some failed transactions itself
             database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")
 
 
 def _size(database: sqlite3.Connection) -> int:
-    """The bytes in use."""
+    """Return the bytes in use."""
     pages, free, size = (
         database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -240,7 +239,7 @@ def _size(database: sqlite3.Connection) -> int:
 
 
 def _make_room(database: sqlite3.Connection, size: int) -> None:
-    """Delete what was written longest ago until no more than `size` bytes are in use."""
+    """Delete the oldest entries until at most `size` bytes are in use."""
     while _size(database) > size:
         first, last = database.execute("SELECT min(number), max(number) FROM scores").fetchone()
         if first is None:
@@ -262,7 +261,7 @@ def _read(
 
 
 def _raise_unless_damaged(error: Exception) -> None:
-    """Raise the error again if it says anything else (busy, full, read-only) than that the content is wrong."""
+    """Raise the error again unless it reports damaged content, in contrast to a busy, full or read-only database."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         raise error

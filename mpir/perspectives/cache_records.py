@@ -1,4 +1,4 @@
-"""What a row of the cache's database is: its key, and a score or a text's vectors with a checksum."""
+"""Rows of the cache's database: a key, and a score or a text's vectors with a checksum."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FORMAT = 1
 SCORE = struct.Struct("<d?I")
 """A score: value, whether a model saw the pair shortened, and a checksum of both and the key."""
 VECTORS = struct.Struct("<II")
-"""What precedes a text's vectors: the number of its passages, and a checksum of that, the key and the vectors."""
+"""The header of a text's vectors: the number of passages, and a checksum of it, the key and the vectors."""
 NUMBER = np.dtype("<f4")
 
 
 class DamagedError(Exception):
-    """A record is not as it was written."""
+    """A record was changed since it was written."""
 
 
 def score_keys(fingerprint: str, pairs: Iterable[Pair]) -> Iterator[bytes]:
-    """A key of 16 bytes for each pair; the question's digest comes first, so that its sentences lie together."""
+    """Return a key of 16 bytes for each pair; the question's digest comes first, so that its rows are adjacent."""
     start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
     for question, sentence in pairs:
         query_bytes = question.encode(errors="surrogatepass")
@@ -36,7 +36,7 @@ def score_keys(fingerprint: str, pairs: Iterable[Pair]) -> Iterator[bytes]:
 
 
 def vector_keys(fingerprint: str, texts: Sequence[str]) -> list[bytes]:
-    """A key of 20 bytes for each text, so that none is the key of a score."""
+    """Return a key of 20 bytes for each text, in contrast to 16 bytes for scores."""
     start = blake2b(f"{FORMAT} {__version__} vectors {fingerprint}\n".encode(), digest_size=20)
     digests = [start.copy() for _ in texts]
     for digest, text in zip(digests, texts, strict=True):

@@ -18,7 +18,7 @@ class Column:
     """A column of scores, one for each document or sentence, and how the blend treats it.
 
     `role` is ``evidence`` for a column that counts in S_DOC; ``ordering`` for a sentence column that orders sentences
-    and has no part in the S_SENT(i) of S_DOC; ``first_stage`` for the first stage's own score of documents, which
+    without being part of the S_SENT(i) in S_DOC; ``first_stage`` for the first stage's own score of documents, which
     breaks ties and whose deviation among few candidates has a lower bound (perspectives/normalization.py). `signed`
     marks a column whose 0 means "no statement" and whose sign speaks for or against: the blend never rescales it.
 

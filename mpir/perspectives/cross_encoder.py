@@ -17,7 +17,7 @@ from mpir.validation import check_choice, optional_whole_number, whole_number
 
 
 class CrossEncoderPerspective(Perspective):
-    """One output of a cross-encoder, on a scale that mpir fixes. Several may share one encoder, which runs once."""
+    """One output of a cross-encoder, on a fixed scale. Several perspectives may share one encoder, which runs once."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class CrossEncoderPerspective(Perspective):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The encoder's identity, and how its outputs are read."""
+        """The encoder's identity, and the output and scale."""
         reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
         return {"name": self.name, **self.encoder.identity, **reading}
 
@@ -87,7 +87,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
     """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys.
 
     Raises:
-        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and not there.
+        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and does not exist.
     """
     reading = dict(options)
     checkpoint = checkpoint_folder(options, loading)
@@ -117,7 +117,7 @@ def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
     """Return where an entry's checkpoint is: a folder inside the bundle, or else its hub name as a path.
 
     Raises:
-        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and not there.
+        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and does not exist.
     """
     inside = loading.folder / str(options["checkpoint"])
     if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):

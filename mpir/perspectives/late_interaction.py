@@ -141,7 +141,7 @@ class LatePerspective(Perspective):
         return [f"{match.query_token}: {match.text_token} {match.similarity:.2f}" for match in matches]
 
     def forget_texts(self) -> None:
-        """Let go of the vectors of texts that were read last."""
+        """Drop the vectors of the texts read last."""
         self._cache.clear()
 
     def close(self) -> None:

@@ -1,9 +1,9 @@
-"""A chat model as a perspective: it is asked about each (query, text) pair alone, over an OpenAI-compatible interface.
+"""A chat model as a perspective, which judges each (query, text) pair over an OpenAI-compatible interface.
 
 The score is the probability of "Yes" against "No" as the first token of the answer (Nogueira et al. 2020, for chat
-models). Where an endpoint gives no log-probabilities, the model grades the text from 0 to 4, and the score is a quarter
-of the grade. A list of texts is never ranked in one request: a score must depend on its pair alone, so that it can be
-cached, blended and tuned.
+models). If an endpoint returns no log-probabilities, the model grades the text from 0 to 4, and the score is a
+quarter of the grade. Lists of texts are never ranked in one request, because a score must depend on its pair alone to
+be cached, blended and tuned.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ BODIES: tuple[dict[str, Any], ...] = (
     {"reasoning_effort": "none"},
     {"chat_template_kwargs": {"enable_thinking": False}},
 )
-"""Fields that are tried in turn until a model answers at once: as it is; for Ollama; for vLLM and llama.cpp."""
+"""Request fields to try until a model answers without reasoning: none; for Ollama; for vLLM and llama.cpp."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Usage:
-    """What a chat model was asked and what it cost; `price` is in dollars for a million tokens, in and out."""
+    """Counts and costs of requests; `price` is in dollars per million input and output tokens."""
 
     price: tuple[float, float] | None = None
     answers: int = 0
@@ -115,8 +115,8 @@ class LlmPerspective(Perspective):
         """Read a chat model.
 
         `instruction` is a sentence for the model about the task. `answers` is "yes-no" (log-probabilities), "grade", or
-        "auto" for the first of them that the endpoint gives, which a trial finds out when it is first needed.
-        `concurrency` bounds the requests at the same time.
+        "auto" for the first form that the endpoint supports, determined by a trial request on first use.
+        `concurrency` is the maximum number of simultaneous requests.
 
         Raises:
             InputError: an invalid option.
@@ -138,7 +138,7 @@ class LlmPerspective(Perspective):
         return {"name": self.name, "kind": "llm", "level": self.level, **endpoint, **named}
 
     def check(self) -> None:
-        """Find out how the endpoint answers, before anything is scored.
+        """Send a trial request to determine the form of answers, before anything is scored.
 
         Raises:
             EndpointError: it is down, has no such model, refuses the key, or answers neither Yes or No nor a grade.
@@ -147,7 +147,7 @@ class LlmPerspective(Perspective):
 
     @cached_property
     def _answering(self) -> tuple[str, ChatEndpoint]:
-        """How the model answers, and the endpoint with the fields that make it do so."""
+        """The form of answers, and the endpoint with the request fields for it."""
         names = self.endpoint.models()
         if names and not {self.endpoint.model, f"{self.endpoint.model}:latest"} & set(names):
             raise unknown_model(self.endpoint.url, self.endpoint.model, names)
@@ -174,10 +174,10 @@ class LlmPerspective(Perspective):
         )
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of pairs, and which (N,) were read in passages: of those the best counts.
+        """Return scores (N,) of pairs, and flags (N,) of those read in passages, of which the best one counts.
 
         Raises:
-            EndpointError: a request failed, or an answer is no score. Answers up to then are kept in memory.
+            EndpointError: a request failed, or an answer has no score. Earlier answers are kept in memory.
         """
         passages = [(query, list(_passages(text))) for query, text in pairs]
         requests = dict.fromkeys((query, text) for query, texts in passages for text in texts)
@@ -194,7 +194,7 @@ class LlmPerspective(Perspective):
         return {pair: known[key] for pair, key in keys.items()}
 
     def _ask_all(self, pairs: Mapping[str, Pair], progress: bool) -> dict[str, float]:
-        """Scores by key, several requests at a time; the first error ends the others that wait."""
+        """Return scores by key, with several requests at a time; the first error cancels waiting ones."""
         self.check()
         begin, stopped, scores = time.perf_counter(), threading.Event(), {}
         with ThreadPoolExecutor(self.concurrency, "mpir-llm") as pool:
@@ -243,7 +243,7 @@ class LlmPerspective(Perspective):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model, how it is asked, and where; a trial finds out how it answers."""
+        """The model, the prompt, the endpoint, and the form of answers."""
         mode, endpoint = self._answering
         return {
             "name": self.name,
@@ -260,7 +260,7 @@ def _entry_bytes(key: str, _: float) -> int:
 
 
 def _score(mode: str, completion: Completion) -> float | None:
-    """The score of an answer, or None where it is none."""
+    """Return the score of an answer, or None for an answer without one."""
     if mode == "grade":
         return GRADES.get(completion.text.strip())
     return yes_probability(completion.first_token)
@@ -269,8 +269,8 @@ def _score(mode: str, completion: Completion) -> float | None:
 def yes_probability(log_probabilities: Mapping[str, float]) -> float | None:
     """Return the probability of "yes" against "no", from the log-probabilities of an answer's likeliest first tokens.
 
-    Forms of a word that differ in case and white space count together. A word that is not listed has the lowest
-    log-probability that is: the most it may have. None where neither of both is listed.
+    Forms of a word that differ in case and white space count together. An unlisted word has the lowest listed
+    log-probability, which is its upper bound. Return None if neither word is listed.
     """
     mass = {"yes": 0.0, "no": 0.0}
     for token, value in log_probabilities.items():
@@ -285,7 +285,7 @@ def yes_probability(log_probabilities: Mapping[str, float]) -> float | None:
 
 
 def _passages(text: str) -> Iterator[str]:
-    """A text of at most PASSAGE characters as it is; a longer one in passages that overlap."""
+    """Split a text longer than PASSAGE characters into overlapping passages."""
     for start in range(0, max(1, len(text) - (PASSAGE - STEP)), STEP):
         yield text[start : start + PASSAGE]
 
@@ -302,7 +302,7 @@ def _checked_price(price: Any) -> tuple[float, float] | None:
 
 
 def choose_model(endpoint: ChatEndpoint) -> ChatEndpoint:
-    """Return the endpoint with its only model, where none is named.
+    """Return the endpoint with its only model, if none is named.
 
     Raises:
         EndpointError: it has several, or lists none.
@@ -322,7 +322,7 @@ def open_llm(url: str, model: str = "", *, timeout: float | None = None, **optio
     Args:
         url: such as ``http://localhost:11434/v1``.
         model: its name at the endpoint.
-        timeout: seconds that an answer may take (default: 60).
+        timeout: maximum seconds for an answer (default: 60).
         options: ``body`` (further fields of each request), and those of `LlmPerspective`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Results for the texts that were read last, so that the next query need not read them again."""
+"""Cache results for the texts read last, for reuse by the next query."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cachetools import LRUCache
 
 Value = TypeVar("Value")
 BYTES = 2**28
-"""What token vectors may take in memory: some 5,000 abstracts of 200 tokens at 128 dimensions in bfloat16."""
+"""Maximum memory for token vectors: about 5,000 abstracts of 200 tokens at 128 dimensions in bfloat16."""
 
 
 class LruCache(Generic[Value]):
-    """Values by text, the least recently used first to go, for many threads. A pickled or copied one is empty."""
+    """Values by text, which evicts the least recently used; thread-safe. Pickled or copied ones are empty."""
 
     def __init__(self, size: Callable[[str, Value], int], limit: int = BYTES) -> None:
         """Hold at most `limit` bytes; `size` returns the bytes of a text and its value."""
@@ -40,7 +40,7 @@ class LruCache(Generic[Value]):
         """Store values of texts, but none that is larger than the cache."""
         with self._lock:
             for text, value in values.items():
-                self._entries.pop(text, None)  # else the old value stays where the new one is too large
+                self._entries.pop(text, None)  # so that no old value remains if the new one is too large
                 with suppress(ValueError):
                     self._entries[text] = (text, value)
 

@@ -21,20 +21,20 @@ from mpir.validation import check_choice
 ModelLevel = Literal["document", "sentence", "both"]
 LEVELS: tuple[str, ...] = get_args(ModelLevel)
 SENTENCES = "-sentences"
-"""What the name of a model's sentence column ends in, where the model has a document column, too."""
+"""Suffix of a model's sentence column if it also has a document column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """The models that a user names, and how they are read.
+    """Models named by the user, with their options.
 
     Attributes:
         names: hub names or folders.
         only: whether they replace the bundle's columns instead of joining them.
         level: what they read: ``document``, ``sentence`` or ``both``.
         revision: a branch, tag or commit of the hub's repository; for one model.
-        trust_remote_code: whether Python code that comes with a model may run.
-        options: what is used instead of what the files declare, such as ``output`` or ``max_length``.
+        trust_remote_code: whether a model's own Python code may run.
+        options: settings that override those in the files, such as ``output`` or ``max_length``.
         encoders: hub names or folders of embedding models, whose similarity is a document column.
 
     Raises:
@@ -68,7 +68,7 @@ def open_model(name: str, task: Task, revision: str | None = None, *, with_code:
     """Find a model's files and recognise its family.
 
     Raises:
-        ArtefactError: no such model, or none that mpir knows.
+        ArtefactError: no such model, or one that mpir does not support.
         InputError: a model for the other task.
     """
     snapshot = find_model(name, revision, with_code=with_code)
@@ -96,10 +96,10 @@ def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) ->
 
     Args:
         choice: the models.
-        reserved: names of other columns, which a model's name does not repeat.
+        reserved: names of other columns, which must not be repeated.
 
     Raises:
-        ArtefactError: no such model, or one that mpir does not know.
+        ArtefactError: no such model, or one that mpir does not support.
         InputError: a model for another task, or an invalid option.
     """
     names = set(reserved)

@@ -1,8 +1,8 @@
-"""Negation: does a text say of the question's concepts what the question says of them?
+"""Negation: does a text affirm or deny the question's concepts as the question does?
 
 "Pleural effusion" and "no pleural effusion" are nearly the same to BM25 and to sentence encoders. This perspective
-needs no model: a lexicon finds concepts in the question and in the text, and NegEx says which are negated, in both by
-the same rules. It is for fields that have a word list, and no part of any bundle unless one declares it.
+needs no model: a lexicon finds concepts in the question and the text, and NegEx determines which are negated, by the
+same rules for both. It suits fields with a word list, and is part of a bundle only if declared.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from mpir.validation import check_choice
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
 BYTES = 2**26
-"""What the last texts and what they say may take in memory: tens of thousands of reports."""
+"""Maximum memory for recently read texts: tens of thousands of reports."""
 WEIGHT = 2.0
-"""The weight of the column where weights do not name it; chosen in docs/evidence/radiology.md."""
+"""The column's weight if the weights do not name it; chosen in docs/evidence/radiology.md."""
 FORM = 1
-"""To be raised when scores change their meaning: kept scores and tuned weights belong to one form."""
+"""Version of the scores, to which cached scores and tuned weights belong; increase it when scores change."""
 
 
 class NegationPerspective(Perspective):
@@ -77,7 +77,7 @@ class NegationPerspective(Perspective):
         return np.array(values, np.float64) / max(1, len(query_polarity))
 
     def explain(self, question: str, text: str) -> list[str]:
-        """What the text says of the question's concepts, such as ``pleural effusion: negated by "no"``."""
+        """Return the text's statements about the question's concepts, such as ``pleural effusion: negated by "no"``."""
         (query_polarity,) = self._polarities([question])
         said = dict.fromkeys(_in_words(mention) for mention in self.mentions(text) if mention.concept in query_polarity)
         return list(said) or ["nothing of the lexicon"]
@@ -101,7 +101,7 @@ class NegationPerspective(Perspective):
         ]
 
     def _polarities(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """What each text says, as `_read` has it; texts that were read lately are not read again."""
+        """Return the statements of each text, reusing those of recently read texts."""
         polarities = self._cache.look_up(texts)
         fresh = {text: self._read(text) for text in dict.fromkeys(texts) if text not in polarities}
         self._cache.store(fresh)

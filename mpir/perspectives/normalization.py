@@ -1,4 +1,4 @@
-"""What a score means is fixed here, never inherited from a checkpoint; and how the scores of one question compare."""
+"""Scales of scores, which are fixed here and not inherited from checkpoints, and normalisation within a question."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
 LOGIT, COSINE = "logit", "cosine"
 SCALES = (LOGIT, *TOPS)
 USUAL, FEW = 0.133, 5
-"""How much BM25 of candidates usually differs, as a share of the best one: the median deviation of 30 candidates over
-170 of BioASQ's dev questions. And how many more candidates that counts for (docs/evidence/negative-results.md)."""
+"""Prior of BM25's deviation, as a share of the best score: the median over 170 BioASQ dev questions with 30 candidates
+each; and the number of candidates that the prior counts for (docs/evidence/negative-results.md)."""
 
 
 def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
@@ -29,7 +29,7 @@ def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
     top = TOPS[scale]
     if linear:
         return np.clip(values, 0.0, top)
-    # exp of a negative magnitude only, so that no logit overflows
+    # exp of negative values only, to avoid overflow
     decay = np.exp(-np.abs(values))
     scaled: F64 = top * np.where(values >= 0, 1.0, decay) / (1.0 + decay)
     return scaled
@@ -48,9 +48,9 @@ def minmax(values: npt.NDArray[Any], group_of: I64) -> F64:
 def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False) -> F64:
     """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there.
 
-    The deviation of a column that is BM25 (`bm25`, (K,)) is at least what it would be if `FEW` more values deviated
-    by `USUAL` times the group's best: few that a search puts first lie close together. Values below 0 are no BM25.
-    The order of a group's members changes nothing, not even how sums round.
+    The deviation of BM25 columns (`bm25`, (K,)) is shrunk toward a prior, because top hits score alike: it is at least
+    that with `FEW` more values that deviate by `USUAL` times the group's best. Columns with values below 0 are not
+    BM25. The result does not depend on the order of a group's members, not even in its rounding.
     """
     if not len(values):
         return values.astype(np.float64)
@@ -62,18 +62,18 @@ def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False
     pseudo_count = np.where(np.logical_and(bm25, lowest >= 0), FEW, 0)
     squares = np.add.reduceat(np.take_along_axis(centred, order, 0) ** 2, starts, axis=0)
     variance, drawn = squares / counts, (squares + pseudo_count * (USUAL * best) ** 2) / (counts + pseudo_count)
-    told_apart = np.sqrt(variance) > 1e-9 * np.maximum(best, -lowest)  # else these are rounding errors
+    told_apart = np.sqrt(variance) > 1e-9 * np.maximum(best, -lowest)  # smaller differences are rounding errors
     spread = np.where(told_apart, np.sqrt(np.maximum(variance, drawn)), 1.0)
     return np.where(told_apart[segment], centred / spread[segment], 0.0)
 
 
 def _groups(group_of: I64) -> tuple[I64, I64]:
-    """Where each group begins (G,), and the place (N,) of each member's group among them."""
+    """Return the beginning of each group (G,), and the number (N,) of each member's group."""
     begins = np.diff(group_of, prepend=-1) != 0
     return np.flatnonzero(begins), np.cumsum(begins) - 1
 
 
 def _descending(values: npt.NDArray[Any], segment: I64) -> I64:
-    """The rows that sort each column within its groups, the highest first: an order to sum in, the same for all."""
+    """Return the rows that sort each column within its groups, highest first: a fixed order for sums."""
     by_value = np.argsort(-values, axis=0, kind="stable")
     return np.take_along_axis(by_value, np.argsort(segment[by_value], axis=0, kind="stable"), 0)

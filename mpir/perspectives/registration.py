@@ -1,4 +1,4 @@
-"""The kinds of perspective that come with mpir: importing their modules registers them."""
+"""Register mpir's own kinds of perspectives by importing their modules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ MODULES = ("bi_encoder", "cross_encoder", "language_model", "late_interaction", 
 
 
 def register_perspectives() -> None:
-    """Register the kinds. They are imported when a bundle or model is loaded, not with the package."""
+    """Register the kinds, when a bundle or model is loaded instead of with the package."""
     for name in MODULES:
         import_module(f"mpir.perspectives.{name}")

@@ -1,4 +1,4 @@
-"""The score matrix while it is filled: what a cache held, what is still missing, and where scores go."""
+"""The score matrix while it is filled from a cache and from perspectives."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mpir.types import F64, I64, Bool
 
 @dataclass(slots=True, kw_only=True)
 class ScoreTable:
-    """Scores and flags of U unique pairs by P perspectives, and which of them (U, P) the cache held.
+    """Scores and flags of U unique pairs by P perspectives, and which of them (U, P) came from the cache.
 
-    `fingerprints` are those by which the cache keeps a perspective's scores; None for one that is not cached.
+    `fingerprints` has the cache key of each perspective; None for one that is not cached.
     """
 
     perspectives: Sequence[Perspective]
@@ -32,7 +32,7 @@ class ScoreTable:
 
     @classmethod
     def empty(cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None) -> ScoreTable:
-        """A table without scores. Raises InputError for a cached perspective whose identity is no JSON."""
+        """Make a table without scores. Raises InputError for a cached perspective whose identity is not JSON-able."""
         shape = len(pairs), len(perspectives)
         return cls(
             perspectives=perspectives,
@@ -50,7 +50,7 @@ class ScoreTable:
     def look_up(
         cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None
     ) -> ScoreTable:
-        """A table with what the cache holds. Raises InputError for a cached perspective whose identity is no JSON."""
+        """Make a table with cached scores. Raises InputError for a perspective whose identity is not JSON-able."""
         table = cls.empty(perspectives, pairs, cache)
         for column, fingerprint in enumerate(table.fingerprints):
             raise_if_cancelled()
@@ -60,11 +60,11 @@ class ScoreTable:
         return table
 
     def missing(self, columns: Sequence[int]) -> I64:
-        """The rows that any of these columns lacks, ascending."""
+        """Return the rows without a score in any of these columns, ascending."""
         return np.flatnonzero(~self.is_known[:, columns].all(axis=1))
 
     def store(self, rows: I64, column: int, answer: Answer) -> None:
-        """Put a perspective's scores of rows in their column, and keep them in the cache."""
+        """Store a perspective's scores of rows in its column and in the cache."""
         self.values[rows, column], self.in_passages[rows, column] = answer
         if self.cache and (fingerprint := self.fingerprints[column]):
             self.cache.keep(fingerprint, [self.pairs[row] for row in rows], *answer)

@@ -1,4 +1,4 @@
-"""Filling the score matrix: every pair once, every encoder once, and nothing that a cache holds."""
+"""Fill the score matrix: each pair and each encoder once, without cached scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mpir.text.types import Pair
 from mpir.types import F64, I64, Bool
 
 PAIRS_AT_ONCE = Perspective.pairs_per_save
-"""Pairs that are scored before their scores are kept, where no perspective says otherwise."""
+"""Pairs per cached portion, unless a perspective sets another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,11 @@ def score_pairs(
 ) -> PairScores:
     """Score all pairs by all perspectives. A repeated pair is scored once; a shared encoder runs once.
 
-    What `cache` holds is not scored again, and what it lacks is kept there, part by part, so that an interrupted
-    job loses little. It takes only perspectives whose `identity` says more than the name of their class, whose code
-    may change.
+    Cached scores are reused, and new ones are cached in portions, so that an interrupted job loses little. Only
+    perspectives with an `identity` beyond their class name are cached, because code may change.
 
-    A model's scores round by what else is in their batch, so pairs are scored in the order of their texts: the order
-    in which they are given changes nothing.
+    Rounding of a model's scores depends on the batch, so pairs are scored in the order of their texts, and their given
+    order does not matter.
 
     Raises:
         InputError: a perspective gave a NaN or infinite score, or the wrong number of scores.
@@ -61,7 +60,7 @@ def score_pairs(
 
 
 def sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """The columns of the perspectives, those that share a model together."""
+    """Return the columns of the perspectives, grouped by shared model."""
     columns: dict[int, list[int]] = {}
     for column, perspective in enumerate(perspectives):
         model = perspective if perspective.shared is None else perspective.shared
@@ -70,7 +69,7 @@ def sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
 
 
 def portions(table: ScoreTable, columns: Sequence[int]) -> list[I64]:
-    """The rows that any of the columns lacks, in portions that are scored before a cache keeps their scores."""
+    """Yield the rows without a score in any of the columns, in portions to be cached."""
     missing = table.missing(columns)
     pairs_per_save = min(table.perspectives[column].pairs_per_save for column in columns)
     size = pairs_per_save if table.cache else max(1, len(missing))
@@ -78,7 +77,7 @@ def portions(table: ScoreTable, columns: Sequence[int]) -> list[I64]:
 
 
 def fill(table: ScoreTable, rows: I64, columns: Sequence[int], *, progress: bool) -> None:
-    """Score the pairs of rows by perspectives that share a model, or by a single one, and keep the scores."""
+    """Score rows by perspectives that share a model, or by a single one, and store the scores."""
     perspectives = [table.perspectives[column] for column in columns]
     pairs = [table.pairs[row] for row in rows]
     scores = answers(perspectives, pairs, table.cache, progress=progress)

@@ -1,4 +1,4 @@
-"""Vectors of texts, each read once: by this process's last calls, or by a cache that runs share."""
+"""Vectors of texts, remembered from the last calls or kept in a cache that runs share."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from mpir.perspectives.cache import ScoreCache
 
 BYTES = 2**26
-"""What texts and their vectors may take in memory: some 20,000 abstracts at 384 numbers."""
+"""Maximum memory for texts and vectors: about 20,000 abstracts with 384 numbers each."""
 
 
 class TextVectors:
-    """The vectors that an encoder makes of texts by a pooling, for many threads.
+    """Vectors of texts by an encoder with a pooling; threads may share it.
 
-    What vectors depend on (weights, settings, length, number format, pooling) is part of the cache's key, so vectors
-    of one number format are never read by another.
+    Everything that vectors depend on (weights, settings, length, number format, pooling) is part of the cache key, so
+    vectors of one number format are never used for another.
     """
 
     def __init__(self, encoder: PooledEncoder, *, as_queries: bool = False) -> None:
-        """Read texts by an encoder with its pooling and prompts: as documents, or as queries."""
+        """Encode texts as documents or as queries, with the encoder's pooling and prompts."""
         self.encoder, self.as_queries = encoder, as_queries
         self._recent: LruCache[F32] = LruCache(_bytes, BYTES)
 
     def read(self, texts: Sequence[str], cache: ScoreCache | None, *, progress: bool = False) -> list[F32]:
-        """Vectors (R, W) of the passages of each text. Raises what the encoder raises."""
+        """Return the vectors (R, W) of each text's passages. Raises the encoder's errors."""
         vectors = self._recent.look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         key = self._key() if cache and missing else ""
@@ -53,10 +53,12 @@ class TextVectors:
         encode = self.encoder.query_vectors if self.as_queries else self.encoder.vectors
         vectors, text_of = encode(texts, progress=progress)
         passages = np.split(vectors, np.flatnonzero(np.diff(text_of)) + 1)
-        return {text: rows.copy() for text, rows in zip(texts, passages, strict=True)}  # else one keeps all in memory
+        return {
+            text: rows.copy() for text, rows in zip(texts, passages, strict=True)
+        }  # a view would keep the whole array in memory
 
     def clear(self) -> None:
-        """Let go of the vectors in memory."""
+        """Drop the vectors in memory."""
         self._recent.clear()
 
 

@@ -1,4 +1,4 @@
-"""How Lucene cuts texts into terms: Anserini's English analyzer with Porter stems, and stop words of one's choice."""
+"""Tokenise texts for Lucene: Anserini's English analyzer with Porter stems and a choice of stop words."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ PORTER = "DefaultEnglishAnalyzer (Porter)"
 ANALYZERS: Mapping[str, StopWords] = {
     PORTER if name == "english" else f"{PORTER}, stop words: {name}": name for name in get_args(StopWords)
 }
-"""The stop words of an index by what its manifest calls the analyzer."""
+"""Stop words by the analyzer's name in the manifest of an index."""
 FILE = "stop-words.txt"
 
 
 def analyzer_name(stop_words: StopWords) -> str:
-    """What a manifest calls the analyzer with these stop words."""
+    """Return the name in manifests of the analyzer with these stop words."""
     return next(name for name, choice in ANALYZERS.items() if choice == stop_words)
 
 
 def analyzer(stop_words: StopWords) -> Any:
-    """Lucene's analyzer of queries. One must read queries with the stop words that its index was made with."""
+    """Return Lucene's analyzer for queries, which must have the stop words of the index."""
     words = java_class("java.util.ArrayList")()
     for word in sorted(stop_words_of(stop_words)):
         words.add(word)
@@ -32,7 +32,7 @@ def analyzer(stop_words: StopWords) -> Any:
 
 
 def indexing_options(stop_words: StopWords, folder: Path) -> list[str]:
-    """The options with which Anserini indexes so. Other stop words than its own it takes from a file in the folder."""
+    """Return Anserini's indexing options for these stop words; custom ones are read from a file in the folder."""
     if stop_words == "english":
         return []
     (folder / FILE).write_text("".join(f"{word}\n" for word in sorted(stop_words_of(stop_words))), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a first stage answers, whatever it searches by."""
+"""The interface of a first stage, independent of its method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpir.types import F64
 
 
 class CandidateSource(Protocol):
-    """The part of a first stage that scoring needs."""
+    """The methods of a first stage that scoring needs."""
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents, best first."""
@@ -22,7 +22,7 @@ class CandidateSource(Protocol):
         """The document of an id."""
 
     def __len__(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
 
 
 @runtime_checkable
@@ -31,11 +31,11 @@ class Retriever(Protocol):
 
     @property
     def name(self) -> str:
-        """What its score is called among the scores of a document, such as "bm25" or "dense"."""
+        """The name of its score among a document's scores, such as "bm25" or "dense"."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What its answers depend on, in JSON-able values."""
+        """Everything that its results depend on, in JSON-able values."""
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """The k best documents, best first, each with its score; a query without words finds nothing."""
@@ -50,10 +50,10 @@ class Retriever(Protocol):
         """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
 
     def __len__(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
 
     def close(self) -> None:
-        """Let go of files."""
+        """Close its files."""
 
 
 def check_distinct(documents: Sequence[Document], names: str) -> list[Document]:
@@ -74,7 +74,7 @@ def check_distinct(documents: Sequence[Document], names: str) -> list[Document]:
 
 
 def check_different(folders: Sequence[str | Path]) -> None:
-    """Raise InputError for a folder that is named twice among the indexes that are to be searched together."""
+    """Raise InputError for a folder that is named twice among indexes to be searched together."""
     known_folders = set()
     for folder in folders:
         if resolved(folder) in known_folders:

@@ -1,4 +1,4 @@
-"""BM25's two parameters: the defaults, chosen on questions (see docs/evidence/first-stage.md), and their bounds."""
+"""BM25's parameters k1 and b: defaults, chosen on questions (docs/evidence/first-stage.md), and bounds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from mpir.validation import real_number
 DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4
 HIGHEST_K1 = 1000
-"""From here on a term counts as often as it occurs; Lucene computes with numbers of 32 bits."""
+"""Beyond this k1, scores grow linearly with term frequency in Lucene's 32-bit arithmetic."""
 
 
 def check_parameters(k1: float, b: float) -> None:
-    """Refuse what BM25 is not defined for, or what no text can tell apart. Raises InputError unless 0 ≤ k1 ≤ 1000
-    and 0 ≤ b ≤ 1."""
+    """Raise InputError unless 0 ≤ k1 ≤ 1000 and 0 ≤ b ≤ 1."""
     real_number(
         "k1", k1, f"a number from 0 to {HIGHEST_K1}, such as {DEFAULT_K1}", lambda value: 0 <= value <= HIGHEST_K1
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mpir.validation import real_number, whole_number
 
 LARGEST = 1000
-"""The most documents, and the most terms, of the feedback."""
+"""Maximum number of documents and of terms for feedback."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Rm3:
     (docs/evidence/first-stage.md).
 
     Raises:
-        InputError: a number of documents or terms that is no whole number from 1 to 1,000, or a weight outside 0 to 1.
+        InputError: documents or terms are not whole numbers from 1 to 1,000, or the weight is outside 0 to 1.
     """
 
     documents: int = 5

@@ -1,4 +1,4 @@
-"""Several scores of a query's documents as one. Arrays are (D, R): D documents, R first stages."""
+"""Fuse several scores of a query's documents. Arrays are (D, R): D documents, R first stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RRF_K = 60
 
 
 def reciprocal_rank_fusion(ranks: F64, k: int = RRF_K) -> F64:
-    """Σ 1 / (k + rank): (D,) from ranks that count from 1; infinite ones, of documents not found, add nothing.
+    """Σ 1 / (k + rank): (D,) from ranks that start at 1; infinite ones (not retrieved) add nothing.
 
     Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods" (2009).
     """
@@ -21,7 +21,7 @@ def reciprocal_rank_fusion(ranks: F64, k: int = RRF_K) -> F64:
 
 
 def scaled_sum(scores: F64, weights: Sequence[float]) -> F64:
-    """Σ weight · z-score: (D,), each column less its mean, by its standard deviation; 0 where all are equal."""
+    """Σ weight · z-score: (D,), with z-scores by column; 0 where all values are equal."""
     if not len(scores):
         return np.zeros(0)
     spread = scores.std(axis=0)

@@ -1,4 +1,4 @@
-"""Several first stages at once: what either finds is a candidate, and all of their scores stay on it."""
+"""Hybrid search: candidates of several first stages, each with the scores of all of them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mpir.validation import check_choice, is_finite, whole_number
 
 FUSIONS = ("rrf", "sum")
 DEPTH = 100
-"""Documents that each first stage is asked for at least."""
+"""Minimum number of documents to request from each first stage."""
 DECIMALS = 9
 
 
 class HybridRetriever:
-    """BM25 and vectors, or any first stages of the same documents, fused.
+    """A fusion of BM25 and vectors, or of any first stages of the same documents.
 
-    ``rrf`` is reciprocal rank fusion; ``sum`` adds up z-scores over a query's candidates, weighted. A document's
-    `score` is the fused one, and its `scores` are those of each first stage by name, for documents that it did not
-    find, too. Of equal scores the lower id is first.
+    ``rrf`` is reciprocal rank fusion; ``sum`` is the weighted sum of z-scores over a query's candidates. A document's
+    `score` is the fused one, and `scores` has those of all first stages by name, including those that did not retrieve
+    it. Among equal scores, the lower id is first.
     """
 
     name = "hybrid"
@@ -40,9 +40,9 @@ class HybridRetriever:
         weights: Sequence[float] | None = None,
         depth: int = DEPTH,
     ) -> None:
-        """Fuse first stages, asking each for `depth` documents or, where more are wanted, for so many.
+        """Fuse first stages, each with `depth` documents or, if more are requested, that number.
 
-        `weights` are those of ``sum``, one for each first stage; equal by default.
+        `weights` has one weight of ``sum`` for each first stage; they are equal by default.
 
         Raises:
             InputError: less than two first stages, two of one name, an unknown fusion, or weights that do not fit.
@@ -62,7 +62,7 @@ class HybridRetriever:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Those of the first stages, and how they are fused."""
+        """The identities of the first stages, and the settings of their fusion."""
         how = {"fusion": self.fusion, "weights": list(self.weights), "depth": self.depth}
         return {retriever.name: dict(retriever.identity) for retriever in self.retrievers} | how
 

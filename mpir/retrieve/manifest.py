@@ -1,4 +1,4 @@
-"""What an index folder says about itself: checked before Lucene opens it, and readable without Java."""
+"""The manifest of an index folder, which is checked before Lucene opens it and readable without Java."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REMEDY = "build it with `mpir index PATH… --index DIR`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexInfo:
-    """An index's manifest. `source` is what the caller said the documents came from, in JSON-able values.
+    """An index's manifest. `source` is the origin of the documents as given by the caller, in JSON-able values.
 
     `files` has the bytes and the SHA-256 of each file, by its path in the folder; it is empty in older indexes.
     """
@@ -41,14 +41,14 @@ class IndexInfo:
 
     @property
     def stop_words(self) -> StopWords:
-        """The words that are no terms of the index."""
+        """The stop words of the index."""
         return ANALYZERS[self.analyzer]
 
 
 def describe(
     folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords, *, known: Files | None = None
 ) -> IndexInfo:
-    """The manifest of the index that this mpir has built in a folder; files of `known` entries are not read again."""
+    """Return the manifest of an index that was just built; files with `known` entries are not hashed again."""
     paths = [path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"]
     unchanged = {path.relative_to(folder).as_posix() for path in paths} & set(known or {})
     files = list_files(folder, (path for path in paths if path.relative_to(folder).as_posix() not in unchanged))
@@ -65,7 +65,7 @@ def describe(
 
 
 def write_info(folder: Path, info: IndexInfo) -> None:
-    """Write the manifest; it comes last, so that a folder with a manifest is a whole index."""
+    """Write the manifest last, so that a folder with a manifest is a complete index."""
     write_json_with_checksum(folder / MANIFEST, asdict(info))
 
 
@@ -73,7 +73,7 @@ def read_info(folder: str | Path) -> IndexInfo:
     """Read the manifest of an index folder.
 
     Raises:
-        ArtefactError: the folder is missing, half-built, damaged, no index of mpir, or of another format or Anserini.
+        ArtefactError: the folder is missing, unfinished, damaged, not an mpir index, or of another format or Anserini.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -84,9 +84,9 @@ def read_info(folder: str | Path) -> IndexInfo:
 
 
 def index_matches(folder: str | Path, source: Mapping[str, Any], *, stop_words: StopWords = "english") -> bool:
-    """Whether `folder` holds a whole index of the same `source` and stop words, so that it can be used again.
+    """Whether `folder` has a complete index of the same `source` and stop words, which can be reused.
 
-    Every file is read and its hash compared. An index that cannot be used is logged with what is wrong.
+    The hash of each file is verified. The reason why an index cannot be reused is logged.
     """
     if not (Path(folder) / MANIFEST).is_file():
         return False

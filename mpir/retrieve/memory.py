@@ -1,4 +1,4 @@
-"""BM25 in memory, over texts that the caller hands over: no Java, no index on disk."""
+"""BM25 in memory over texts of the caller, without Java and without an index on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mpir.text.terms import StopWords, terms
 
 
 class TermWeights(NamedTuple):
-    """The M terms of texts, each once for every text that has it: number of the text, of the term, and its weight."""
+    """The M (text, term) pairs of texts: the numbers of text and term, and the weight."""
 
     text: NDArray[np.int64]
     term: NDArray[np.int64]
@@ -66,7 +66,7 @@ class MemoryIndex:
             logging.getLogger("bm25s").setLevel(logging.WARNING)
             self._bm25 = BM25(k1=k1, b=b, method="lucene")
             numbered, numbers = _numbered(corpus)
-            words = list(numbers)  # bm25s adds one of its own
+            words = list(numbers)  # bm25s adds a term
             self._bm25.index((numbered, numbers), show_progress=False)
             if background is not None:
                 _weigh_by(self._bm25.scores, background.idf(words), len(texts))
@@ -83,7 +83,7 @@ class MemoryIndex:
         return scores
 
     def weights(self) -> TermWeights:
-        """What each term adds to the score of each text, scaled so that a text's squares add up to 1."""
+        """The contribution of each term to each text's score, scaled so that a text's squares sum to 1."""
         if self._bm25 is None:
             empty = np.zeros(0, np.int64)
             return TermWeights(empty, empty, np.zeros(0))
@@ -100,16 +100,16 @@ def _terms(text: str, stop_words: StopWords) -> list[str]:
 
 
 def _weigh_by(sparse: dict[str, Any], idf: NDArray[np.float64], texts: int) -> None:
-    """Put other inverse document frequencies (terms,) into bm25s' table, in the place of these texts' own."""
+    """Replace the inverse document frequencies (terms,) in bm25s' table."""
     document_counts = np.diff(sparse["indptr"])
     local_idf = np.log1p((texts - document_counts + 0.5) / (document_counts + 0.5))
     sparse["data"] = (sparse["data"] * np.repeat(idf / local_idf, document_counts)).astype(sparse["data"].dtype)
 
 
 def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[str, int]]:
-    """The terms of texts as numbers, and the number of each, by first occurrence.
+    """Return the terms of texts as numbers, and the number of each term by first occurrence.
 
-    bm25s would take them from a set, whose order is another in each process: sums over terms would round differently.
+    bm25s would number them in the order of a set, which differs between processes, and so would rounding of sums.
     """
     numbers: dict[str, int] = {}
     return [[numbers.setdefault(term, len(numbers)) for term in text] for text in corpus], numbers

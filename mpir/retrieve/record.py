@@ -1,4 +1,4 @@
-"""A document as Lucene stores it: one JSON object that gives the title and abstract back exactly."""
+"""The stored form of a document in Lucene: a JSON object that preserves title and abstract exactly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpir.text.types import Document
 
 
 def to_record(document: Document) -> str:
-    """The JSON that Anserini indexes (`contents`) and stores (all of it), in ASCII so that nothing is lost on the way.
+    """The JSON that Anserini indexes (`contents`) and stores (all of it), in ASCII so that no character is lost.
 
     `contents` is title, abstract and a full stop on lines of their own, legible (`mpir.text.legible`); `given` is the
     same of the texts as they came, where they differ. The full stop is no term, but keeps Anserini from dropping a

@@ -1,4 +1,4 @@
-"""Search indexes of other machines, through the ``/search`` of their `mpir serve`, together with those at hand."""
+"""Search indexes on other machines through ``/search`` of their `mpir serve`, together with local indexes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEY = "MPIR_API_KEY"
 TIMEOUT = 60.0
 """Seconds to wait for an answer."""
 LONGEST_ANSWER = 2**26
-"""The most bytes of an answer that are read."""
+"""Maximum size of a response in bytes."""
 SCORING = ("bm25", "stop_words", "rm3", "question_words", "encoder")
 """Entries of an index's identity without which its scores cannot be compared with another's."""
 

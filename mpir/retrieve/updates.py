@@ -1,4 +1,4 @@
-"""Updating an index in place: only changed documents are indexed, and open searches go on with the former state."""
+"""Update an index in place: only changed documents are indexed, and open searches keep the former state."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ def update_index(
 ) -> IndexInfo:
     """Replace the documents of an index that have the ids of new ones, add the others, and remove the deleted ones.
 
-    The new state is made of links to the files that stay and of new files, and takes the folder's place when it is
-    whole. Interrupted, the index stays as it was. Until Lucene merges them away, replaced documents count in BM25's
+    The new state consists of links to unchanged files and of new files, and replaces the folder when it is complete. An
+    interrupt leaves the index unchanged. Until Lucene merges them away, replaced documents count in BM25's
     statistics, so scores differ a little from those of an index that is built anew. Memory holds the new documents'
     ids and, where the index has vectors, the documents.
 
     Args:
         documents: any iterable; ids must be unique.
         folder: the index.
-        deleted: ids to remove; those that the index lacks do not matter.
-        source: what the documents came from, in JSON-able values; `has_update` compares its files later.
-        encoder: makes the vectors, where the index has some.
+        deleted: ids to remove; unknown ids are ignored.
+        source: the origin of the documents, in JSON-able values; `has_update` compares its files later.
+        encoder: computes the vectors, if the index has any.
         threads: Lucene's indexing threads; every core by default.
         progress: show a bar on standard error.
 
     Raises:
-        ArtefactError: there is no whole index at `folder`.
-        InputError: no documents, an id that occurs twice, or vectors without an encoder.
+        ArtefactError: there is no complete index in `folder`.
+        InputError: no documents, a repeated id, or vectors without an encoder.
         OutputError: the folder cannot be written, or another process updates it.
     """
     target = Path(folder)
@@ -80,7 +80,7 @@ def update_index(
 
 
 def has_update(info: IndexInfo, source: Mapping[str, Any]) -> bool:
-    """Whether an index was updated from all files of a source before, by their content."""
+    """Whether an index was already updated from all files of a source, judged by their content."""
     applied = {file.get("sha256") for file in info.source.get(UPDATES, ())}
     return all(file.get("sha256", "") in applied for file in source["files"])
 
@@ -98,7 +98,7 @@ class _Changes:
 
 
 def _whole_vectors(target: Path, encoder: Vectoriser | None) -> list[str]:
-    """The names of an index's vectors. Raises InputError where there is no encoder to make new ones."""
+    """Return the names of an index's vectors. Raises InputError without an encoder to compute new ones."""
     names = [path.parent.name for path in sorted(target.glob(f"*/{DENSE_MANIFEST}"))]
     if names and encoder is None:
         raise InputError(f"{target / names[0]}: the index has vectors; an update needs the encoder that made them.")
@@ -106,7 +106,7 @@ def _whole_vectors(target: Path, encoder: Vectoriser | None) -> list[str]:
 
 
 def _link_lucene(target: Path, temporary: Path) -> None:
-    """Link the files of the words into a new folder. Lucene never changes a file that it has written."""
+    """Link Lucene's files into a new folder; Lucene never changes a written file."""
     for file in (target / LUCENE_FOLDER).iterdir():
         if file.name != "write.lock":
             link_file(file, temporary / LUCENE_FOLDER / file.name)
@@ -126,7 +126,7 @@ def _apply(changes: _Changes, temporary: Path, target: Path) -> None:
 
 @contextmanager
 def _writer(lucene: Path, stop_words: Any, target: Path) -> Iterator[Any]:
-    """Lucene's writer of an existing index. Raises OutputError where it fails."""
+    """Context manager of Lucene's writer for an existing index. Raises OutputError if it fails."""
     try:
         config = java_class("org.apache.lucene.index.IndexWriterConfig")(analyzer(stop_words))
         directory = _directory(lucene)
@@ -149,7 +149,7 @@ def _directory(path: Path) -> Any:
 
 
 def _with_ids(ids: Sequence[str]) -> Any:
-    """Lucene's query for the documents with these ids."""
+    """Build Lucene's query for the documents with these ids."""
     names, bytes_of = java_class("java.util.ArrayList")(), java_class("org.apache.lucene.util.BytesRef")
     for document_id in ids:
         names.add(bytes_of(document_id.encode()))
@@ -157,7 +157,7 @@ def _with_ids(ids: Sequence[str]) -> Any:
 
 
 def _update_vectors(folder: Path, encoder: Vectoriser | None, changes: _Changes, source: Mapping[str, Any]) -> None:
-    """Replace the vectors of changed documents, and note the update in the manifest."""
+    """Replace the vectors of changed documents, and record the update in the manifest."""
     with DenseIndex(folder, encoder) as index:
         if known := index.known_ids([*changes.names, *changes.deleted]):
             index.remove(known)

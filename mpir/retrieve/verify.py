@@ -18,9 +18,9 @@ from mpir.retrieve.java import java_class, java_error, reason
 
 
 def verify_index(folder: str | Path) -> Iterator[str]:
-    """Verify the index of a folder and all vectors in it; yield a line for each kind of file that is as it was built.
+    """Verify the index of a folder and all its vectors; yield a line for each kind of file that is unchanged.
 
-    Then the manifests are marked as new, so that no file counts as newer when the index is opened.
+    Afterwards the manifests get new modification times, so that no file counts as newer when the index is opened.
 
     Raises:
         ArtefactError: there is no index, or a file is missing or damaged.
@@ -61,12 +61,12 @@ def _verify_files(root: Path, files: Files, remedy: str, kind_of: Callable[[str]
 
 
 def _kind_of_lucene_file(name: str) -> str:
-    """The ending of a file of Lucene's, as in ``*.cfs``; ``segments_*`` for its list of segments."""
+    """Return the kind of a Lucene file, such as ``*.cfs``, or ``segments_*`` for its list of segments."""
     return f"*{Path(name).suffix}" if Path(name).suffix else f"{Path(name).name.split('_')[0]}_*"
 
 
 def _check_with_lucene(root: Path) -> str:
-    """What Lucene's CheckIndex says of an index. Raises ArtefactError where it finds damage."""
+    """Run Lucene's CheckIndex on an index. Raises ArtefactError for damage."""
     path = str((root / lucene.LUCENE_FOLDER).resolve())
     try:
         check, directory = java_class("org.apache.lucene.index.CheckIndex"), _directory(path)
@@ -85,11 +85,11 @@ def _check_with_lucene(root: Path) -> str:
 
 
 def _directory(path: str) -> Any:
-    """Lucene's directory of an index, which writes nothing into it, not even a lock."""
+    """Open an index as a Lucene directory that writes nothing, not even a lock."""
     locks = java_class("org.apache.lucene.store.NoLockFactory").INSTANCE
     return java_class("org.apache.lucene.store.FSDirectory").open(java_class("java.io.File")(path).toPath(), locks)
 
 
 def _mark_as_new(manifest: Path) -> None:
-    with suppress(OSError):  # somebody else's index, which may be read only
+    with suppress(OSError):  # another user's index may be read-only
         os.utime(manifest)

@@ -1,6 +1,6 @@
-"""The vectors of a shard that is not finished, in blocks of about a minute's work, so that an interrupt costs no more.
+"""Save the vectors of an unfinished shard in blocks of about a minute's work, to bound the cost of an interrupt.
 
-A block is a file in the shard's folder: row numbers, their vectors, and a hash of the texts that all of them belong to.
+A block is a file in the shard's folder with row numbers, their vectors, and a hash of the texts they belong to.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from mpir.io.write import atomic_write
 from mpir.types import F32, I64, Bool
 
 SECONDS = 60.0
-"""The work that a block holds at least; what is younger is lost if the process is killed."""
+"""Seconds of work per block; more recent work is lost if the process is killed."""
 BLOCK = "block-*.npz"
 _log = logging.getLogger(__name__)
 
 
 class Blocks:
-    """Keeps the vectors of one pass over a shard's texts; use it in a ``with`` block.
+    """Saves the vectors of one pass over a shard's texts; use it in a ``with`` block.
 
-    An exception that ends that block, such as an interrupt, has everything written that was made.
+    If an exception such as an interrupt ends the block, all vectors computed so far are written.
     """
 
     def __init__(self, shard: Path, texts: Sequence[str], name: str, report: Callable[[int], None]) -> None:
-        """Keep the vectors of texts in a shard's folder; `report` is called with numbers of texts that were read."""
+        """Save the vectors of texts in a shard's folder; `report` is called with the number of texts read."""
         self.texts, self.report = texts, report
         self._shard, self._belonging = shard, _hash([name, *texts])
         self._vectors, self._is_first = np.zeros((0, 0), np.float32), np.zeros(0, bool)
@@ -45,7 +45,7 @@ class Blocks:
             self.write()
 
     def restore(self, vectors: F32, text_of: I64) -> Bool:
-        """Fill in the vectors (R, W) that are in blocks of these texts; return which rows (R,) they are."""
+        """Fill in the vectors (R, W) from blocks of these texts, and return a mask (R,) of the rows filled."""
         self._vectors, self._is_first = vectors, np.diff(text_of, prepend=-1) > 0
         known = np.zeros(len(vectors), bool)
         for rows, values in self._saved():
@@ -54,14 +54,14 @@ class Blocks:
         return known
 
     def add(self, rows: I64) -> None:
-        """Note that these rows have their vectors, and write a block once it is time to."""
+        """Record that these rows have vectors, and write a block when it is due."""
         self._rows.append(rows)
         self.report(int(self._is_first[rows].sum()))
         if time.monotonic() - self._written >= SECONDS:
             self.write()
 
     def write(self) -> None:
-        """Write a block of what is in none."""
+        """Write a block of the rows that are in no block yet."""
         if not self._rows:
             return
         rows = np.concatenate(self._rows)
@@ -71,10 +71,10 @@ class Blocks:
         self._rows, self._written = [], time.monotonic()
 
     def _saved(self) -> Iterator[tuple[I64, F32]]:
-        """Rows (n,) and vectors (n, W) of each block of these texts; one that is damaged is logged."""
+        """Yield rows (n,) and vectors (n, W) of each block of these texts; damaged blocks are logged."""
         for path in sorted(self._shard.glob(BLOCK)):
             try:
-                with np.load(path, allow_pickle=False) as block:  # compares each array with its CRC
+                with np.load(path, allow_pickle=False) as block:  # verifies the CRC of each array
                     arrays = {name: block[name] for name in ("rows", "vectors", "texts")}
             except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
                 _log.warning("%s: is damaged; its vectors are made anew (%s)", path, error)
@@ -84,7 +84,7 @@ class Blocks:
 
 
 def remove_blocks(shard: Path) -> None:
-    """Remove the blocks of a shard whose vectors are written."""
+    """Remove the blocks of a finished shard."""
     for path in shard.glob(BLOCK):
         path.unlink()
 

@@ -1,8 +1,8 @@
-"""Building a dense index: documents become vectors shard by shard, then the shards become segments.
+"""Build a dense index: encode documents shard by shard, then turn the shards into segments.
 
-A shard that is finished is kept when the build is interrupted, and so are an unfinished one's vectors, but for the last
-minute's (blocks.py). The same call goes on after them; so does one for another kind of index, whose vectors are the
-same. The index that stands at the folder stays until the new one is whole.
+An interrupted build keeps finished shards, and the vectors of an unfinished one except those of the last minute
+(blocks.py). The same call resumes it, and so does a call for another kind of index with the same vectors. An existing
+index is replaced only when the new one is complete.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from mpir.types import F32
 
 ROWS_AT_ONCE = 65_536
 SAMPLE = 200_000
-"""Vectors that an index is trained on at most."""
+"""Maximum number of vectors that an index is trained on."""
 log = logging.getLogger(__name__)
 
 
 def check_factory(encoder: Vectoriser, factory: str) -> None:
-    """Refuse a kind of index that faiss cannot make of an encoder's vectors, before any document is read.
+    """Check, before documents are read, that faiss can build this kind of index from an encoder's vectors.
 
     Raises:
         InputError: an unknown factory, or one that does not fit the width of the vectors.
@@ -58,28 +58,28 @@ def build_dense(
     progress: bool = False,
     total: int | None = None,
 ) -> DenseInfo:
-    """Make the vectors of title and abstract of every document, and an index of them.
+    """Encode title and abstract of each document, and index the vectors.
 
-    A text that is longer than the encoder reads has a vector for each of its passages, and is as near as the nearest of
-    them (MaxP); nothing is cut. One shard of documents is in memory at a time.
+    A text beyond the encoder's maximum length has a vector for each passage, and its score is the highest of them
+    (MaxP); nothing is truncated. One shard of documents is in memory at a time.
 
     Args:
-        documents: any iterable with unique ids. After an interrupt it must give the same ones again.
-        folder: where the index goes.
-        encoder: makes the vectors.
+        documents: an iterable with unique ids. To resume after an interrupt, it must yield the same documents.
+        folder: the folder of the index.
+        encoder: computes the vectors.
         factory: faiss's string for the kind of index: Flat (exact), SQfp16, SQ8, IVF256,Flat, HNSW32, PQ48, …
-        sentences: keep the vectors of every sentence, too, in half precision.
-        texts: keep titles and abstracts, so that a search gives them back.
-        source: what the documents came from, in JSON-able values; only a build of the same goes on after an interrupt.
-            What it calls "encoder" is the name to open the encoder by, and may change.
-        seed: of the sample of vectors that the index is trained on, where its kind is trained.
-        progress: show a bar on standard error, which counts documents whose vectors are made.
-        total: how many documents there are, for the bar, if that is known.
+        sentences: also store the vectors of all sentences, in half precision.
+        texts: store titles and abstracts, so that a search returns them.
+        source: the origin of the documents, in JSON-able values; only a build with the same source is resumed. Its
+            entry "encoder" is the name by which the encoder is opened, and may change.
+        seed: seed for sampling the vectors that the index is trained on.
+        progress: show a progress bar of encoded documents on standard error.
+        total: the number of documents, for the bar, if known.
 
     Raises:
-        InputError: no documents, an id that occurs twice, vectors that are not numbers, or an unknown factory.
-        TooFewVectorsError: the factory wants more vectors to be trained on; what was encoded is kept for another.
-        OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
+        InputError: no documents, a repeated id, vectors that are not finite, or an unknown factory.
+        TooFewVectorsError: the factory needs more vectors for training; the encoded vectors are kept for another one.
+        OutputError: the folder cannot be written, is being written, or contains something else.
     """
     check_factory(encoder, factory)
     settings = {
@@ -95,7 +95,7 @@ def build_dense(
 
 
 def rename_encoder(folder: str | Path, name: str) -> None:
-    """Note what the encoder of an index is called by now: it is opened by that where nobody names one.
+    """Update the name in the manifest by which the encoder of an index is opened by default.
 
     Raises:
         ArtefactError: there is no such index.
@@ -118,14 +118,14 @@ def from_vectors(
     source: Mapping[str, Any] | None = None,
     seed: int = 1,
 ) -> DenseInfo:
-    """Make an index of ready vectors, an array (N, W) or a `.npy` file of one, which is read piece by piece.
+    """Index existing vectors: an array (N, W) or a `.npy` file, which is read in pieces.
 
-    Documents whose id is given several times in a row have several passages. `encoder` is the identity of what made
-    the vectors; with it, queries of another encoder are refused.
+    Consecutive rows with the same id are the passages of one document. If `encoder`, the identity of the vectors'
+    encoder, is given, queries of other encoders are refused.
 
     Raises:
-        InputError: not as many ids as vectors, an id that comes again after others, no vectors, or some that are no
-            numbers.
+        InputError: different numbers of ids and vectors, an id that is repeated after others, no vectors, or
+            values that are not finite.
         ArtefactError: the file cannot be read.
         OutputError: as `build_dense`.
     """
@@ -152,11 +152,11 @@ def from_vectors(
 def index_shards(
     build_folder: Path, factory: str, seed: int, *, encoder: Mapping[str, Any], source: Mapping[str, Any]
 ) -> DenseInfo:
-    """Make a segment of every shard in a folder, and write the manifest.
+    """Turn each shard in a folder into a segment, and write the manifest.
 
     Raises:
-        InputError: there are no documents, or none of them has a word.
-        TooFewVectorsError: the factory wants more vectors to be trained on.
+        InputError: no documents, or none with a word.
+        TooFewVectorsError: the factory needs more vectors for training.
     """
     shards = sorted(path.parent for path in build_folder.glob(f"*/{FINISHED}"))
     counts = [int(load(shard / FIRST)[-1]) for shard in shards]
@@ -191,7 +191,7 @@ def fill_segment(shard: Path, trained: Path) -> None:
 
 
 def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> F32:
-    """At most SAMPLE vectors (N, W), drawn from all shards."""
+    """Draw at most SAMPLE vectors (N, W) from all shards."""
     generator, share = np.random.default_rng(seed), min(1.0, SAMPLE / sum(counts))
     samples = []
     for shard, count in zip(shards, counts, strict=True):
@@ -211,7 +211,7 @@ def describe(
     source: Mapping[str, Any],
     known: Files | None = None,
 ) -> DenseInfo:
-    """The manifest of the segments in a folder; files of `known` entries, which never change, are not read again."""
+    """Return the manifest of the segments in a folder; files with `known` entries are not hashed again."""
     known = known or {}
     paths = [folder / TRAINED, *(path for name in segments for path in (folder / name).iterdir())]
     new = [path for path in paths if path.relative_to(folder).as_posix() not in known]

@@ -1,4 +1,4 @@
-"""Where a dense index is built: a folder beside it, whose finished shards outlive an interrupt."""
+"""The build folder of a dense index, whose finished shards survive an interrupt."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _log = logging.getLogger(__name__)
 STATE, FINISHED, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
 SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, FINISHED, BLOCK, *MAPPED))
 DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REMOVED, *under("[0-9]" * 6, SHARD.names)))
-"""The files of a dense index, whole or half built."""
+"""Files of a complete or unfinished dense index."""
 
 
 @contextmanager
 def building(
     folder: Path, settings: Mapping[str, Any], *, resume: bool = True, folder_format: FolderFormat = DENSE
 ) -> Iterator[Path]:
-    """The folder in which an index, or a part of one, is built; it takes its place once the block ends well.
+    """Context manager of the folder in which an index or shard is built; it is moved into place on success.
 
-    What an interrupted build of the same settings left there is kept, but for mistakes in the input. Vectors that are
-    too few for one kind of index are no such mistake: with `resume` they wait for another.
+    The results of an interrupted build with the same settings are kept, and removed after errors in the input. With
+    `resume`, they are also kept if they were too few vectors for one kind of index.
 
     Raises:
         OutputError: the folder cannot be written, is being written, or holds something else than a dense index.
@@ -62,7 +62,7 @@ def building(
 
 
 def _made_by(build_folder: Path) -> str | None:
-    """The settings of the build that was interrupted in a folder."""
+    """Return the settings of the interrupted build in a folder."""
     try:
         return str(read_json_with_checksum(build_folder / STATE)["settings"])
     except (MpirError, KeyError):
@@ -70,9 +70,9 @@ def _made_by(build_folder: Path) -> str | None:
 
 
 def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
-    """The corpora of all dense indexes that stand in a folder, whole or half built, by their names there.
+    """Return the corpora of all complete or unfinished dense indexes in a folder, by name.
 
-    One that nobody can read, or that was made of nobody knows what, has an empty corpus.
+    The corpus of an unreadable index, or of one without a source, is empty.
     """
     sources = {}
     for state_path in sorted(path for name in (MANIFEST, STATE) for path in folder.glob(f"*/{name}")):
@@ -84,13 +84,13 @@ def sources_in(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def writing(path: Path) -> AbstractContextManager[None]:
-    """Be the only process that writes an index; see `mpir.io.lock`. Raises OutputError where another does."""
+    """Lock an index for writing; see `mpir.io.lock`. Raises OutputError if another process holds the lock."""
     return exclusive(path, "writing the index")
 
 
 @contextmanager
 def new_shard(build_folder: Path, number: int) -> Iterator[Path]:
-    """A new folder of a shard, with blocks of vectors alone; it counts once the block ends without an error."""
+    """Context manager of a new shard folder, which counts as finished when the block ends without an error."""
     folder = build_folder / f"{number:06d}"
     SHARD.refuse_foreign_files(folder)
     folder.mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ def new_shard(build_folder: Path, number: int) -> Iterator[Path]:
 
 
 def finished_shard(build_folder: Path, number: int) -> Path | None:
-    """The folder of a shard, if it is whole; one that is damaged is logged, and made anew."""
+    """Return the folder of a finished shard, else None; a damaged shard is logged, to be encoded again."""
     folder = build_folder / f"{number:06d}"
     if not (folder / FINISHED).exists():
         return None
@@ -117,10 +117,10 @@ def finished_shard(build_folder: Path, number: int) -> Path | None:
 
 
 def check_shard(folder: Path, remedy: str) -> None:
-    """Compare a shard's files with the hashes that it was finished with; 0.1 kept none.
+    """Verify the hashes of a shard's files; 0.1 stored none.
 
     Raises:
-        ArtefactError: it is unfinished, or a file has changed, or the hashes have; the message ends with the `remedy`.
+        ArtefactError: the shard is unfinished, or a file or its hash was changed; the message ends with `remedy`.
     """
     if not (folder / FINISHED).is_file():
         raise ArtefactError(f"{folder}: is missing or unfinished; {remedy}.")

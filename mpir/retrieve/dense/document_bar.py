@@ -1,4 +1,4 @@
-"""A progress bar of the documents whose vectors are made."""
+"""A progress bar of encoded documents."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tqdm import tqdm
 class DocumentBar:
     """Counts documents while their texts are encoded; use it in a ``with`` block.
 
-    Documents are read a shard at a time, and their texts by length, so the shard's documents are counted by the share
-    of its texts that were encoded. Rate and time left are those since the start, without the shards that were there.
+    Documents are read shard by shard, and their texts are encoded by length, so a shard's documents are counted by the
+    share of its encoded texts. Rate and remaining time exclude shards of an earlier run.
     """
 
     def __init__(self, total: int | None, *, is_shown: bool) -> None:
-        """A bar of so many documents, if that is known."""
+        """Make a bar for this number of documents, if known."""
         options: dict[str, Any] = {"desc": "Encoding", "unit": " documents", "smoothing": 0}
         self._bar = tqdm(total=total, disable=not is_shown, **options)
         self._documents, self._finished = 0.0, 0
@@ -28,13 +28,13 @@ class DocumentBar:
         self._bar.close()
 
     def skip(self, documents: int) -> None:
-        """Count documents whose vectors were there."""
+        """Count documents that were encoded before."""
         if not self._bar.disable:
             self._bar.initial += documents
         self.finish_shard(documents)
 
     def of_texts(self, documents: float, texts: int) -> Callable[[int], None]:
-        """What to call with numbers of texts that were encoded, where all `texts` count as so many documents."""
+        """Return a callback for numbers of encoded texts, where `texts` texts belong to this number of documents."""
         return lambda encoded: self._reach(self._documents + documents * encoded / max(1, texts))
 
     def finish_shard(self, documents: int) -> None:

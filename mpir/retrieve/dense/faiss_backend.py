@@ -1,4 +1,4 @@
-"""Faiss: found, asked for an index by its factory string, trained, written, and read without loading it whole.
+"""Faiss: create an index by its factory string, train it, write it, and map it into memory.
 
 Johnson et al., "Billion-scale similarity search with GPUs" (2019). All indexes are by inner product.
 """
@@ -17,22 +17,22 @@ from mpir.types import F32, I64
 
 FLAT = "Flat"
 FLAT_UP_TO = 1_000_000
-"""Vectors up to which the exact index is the default's fair choice; beyond, a warning names the others."""
+"""Number of vectors beyond which a warning recommends other kinds of index than the exact one."""
 
 
 class TooFewVectorsError(InputError):
-    """A kind of index that is trained on more vectors than there are."""
+    """There are fewer vectors than this kind of index needs for training."""
 
 
 def faiss() -> Any:
-    """The package. Raises MissingExtraError where it is not installed."""
+    """Import faiss. Raises MissingExtraError if it is not installed."""
     with needs("dense", "dense retrieval"):
         import faiss
     return faiss
 
 
 def empty_index(width: int, factory: str) -> Any:
-    """An index without vectors. Raises InputError for a factory string that faiss does not know."""
+    """Create an empty index. Raises InputError for an unknown factory string."""
     try:
         return faiss().index_factory(width, factory, faiss().METRIC_INNER_PRODUCT)
     except (RuntimeError, ValueError) as error:
@@ -43,7 +43,7 @@ def empty_index(width: int, factory: str) -> Any:
 
 
 def train(index: Any, vectors: F32, factory: str) -> None:
-    """Train an index on a sample (N, W), where its kind is trained. Raises TooFewVectorsError for a small sample."""
+    """Train an index on a sample (N, W), if its kind needs it. Raises TooFewVectorsError for a small sample."""
     if index.is_trained:
         return
     try:
@@ -56,7 +56,7 @@ def train(index: Any, vectors: F32, factory: str) -> None:
 
 
 def read_index(path: Path) -> Any:
-    """A written index; its vectors stay in the file and are mapped into memory as they are needed.
+    """Open a written index, whose vectors are mapped into memory on demand.
 
     Raises:
         ArtefactError: faiss cannot read it.
@@ -66,13 +66,13 @@ def read_index(path: Path) -> Any:
         index = library.read_index(str(path), library.IO_FLAG_MMAP_IFC)
         if isinstance(index, library.IndexIVF):
             index = library.read_index(str(path), library.IO_FLAG_MMAP | library.IO_FLAG_READ_ONLY)
-    except Exception as error:  # faiss raises whatever a damaged file runs into
+    except Exception as error:  # a damaged file can make faiss raise any error
         raise ArtefactError(f"{path}: is damaged ({_reason(error)}); build the index again.") from error
     return index
 
 
 def set_parameters(index: Any, parameters: str) -> None:
-    """Set what faiss calls search parameters, as in ``nprobe=32``. Raises InputError for one that the index lacks."""
+    """Set search parameters, such as ``nprobe=32``. Raises InputError for one that the index lacks."""
     if not parameters:
         return
     try:
@@ -85,12 +85,12 @@ def set_parameters(index: Any, parameters: str) -> None:
 
 
 def reconstruct(index: Any, rows: I64) -> F32:
-    """The vectors (N, W) of rows, as the index keeps them: exact in a flat one, else nearly so."""
+    """Return the vectors (N, W) of rows as stored: exact in a flat index, else approximate."""
     if isinstance(index, faiss().IndexIVF) and index.direct_map.no():
         index.make_direct_map()
     return np.asarray(index.reconstruct_batch(rows), np.float32)
 
 
 def _reason(error: Exception) -> str:
-    """Faiss's own words, without the place in its source."""
+    """Return faiss's message without the position in its source code."""
     return shortened(re.sub(r"^Error in .*? at \S+: ", "", str(error)).removeprefix("Error: "))

@@ -1,4 +1,4 @@
-"""Where the documents of an index are, by their ids: in which segment, and at which number."""
+"""Look up documents of an index by id: their segments and their numbers in these."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mpir.types import I64
 
 
 class DocumentLookup:
-    """The places of documents in some segments.
+    """Positions of documents in several segments.
 
-    A segment is asked only for ids between its lowest and its highest one, as PubMed's files have their ids in a row.
+    Only segments whose range of ids contains an id are searched, as PubMed's files have nearly consecutive ids.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self.segments = segments
 
     def of(self, ids: Sequence[str]) -> tuple[I64, I64]:
-        """The segment (N,) of each document and its number (N,) in it; -1 for one that is not here or was removed."""
+        """Return the segment (N,) of each document and its number (N,) there; -1 for a missing or removed one."""
         names, (low, high) = encoded(ids), self._bounds
         segment_numbers, numbers = np.full((2, len(ids)), -1)
         inside = np.less_equal(low[:, None], names) & np.less_equal(names, high[:, None])

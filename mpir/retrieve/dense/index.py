@@ -1,4 +1,4 @@
-"""Search by vectors: the documents whose passages lie nearest to a query."""
+"""Search by vectors: find the documents whose passages are nearest to a query."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ NO_ENCODER = "was opened without an encoder, so it cannot read texts; give Dense
 class DenseIndex:
     """A dense index, opened for search; its vectors stay on disk and are mapped into memory.
 
-    A document's score is the highest product of any of its vectors with the query's (MaxP). Scores have six decimals,
-    and of documents with equal ones the lower id is first.
+    A document's score is the highest inner product of its vectors with the query's (MaxP). Scores are rounded to six
+    decimals; among equal ones, the lower id is first.
     """
 
     name = NAME
@@ -46,9 +46,9 @@ class DenseIndex:
         """Open the index of a folder.
 
         Args:
-            folder: that `build_dense` or `from_vectors` made.
-            encoder: what reads queries and new documents; without one, only vectors can be searched for.
-            parameters: faiss's search parameters, as ``nprobe=32`` for IVF or ``efSearch=64`` for HNSW.
+            folder: the output of `build_dense` or `from_vectors`.
+            encoder: encodes queries and new documents; without one, only vectors can be searched.
+            parameters: faiss's search parameters, such as ``nprobe=32`` for IVF or ``efSearch=64`` for HNSW.
 
         Raises:
             ArtefactError: faiss is not installed, or the index is missing, half-built, damaged, or of another encoder.
@@ -79,7 +79,7 @@ class DenseIndex:
                 for name in self.info.segments
             ]
         except ArtefactError:
-            check_files(self.folder, self.info.files, REMEDY, content=True)  # names the file that has changed
+            check_files(self.folder, self.info.files, REMEDY, content=True)  # the message names the changed file
             raise
         self._places = DocumentLookup(self.segments)
         if self.encoder is not None:
@@ -105,7 +105,7 @@ class DenseIndex:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index's files."""
+        """Close the index's files."""
         self.segments = []
 
     def search(self, query: str, k: int = 100) -> list[Document]:
@@ -126,7 +126,7 @@ class DenseIndex:
 
     @property
     def has_sentences(self) -> bool:
-        """Whether the vectors of sentences are stored, too."""
+        """Whether sentence vectors are stored."""
         return self.info.sentences
 
     def _documents(self, hits: Sequence[Sequence[tuple[int, int, float]]]) -> list[list[Document]]:
@@ -142,14 +142,14 @@ class DenseIndex:
         """The k documents nearest to each vector (Q, W), or to any of a query's vectors; for `query_of` see `nearest`.
 
         Raises:
-            InputError: vectors of another width than the index's, or values that are no finite numbers.
+            InputError: vectors of another width than the index's, or values that are not finite.
         """
         return self._documents(self.nearest(np.asarray(vectors, np.float32), k, query_of))
 
     def nearest(self, vectors: F32, k: int, query_of: I64 | None = None) -> list[list[tuple[int, int, float]]]:
-        """(segment, number in it, score) of the k best documents of each query, best first.
+        """Return (segment, number in it, score) of the k best documents of each query, best first.
 
-        `query_of` (R,) is the query that each vector (R, W) belongs to, ascending; without it, each is one.
+        `query_of` (R,) is the query of each vector (R, W), ascending; by default each vector is a query.
 
         Raises:
             InputError: as `search_vectors`, or k is less than 1.
@@ -166,10 +166,10 @@ class DenseIndex:
         ]
 
     def _best(self, by_segment: Sequence[Sequence[Hits]], k: int) -> list[tuple[int, int, float]]:
-        """One query's documents, from what each segment has for each of its vectors.
+        """Return one query's documents from each segment's results for each of its vectors.
 
-        A document comes once for each vector at most, so that only so many can be among the k best: the others are left
-        out before documents are looked at one by one.
+        A document occurs at most once per vector, which bounds the results that can be among the k best; the others are
+        dropped before documents are looked up.
         """
         hits = [
             (segment_number, passage_hits)
@@ -226,7 +226,7 @@ class DenseIndex:
         return self.sentences_of(query, [id])[0]
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
-        """`sentences` of several documents; the query is read once."""
+        """`sentences` of several documents; the query is encoded once."""
         query_vectors = self.query_vectors([query])[0]
         with self._reading():
             return [self._sentences(id, query_vectors) for id in ids]
@@ -246,10 +246,10 @@ class DenseIndex:
         return [(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")]
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Add documents as a new segment; the others stay as they are.
+        """Add documents as a new segment.
 
         Raises:
-            InputError: no documents, or an id that is there already; remove that one first.
+            InputError: no documents, or an id that the index has already; remove that one first.
             OutputError: another process is writing the index.
         """
         added = list(documents)
@@ -273,12 +273,12 @@ class DenseIndex:
             self._write([*self.info.segments, shard.name])
 
     def known_ids(self, ids: Sequence[str]) -> list[str]:
-        """Those of the ids that the index holds, each once."""
+        """Return the ids that the index has, each once."""
         segment_numbers, _ = self._places.of(ids)
         return list(dict.fromkeys(name for name, number in zip(ids, segment_numbers, strict=True) if number >= 0))
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Remove documents; their vectors are passed over from now on.
+        """Remove documents; searches skip their vectors from now on.
 
         Raises:
             InputError: an id that the index lacks, or that is named twice.
@@ -297,13 +297,13 @@ class DenseIndex:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Be the only one that writes the index, opened as it is by now: others may have written it since."""
+        """Lock the index for writing, and reopen it, because another process may have changed it."""
         with writing(self.folder / LOCK):
             self._open()
             yield
 
     def _write(self, segments: Sequence[str]) -> None:
-        """Write the manifest anew, and open the index again."""
+        """Write a new manifest, and reopen the index."""
         info = describe(
             self.folder,
             segments,
@@ -319,7 +319,7 @@ class DenseIndex:
         self._open()
 
     def query_vectors(self, queries: Sequence[str]) -> tuple[F32, I64]:
-        """Vectors (R, W) of queries, and the query (R,) of each. Raises InputError for an index without an encoder."""
+        """Return vectors (R, W) of queries, and the query (R,) of each. Raises InputError without an encoder."""
         if self.encoder is None:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         if not queries:
@@ -332,7 +332,7 @@ class DenseIndex:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What is not as it was written gives anything, or breaks what reads it: then files are compared with hashes.
+        """Context manager that verifies the hashes of files after an error, which a changed file may have caused.
 
         Raises:
             ArtefactError: a file has changed.
@@ -355,10 +355,10 @@ class DenseIndex:
             raise InputError("A query's vector has values that are no finite numbers; check what made it.")
 
     def _check_scores(self, segment: Segment, vectors: F32, scores: Sequence[npt.NDArray[Any]]) -> None:
-        """Refuse scores of a segment that vectors of the index's encoder cannot have.
+        """Check a segment's scores for values that the encoder's vectors cannot produce.
 
         Raises:
-            ArtefactError: a score that is no finite number, or a cosine beyond 1; a file that has changed is named.
+            ArtefactError: a score that is not finite, or a cosine beyond 1; the message names a changed file.
         """
         values = np.concatenate([np.zeros(0), *scores])
         highest = COSINE_LIMIT if self.info.encoder and _of_length_1(vectors) else np.inf
@@ -378,7 +378,7 @@ class DenseIndex:
 def search_in_batches(
     queries: Sequence[str], search: Callable[[Sequence[str]], list[list[Document]]], *, progress: bool
 ) -> list[list[Document]]:
-    """The results of `search` for all queries, a limited number of them at a time."""
+    """Return the results of `search` for all queries, in batches of limited size."""
     results: list[list[Document]] = []
     with tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress) as bar:
         for start in range(0, len(queries), QUERIES_AT_ONCE):
@@ -389,5 +389,5 @@ def search_in_batches(
 
 
 def _of_length_1(vectors: F32) -> bool:
-    """Whether vectors (R, W) are such that products are cosines; the vector of no word may be 0."""
+    """Whether vectors (R, W) have length 1 or 0, so that their products are cosines."""
     return bool(len(vectors)) and bool(np.isclose(np.linalg.norm(vectors, axis=1).max(), 1.0, atol=1e-3))

@@ -20,8 +20,8 @@ from mpir.validation import whole_number
 class DenseIndexes:
     """Dense indexes of different documents by one encoder: results are those of one index of all documents.
 
-    A query is read once. Indexes that are searched exactly (``Flat``) together find what one would; other kinds are
-    trained on their own vectors, and approximate otherwise than one.
+    A query is encoded once. Exact indexes (``Flat``) together give the results of one index; other kinds are trained on
+    their own vectors, so their approximations differ from those of one index.
     """
 
     name = NAME
@@ -37,12 +37,12 @@ class DenseIndexes:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Those of the indexes."""
+        """The identities of the indexes."""
         return {"indexes": [index.identity for index in self.indexes]}
 
     @property
     def has_sentences(self) -> bool:
-        """Whether all indexes have the vectors of sentences, too."""
+        """Whether all indexes have sentence vectors."""
         return all(index.has_sentences for index in self.indexes)
 
     def search(self, query: str, k: int = 100) -> list[Document]:
@@ -92,11 +92,11 @@ class DenseIndexes:
         self.close()
 
     def close(self) -> None:
-        """Let go of the indexes' files."""
+        """Close the indexes' files."""
         for index in self.indexes:
             index.close()
 
 
 def _rank(document: Document) -> tuple[float, str]:
-    """Better scores come first, and of equal ones the lower id."""
+    """Sort key: higher scores first, and the lower id among equal ones."""
     return -(document.score or 0.0), document.id

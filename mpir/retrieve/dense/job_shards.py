@@ -1,4 +1,4 @@
-"""A dense index made by several processes: each encodes every n-th shard, and joining them makes the index."""
+"""Build a dense index with several processes: each encodes every n-th shard, and the shards are merged."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from mpir.text.types import Document
 from mpir.version import __version__
 
 JOB_KIND = "dense"
-"""What a shard's manifest calls the vectors of an index."""
+"""The kind of job in the manifest of a shard of vectors."""
 SHARDS = "shards"
-"""The entry of a job that says of how many shards all documents are."""
+"""The entry of a job with the number of shards of all documents."""
 DENSE_SHARD = FolderFormat(marker=SHARD_MANIFEST, names=(SHARD_MANIFEST, STATE, LOCK, *under("[0-9]" * 6, SHARD.names)))
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorSettings:
-    """What the vectors of an index depend on besides documents and encoder. See `build_dense`."""
+    """Settings that an index's vectors depend on besides documents and encoder. See `build_dense`."""
 
     source: Mapping[str, Any]
     factory: str = engine.FLAT
@@ -41,7 +41,7 @@ class VectorSettings:
     seed: int = 1
 
     def job(self, encoder: Vectoriser) -> dict[str, Any]:
-        """What all shards have in common, as it is read from their manifests."""
+        """The settings common to all shards, as in their manifests."""
         how = {"factory": self.factory, "sentences": self.sentences, "seed": self.seed, "mpir": __version__}
         job = {
             "kind": JOB_KIND,
@@ -61,9 +61,9 @@ def build_shard(
     shard: Shard,
     progress: bool = False,
 ) -> int:
-    """Make the vectors of one shard of the documents; return of how many documents. An interrupted shard goes on.
+    """Encode one shard of the documents, and return their number; an interrupted shard is resumed.
 
-    All documents are read, so that an id that occurs twice is found in any shard; those of other shards are skipped.
+    All documents are read, so that each shard detects repeated ids; documents of other shards are skipped.
 
     Raises:
         InputError, OutputError: as `build_dense`.
@@ -81,12 +81,12 @@ def build_shard(
 
 
 def document_count(folder: Path) -> int:
-    """How many documents a shard has the vectors of."""
+    """Return the number of documents in a shard."""
     return sum(len(load(path)) for path in folder.glob(f"*/{IDS}"))
 
 
 def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> bool:
-    """Whether a folder holds this shard of this job, with every file as it was made; a damaged one is logged."""
+    """Whether a folder has this shard of this job with unchanged files; a damaged shard is logged."""
     if not is_finished(folder):
         return False
     try:
@@ -102,7 +102,7 @@ def shard_matches(folder: str | Path, shard: Shard, job: Mapping[str, Any]) -> b
 
 
 def merge_shards(finished: Sequence[FinishedShard], folder: str | Path) -> DenseInfo:
-    """Make the index of the vectors of all shards, which stand in order; it is the same that `build_dense` makes.
+    """Build the index from all shards, given in order; it is the same as from `build_dense`.
 
     Raises:
         ArtefactError: a shard is damaged.

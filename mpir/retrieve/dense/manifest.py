@@ -1,4 +1,4 @@
-"""What a dense index says about itself; it is written last, so a folder with a manifest is a whole index."""
+"""The manifest of a dense index, which is written last, so that a folder with a manifest is a complete index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = 1
 MANIFEST = "dense.json"
 REMEDY = "build it with `mpir index PATH… --index DIR --dense`"
 COMPARED = ("checkpoint", "reading", "pooling", "similarity", "head", "dimensions", "prompts", "query_encoder")
-"""What of an encoder's identity must be the same for documents and queries; a number format need not."""
+"""Entries of an encoder's identity that must agree between documents and queries; number formats may differ."""
 _log = logging.getLogger(__name__)
 
 
@@ -27,18 +27,18 @@ class DenseInfo:
     """A dense index's manifest.
 
     Attributes:
-        documents: how many there are, less those that were removed.
-        vectors: how many there are of documents; a document longer than the encoder reads has several (passages).
-        width: of a vector.
+        documents: the number of documents without removed ones.
+        vectors: the number of document vectors; long documents have one for each passage.
+        width: the width of a vector.
         factory: faiss's string for the kind of index.
-        seed: of the sample that the index was trained on, where its kind is trained.
-        encoder: the identity of the encoder, or nothing where ready vectors came without one.
-        sentences: whether the vectors of sentences are stored, too.
-        source: what the documents came from, as the caller said.
-        segments: the folders that hold it, in the order in which they were added.
-        files: the bytes and the SHA-256 of each file, by its path in the folder; nothing in older indexes.
+        seed: the seed of the sample that the index was trained on.
+        encoder: the identity of the encoder; empty for vectors that came without one.
+        sentences: whether sentence vectors are stored.
+        source: the origin of the documents as given by the caller.
+        segments: the folders of the segments, in the order of their addition.
+        files: size in bytes and SHA-256 of each file, by its path in the folder; empty in older indexes.
         mpir: the version that wrote it.
-        format: of the files.
+        format: the format of the files.
     """
 
     documents: int
@@ -64,7 +64,7 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
     """Read the manifest of an index folder.
 
     Raises:
-        ArtefactError: the folder is missing, half-built, no dense index, or made by another format.
+        ArtefactError: the folder is missing, unfinished, not a dense index, or of another format.
     """
     folder = Path(folder)
     if not folder.is_dir() and part_of(folder).is_dir():
@@ -101,17 +101,16 @@ def _well_formed(values: Mapping[str, Any]) -> bool:
 
 
 def part_of(folder: Path) -> Path:
-    """Where an index of a folder is built."""
+    """Return the build folder of an index."""
     return folder.with_name(f"{folder.name}.part")
 
 
 def dense_matches(
     folder: str | Path, source: Mapping[str, Any], encoder: Mapping[str, Any], *, factory: str, sentences: bool
 ) -> bool:
-    """Whether `folder` holds a whole index of that kind, from the same documents by the same encoder.
+    """Whether `folder` has a complete index of that kind, from the same documents by the same encoder.
 
-    The encoder's identity counts, not its name. Every file is read and its hash compared. An index whose files have
-    changed is logged with what is wrong.
+    Encoders are compared by identity, not by name. The hash of each file is verified, and a changed file is logged.
     """
     try:
         info = read_dense_info(folder)
@@ -123,7 +122,7 @@ def dense_matches(
 
 
 def corpus_of(source: Mapping[str, Any]) -> dict[str, Any]:
-    """A source without what the encoder was called, which may have many paths; its identity says which one it is."""
+    """Return a source without the encoder's name: one encoder may have several paths, and has an identity."""
     return {name: value for name, value in source.items() if name != "encoder"}
 
 
@@ -137,10 +136,10 @@ def _is_whole(folder: str | Path, info: DenseInfo) -> bool:
 
 
 def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) -> None:
-    """Refuse an encoder whose vectors mean something else than those of the index.
+    """Check that an encoder's vectors are comparable with those of the index.
 
     Raises:
-        ArtefactError: its weights or its reading are not those that made the index.
+        ArtefactError: other weights, or another way to read texts.
     """
     for name in COMPARED if info.encoder else ():
         if info.encoder.get(name) != identity.get(name):
@@ -151,7 +150,7 @@ def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) ->
 
 
 def _short(value: Any) -> str:
-    """The beginning of a hash or name."""
+    """Return the beginning of a hash or name."""
     if isinstance(value, dict):
         return ", ".join(f"{key} {str(item)[:12]}" for key, item in value.items())[:60]
     return str(value)[:60]

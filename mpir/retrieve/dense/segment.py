@@ -1,9 +1,9 @@
-"""A segment: some documents of a dense index with their vectors, in a folder that is never changed.
+"""A segment: some documents of a dense index with their vectors, in an immutable folder.
 
-`ids.npy` (D,) are the documents' ids in UTF-8, `first.npy` (D + 1,) the first vector of each, `index.faiss` the
-vectors. `documents.jsonl` are title and abstract, found by `places.npy` (D + 1,) in bytes, where they are kept.
-`sentences.npy` (P, W) are the vectors of sentences in half precision: `first_sentence.npy` (D + 1,) says which sentence
-is the first of each document, and `first_passage.npy` (S + 1,) which vector is the first of each sentence.
+`ids.npy` (D,) has the documents' ids in UTF-8, `first.npy` (D + 1,) the number of the first vector of each, and
+`index.faiss` the vectors. `documents.jsonl` has titles and abstracts, if they are stored, at the byte offsets of
+`places.npy` (D + 1,). `sentences.npy` (P, W) has sentence vectors in half precision, `first_sentence.npy` (D + 1,) the
+first sentence of each document, and `first_passage.npy` (S + 1,) the first vector of each sentence.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy
 RECORDS, OFFSETS = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
 MAPPED = (IDS, FIRST, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
-"""The files of a segment that stay open once they were read."""
+"""Files of a segment that stay open after the first access."""
 MARGIN = 16
-"""Vectors that are looked at beyond those that are wanted: some belong to one document, some tie with the last."""
+"""Additional vectors to request, because several may belong to one document or tie with the last."""
 NAME = "dense"
-"""What the score is called among the scores of a document."""
+"""The name of the score among a document's scores."""
 DECIMALS = 6
-"""Scores are rounded so: what a batch's size changes in the last bits shall not change the order of equal ones."""
+"""Decimals of scores, so that rounding differences between batch sizes do not change the order."""
 
 
 class Hits(NamedTuple):
-    """Documents of a segment by number (n,), and their scores (n,), best first, of equal ones the lower id first."""
+    """Documents of a segment by number (n,) with scores (n,), best first, and the lower id first among equal ones."""
 
     documents: I64
     scores: F64
@@ -47,7 +47,7 @@ class Segment:
     """A segment, opened for search."""
 
     def __init__(self, folder: Path, *, removed: Iterable[int] = (), parameters: str = "") -> None:
-        """Open it. Raises ArtefactError where a file is missing or damaged, InputError for unknown parameters."""
+        """Open it. Raises ArtefactError for a missing or damaged file, InputError for unknown parameters."""
         self.folder = folder
         self.ids, self.first = load(folder / IDS), load(folder / FIRST)
         self.index = read_index(folder / INDEX)
@@ -62,24 +62,24 @@ class Segment:
 
     @property
     def bounds(self) -> tuple[bytes, bytes]:
-        """The lowest and the highest of the ids."""
+        """The lowest and highest id."""
         return bytes(self.ids[self._order[0]]), bytes(self.ids[self._order[-1]])
 
     def numbers_of(self, names: npt.NDArray[np.bytes_]) -> I64:
-        """The numbers (n,) of documents by their ids, `encoded`; -1 for one that is not here or was removed."""
+        """Return the numbers (n,) of documents by their `encoded` ids; -1 for a missing or removed one."""
         rows = np.searchsorted(self.ids, names, sorter=self._order)
         numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
         return np.where((self.ids[numbers] == names) & ~self.removed[numbers], numbers, -1)
 
     @cached_property
     def _order(self) -> I32:
-        """The documents' numbers (D,) in the order of their ids: four bytes for each, where a dict takes a hundred."""
+        """The documents' numbers (D,) in the order of their ids: four bytes each, where a dict takes a hundred."""
         return np.argsort(self.ids, kind="stable").astype(np.int32)
 
     def nearest(self, vectors: F32, k: int) -> list[Hits]:
-        """The k documents whose best vector is nearest to each query's vector (Q, W); fewer where there are fewer.
+        """Return the k documents whose best vector is nearest to each query's vector (Q, W), or all if there are fewer.
 
-        Vectors are asked for until so many documents are found and the next vector is farther than the last document's.
+        Vectors are requested until k documents are found and the next vector is farther than the last document's.
         """
         total, count = int(self.index.ntotal), k + MARGIN
         results: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
@@ -96,8 +96,8 @@ class Segment:
         return results
 
     def _documents(self, scores: F64, rows: I64, k: int) -> tuple[Hits, bool]:
-        """The documents of the nearest vectors, best first, and whether no other vector could change them."""
-        is_hit = rows >= 0  # what is missing is -1
+        """Return the documents of the nearest vectors, best first, and whether further vectors cannot change them."""
+        is_hit = rows >= 0  # -1 marks a missing one
         documents = np.searchsorted(self.first, rows[is_hit], side="right") - 1
         values = scores[is_hit]
         remains = ~self.removed[documents]
@@ -108,7 +108,7 @@ class Segment:
         return Hits(documents[order], best_values[order]), is_complete
 
     def scores_of(self, vectors: F32, documents: I64) -> F64:
-        """The highest product (D,) of any of the vectors (R, W) with any of each document's; 0 for one without."""
+        """Return the highest product (D,) of the vectors (R, W) with each document's vectors; 0 for one without any."""
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
         best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
@@ -118,7 +118,7 @@ class Segment:
         )
 
     def document(self, number: int, score: float | None = None) -> Document:
-        """A document: its id alone where the texts are not kept."""
+        """Return a document, with its id only if texts are not stored."""
         identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
         if self._offsets is None:
             return Document(identifier, score=score, scores=scores)
@@ -127,7 +127,7 @@ class Segment:
         return Document(identifier, values["title"], values["abstract"], score=score, scores=scores)
 
     def sentence_scores(self, number: int, vectors: F32) -> F32 | None:
-        """The highest product (S,) of any of the vectors (R, W) with any of each sentence's, where these are kept."""
+        """Return the highest product (S,) of the vectors (R, W) with each sentence's vectors."""
         if self._sentences is None or self._first_sentence is None:
             return None
         begin, end = self._first_sentence[number : number + 2]
@@ -162,25 +162,27 @@ class Segment:
 
 
 def load(path: Path) -> npt.NDArray[Any]:
-    """An array that stays in its file. Raises ArtefactError where it is missing or damaged."""
+    """Map an array from its file. Raises ArtefactError if it is missing or damaged."""
     try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))  # a plain view: a memmap's places are slow
+        return np.asarray(
+            np.load(path, mmap_mode="r", allow_pickle=False)
+        )  # a plain view, because indexing a memmap is slow
     except (OSError, ValueError, EOFError) as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
 
 
 def encoded(identifiers: Sequence[str]) -> npt.NDArray[np.bytes_]:
-    """Ids (D,) as they are kept: in UTF-8, whose order is that of the characters."""
+    """Encode ids (D,) in UTF-8, whose order is that of the characters."""
     return np.array([without_surrogates(identifier).encode() for identifier in identifiers], np.bytes_)
 
 
 def decoded(identifier: bytes) -> str:
-    """An id of those."""
+    """Decode an id."""
     return bytes(identifier).decode()
 
 
 def write_records(folder: Path, documents: Sequence[Document]) -> None:
-    """Keep the texts of documents."""
+    """Write the texts of documents."""
     offsets = [0]
     with open(folder / RECORDS, "wb") as stream:
         for document in documents:

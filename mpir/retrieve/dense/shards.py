@@ -1,4 +1,4 @@
-"""From documents to shards: each is a folder with the ids, vectors and texts of some documents."""
+"""Encode documents in shards: folders with the ids, vectors and texts of some documents."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ DOCUMENTS_PER_SHARD = 8192
 
 
 class Vectoriser(Protocol):
-    """What makes vectors of texts, such as an encoder."""
+    """Anything that computes vectors of texts, such as an encoder."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the vectors depend on."""
+        """Everything that the vectors depend on."""
 
     def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
         """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
@@ -47,10 +47,10 @@ class Vectoriser(Protocol):
 
 @runtime_checkable
 class ResumableVectoriser(Protocol):
-    """One that makes vectors in batches, and tells of each."""
+    """A vectoriser that reports each batch of vectors."""
 
     def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
-        """As `Vectoriser.vectors`, without the batches that an interrupted call has kept."""
+        """As `Vectoriser.vectors`, without repeating the saved batches of an interrupted call."""
 
 
 def encode(
@@ -64,10 +64,10 @@ def encode(
     total: int | None = None,
     job_shard: Shard | None = None,
 ) -> int:
-    """Write the shards of documents that are not there yet, or of these only a job's part; return how many there are.
+    """Write the missing shards of the documents, or those of a job's part, and return the number of shards.
 
     Raises:
-        InputError: an id that occurs twice, a vector that is no number, or other documents than those of the shards.
+        InputError: a repeated id, a vector that is not finite, or documents that differ from existing shards.
     """
     known_ids, number, job_shard = HashSet(), -1, job_shard or Shard()
     with DocumentBar(total, is_shown=progress) as bar:
@@ -95,14 +95,14 @@ def write_shard(
     texts: bool,
     bar: DocumentBar | None = None,
 ) -> None:
-    """Fill one shard. A text without a word has no vector. What an interrupt has left of it is not encoded again."""
+    """Fill one shard, reusing saved vectors of an interrupted run. A text without a word has no vector."""
     bar = bar or DocumentBar(None, is_shown=False)
     worded = [i for i, document in enumerate(documents) if has_words(document.text)]
     share = len(documents) / (2 if sentences else 1)
     with Blocks(shard, [documents[i].text for i in worded], "documents", bar.of_texts(share, len(worded))) as blocks:
         vectors, text_of = _vectors(encoder, blocks)
         if sentences:
-            blocks.write()  # another pass follows, which may be interrupted, too
+            blocks.write()  # the next pass may be interrupted
     counts = np.zeros(len(documents), np.int64)
     counts[worded] = np.bincount(text_of, minlength=len(worded))
     save(shard, [document.id for document in documents], vectors, _bounds(counts))
@@ -115,7 +115,7 @@ def write_shard(
 
 
 def _vectors(encoder: Vectoriser, blocks: Blocks) -> tuple[F32, I64]:
-    """Vectors (R, W) of the texts of blocks or their passages, and the text (R,) of each, ascending."""
+    """Return vectors (R, W) of the blocks' texts or passages, and the text (R,) of each, ascending."""
     if isinstance(encoder, ResumableVectoriser):
         return encoder.resume_vectors(blocks.texts, blocks)
     vectors, text_of = encoder.vectors(blocks.texts)
@@ -127,7 +127,7 @@ def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
     """Write ids (D,), vectors (R, W) and the first (D + 1,) of each.
 
     Raises:
-        InputError: a vector has values that are no finite numbers.
+        InputError: a vector has values that are not finite.
     """
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
@@ -141,7 +141,7 @@ def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
 
 
 def check_unique(names: Sequence[str], existing: Collection[str] = ()) -> None:
-    """Raise RepeatedIdError for a name that comes twice, or is among the others."""
+    """Raise RepeatedIdError for a repeated id, or one that earlier documents have."""
     known_names = set(existing)
     for name in names:
         if name in known_names:
@@ -151,7 +151,7 @@ def check_unique(names: Sequence[str], existing: Collection[str] = ()) -> None:
 
 
 def has_words(text: str) -> bool:
-    """Whether there is a letter or digit in a text."""
+    """Whether a text has a letter or digit."""
     return any(map(str.isalnum, text))
 
 
@@ -169,7 +169,7 @@ def _check_same(shard: Path, names: Sequence[str]) -> None:
 
 
 def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Document], bar: DocumentBar) -> None:
-    """The vectors of every sentence: one, or those of the passages of a sentence longer than the encoder reads."""
+    """Return the vectors of each sentence: one, or one for each passage of a long sentence."""
     by_document = [split_sentences(document) for document in documents]
     texts = [sentence.text for document_sentences in by_document for sentence in document_sentences]
     with Blocks(shard, texts, "sentences", bar.of_texts(len(documents) / 2, len(texts))) as blocks:
@@ -181,5 +181,5 @@ def _save_sentences(shard: Path, encoder: Vectoriser, documents: Sequence[Docume
 
 
 def _bounds(counts: Sequence[int] | I64) -> I64:
-    """Where each part begins, and where the last one ends."""
+    """Return the beginning of each part, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
