@@ -208,6 +208,10 @@ SCRIPTS = (
         packages=("skopt",),
     ),
     Script("experiments.submissions.titles", "--scored {work}/scored --weights mpir/bundles/fast/weights.json"),
+    Script(
+        "experiments.submissions.windows",
+        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --bundle fast",
+    ),
     Script("experiments.submissions.two_bundles", "--scored {work}/scored {work}/scored --bundles fast fast"),
     Script(
         "experiments.training.add_encoder",

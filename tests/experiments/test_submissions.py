@@ -11,6 +11,8 @@ from experiments.submissions.fusion import mean_z_scores, reciprocal, reciprocal
 from experiments.submissions.joined import joined_values
 from experiments.submissions.titles import best_sentences, by_question
 from experiments.submissions.two_bundles import fused, halved, renamed
+from experiments.submissions.windows import Scores, submitted, windows_of
+from experiments.submissions.windows import measured as measured_windows
 from mpir.rank.blend import blend
 from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.rank.weights import Weights
@@ -110,3 +112,46 @@ def test_a_bundle_joined_with_itself_ranks_as_alone(scored: Dataset) -> None:
         once, twice = fused([alone], scale)(pool, Cutoffs()), fused([alone, both], scale)(pool, Cutoffs())
         np.testing.assert_array_equal(once.documents, twice.documents)
         np.testing.assert_array_equal(once.snippets, twice.snippets)
+
+
+def test_windows_are_neighbours_in_a_section_of_a_document(scored: Dataset) -> None:
+    sections = np.asarray(scored.sections)
+    for document in range(len(scored.documents)):
+        rows = np.flatnonzero(scored.columns.document_of == document)
+        expected = {
+            (int(first), int(last))
+            for first in rows
+            for last in rows
+            if 0 < last - first < 3 and len(set(sections[first : last + 1].tolist())) == 1
+        }
+        assert set(windows_of(scored, document)) == expected
+
+
+def test_a_window_takes_the_place_of_its_sentences_where_it_scores_higher() -> None:
+    windows = {(0, 1): 0.5, (1, 2): 0.9, (0, 2): 0.6}
+    scores = Scores(
+        blended=np.array([3.0, 2.0, 1.0]), relevance=np.full(3, 0.4), documents=np.array([[0]]), windows=windows
+    )
+    ranked = np.array([0, 1, 2])
+    assert submitted(scores, ranked, None) == [(0, 0), (1, 1), (2, 2)]
+    assert submitted(scores, ranked, 0.1) == [(0, 2)]
+    assert submitted(scores, ranked, 0.3) == [(0, 0), (1, 2)]
+    assert submitted(scores, ranked, 0.6) == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_single_sentences_have_the_measures_of_a_submission(scored: Dataset) -> None:
+    rng = np.random.default_rng(0)
+    shuffled = replace(scored.columns, sentences=rng.random(scored.columns.sentences.shape))
+    scored = replace(scored, columns=shuffled)
+    weights = replace(WEIGHTS, cutoffs=None)
+    objective = Objective(scored, "snippet-f1")
+    scores = Scores(
+        blended=blend(shuffled, weights).sentences,
+        relevance=np.zeros(len(shuffled.sentences)),
+        documents=objective.pool.blended(weights).documents,
+        windows={},
+    )
+    values = measured_windows(scored, scores, Cutoff(share=0.5), 0.0, 9)
+    cut = replace(weights, cutoffs=Cutoffs(snippets=Cutoff(share=0.5)))
+    np.testing.assert_allclose(values["F, ten"], objective.per_question(weights), atol=1e-9)
+    np.testing.assert_allclose(values["F, cut"], objective.per_question(cut), atol=1e-9)
