@@ -1,1 +1,1 @@
-"""Long jobs on many machines: engines that run parts of a job, and leave what is done to the driver's journal."""
+"""Run long jobs on many machines; the driver's journal records the results."""

@@ -1,4 +1,4 @@
-"""The jobs of actors: scoring, ranking and encoding, each by the function that does it without Ray."""
+"""Jobs of actors: scoring, ranking and encoding, by the same functions as without Ray."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mpir.rank.reranker import Reranker
 
 
 def scoring_job(reranker: Reranker, load: Callable[[], Reranker]) -> ActorJob:
-    """Scoring batches of prepared candidates as `reranker` does, of which `load` makes another one in each actor."""
+    """Return the job that scores batches of prepared candidates like `reranker`, which `load` creates in each actor."""
     return ActorJob(load=load, work=score_batch, identify=scoring_identity, identity=scoring_identity(reranker))
 
 
@@ -29,16 +29,16 @@ def scoring_identity(reranker: Reranker) -> Mapping[str, Any]:
 
 
 def score_batch(reranker: Reranker, batch: list[Candidates]) -> list[Candidates]:
-    """Score prepared candidates as the driver would. Raises what `Reranker.score_prepared` does."""
-    reranker.forget_texts()  # which belong to whichever batch this actor had before
+    """Score prepared candidates as the driver would. Raises as `Reranker.score_prepared`."""
+    reranker.forget_texts()  # of this actor's previous batch
     return reranker.score_prepared(batch)
 
 
 class PooledScorer:
-    """A reranker whose batches are scored by actors. Batches are those of a run without Ray, and so are the results."""
+    """A reranker whose batches are scored by actors, with the batches and results of a run without Ray."""
 
     def __init__(self, reranker: Reranker, pool: ActorPool) -> None:
-        """`reranker` prepares the candidates here, and the pool has its `scoring_job`."""
+        """Prepare candidates with `reranker`, and score them in a pool with its `scoring_job`."""
         self._reranker, self._pool = reranker, pool
 
     def stream_scored(self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]]) -> Iterator[Candidates]:
@@ -47,7 +47,7 @@ class PooledScorer:
 
 
 def ranking_job(reranker: Reranker, load: Callable[[], Reranker], rank: Callable[[Reranker, Any], str]) -> ActorJob:
-    """Ranking one query a task by `rank`, the function of a run without Ray."""
+    """Return the job that ranks one query per task by `rank`, the function of a run without Ray."""
     return ActorJob(load=load, work=rank, identify=ranking_identity, identity=ranking_identity(reranker))
 
 
@@ -61,7 +61,7 @@ class PooledBatches:
     """Runs an encoder's batches of tokens on actors, in place of its own devices."""
 
     def __init__(self, pool: ActorPool) -> None:
-        """The pool has the encoder's `encoding_job`."""
+        """Use a pool with the encoder's `encoding_job`."""
         self._pool = pool
 
     def run(self, jobs: Iterator[Job], reading: Reading = OUTPUTS) -> Answers:
@@ -78,7 +78,7 @@ class PooledBatches:
 
 
 def encoding_job(encoder: PooledEncoder, load: Callable[[], PooledEncoder], *, has_gpus: bool) -> ActorJob:
-    """Encoding one batch of tokens a task as `encoder` does, in its precision; GPUs get larger batches than CPUs."""
+    """Return the job that encodes a batch of tokens per task like `encoder`, with larger batches on GPUs."""
     backend = encoder.encoder.backend
     if has_gpus:
         backend.tokens_per_batch = max(backend.tokens_per_batch, TOKENS_PER_BATCH["cuda"])
@@ -91,18 +91,18 @@ def encoding_job(encoder: PooledEncoder, load: Callable[[], PooledEncoder], *, h
 
 
 def encoding_identity(backend: TorchBackend) -> Mapping[str, Any]:
-    """Everything that vectors depend on before pooling, which is a part of each task."""
+    """Everything that vectors depend on except pooling, which is part of each task."""
     return backend.info.identity
 
 
 class LoadBackend:
-    """Loads an encoder's backend on a worker: its own files, with the driver's settings."""
+    """Loads an encoder's backend on a worker, from its files and with the driver's settings."""
 
     def __init__(self, load: Callable[[], PooledEncoder], settings: Mapping[str, Any]) -> None:
-        """`load` opens the encoder by the name that the user gave; `settings` are those of the driver's backend."""
+        """Use `load`, which opens the encoder by the user's name, and the `settings` of the driver's backend."""
         self._load, self._settings = load, dict(settings)
 
     def __call__(self) -> TorchBackend:
-        """The backend, on the worker's GPU if it has one."""
+        """Return the backend, on the worker's GPU if it has one."""
         settings = {**self._settings, "checkpoint": self._load().encoder.checkpoint, "device": "auto"}
         return TorchBackend(**settings)

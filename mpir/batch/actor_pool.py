@@ -1,10 +1,10 @@
-"""A pool of Ray actors, each with a model loaded, for a driver that keeps the results in its journal.
+"""A pool of Ray actors, each with a loaded model, for a driver that records results in its journal.
 
-The pool is made of Ray Core's actors, not of Ray Data: mpir has a journal, to which the driver writes each result once,
-while Ray Data's own checkpoint is in beta and may repeat work. Ray Data survives errors by dropping blocks
-(`max_errored_blocks`), but a task must be repeated where a worker is lost, and the job must end with one sentence
-where the input is wrong. Tasks are those of a run without Ray and come back in order, so that results are equal to
-the last bit; Ray Data would cut blocks of its own.
+The pool uses actors of Ray Core instead of Ray Data for three reasons. The driver writes each result to mpir's journal
+once, while Ray Data's checkpoint is in beta and may repeat work. Ray Data handles errors by dropping blocks
+(`max_errored_blocks`), but a task must be repeated if a worker is lost, and the job must end with one message if the
+input is invalid. Tasks are those of a run without Ray and return in order, so that results are equal to the last bit;
+Ray Data would form its own blocks.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from mpir.version import __version__
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
-"""Actors that may end while they have the same task."""
+"""Maximum number of actors that may end during one task."""
 QUEUED = 2
-"""Tasks of an actor: the one that it works on, and the next."""
+"""Tasks of an actor: the current one and the next."""
 AHEAD = 2 * QUEUED
-"""Tasks for each actor that are not yet yielded, done or not: results are yielded in order."""
+"""Unyielded tasks per actor, finished or not, because results are yielded in order."""
 Notes = list[tuple[int, str]]
-"""What a task logs: levels and messages."""
+"""Log records of a task: levels and messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActorJob:
-    """What every actor of a pool does. Functions must be importable, or partials of such, because they are pickled.
+    """The job of all actors in a pool. Functions must be importable, or partials of such, because they are pickled.
 
-    `load` makes the model, whose `identify` must equal the driver's `identity`, and `work` gives a task's result by it.
-    Relative paths are those of `folder`.
+    `load` creates the model, for which `identify` must return the driver's `identity`, and `work` computes a task's
+    result with it. Relative paths are resolved in `folder`.
     """
 
     load: Callable[[], Any]
@@ -52,7 +52,7 @@ class ActorJob:
 
 
 class ModelActor:
-    """An actor: it loads its model at the first task, so that its errors are those of a task."""
+    """An actor, which loads its model with the first task, so that load errors are reported as a task's errors."""
 
     def __init__(self, job: ActorJob, threads: int) -> None:
         """`threads` is for a CPU."""
@@ -60,7 +60,7 @@ class ModelActor:
 
     @cached_property
     def model(self) -> Any:
-        """The model. Raises InputError where it cannot be loaded here, or its results would be others."""
+        """Return the model. Raises InputError if it cannot be loaded here, or would give other results."""
         import torch
 
         torch.set_num_threads(min(self._threads, os.cpu_count() or 1))
@@ -70,10 +70,10 @@ class ModelActor:
                 f"the worker on {host} has mpir {__version__}, and this machine {job.version}; install one version on "
                 "all machines."
             )
-        with suppress(OSError):  # absolute paths may do; a path that is missing is named below
+        with suppress(OSError):  # absolute paths may work; a missing path raises an error below
             os.chdir(job.folder)
         try:
-            with collected_notes(), redirect_stderr(io.StringIO()):  # the driver has loaded the same, and said so
+            with collected_notes(), redirect_stderr(io.StringIO()):  # the driver has logged the same on loading
                 model = job.load()
         except MpirError as error:
             raise InputError(
@@ -89,27 +89,27 @@ class ModelActor:
         return model
 
     def run(self, task: Any) -> tuple[Any, Notes]:
-        """The result of a task, and what it logs, for the driver to log. Raises what the job's `work` raises."""
+        """Return a task's result, and its log records for the driver. Raises as the job's `work`."""
         model = self.model
         with collected_notes() as notes:
             return self._job.work(model, task), notes
 
 
 class _NoteHandler(logging.Handler):
-    """Keeps what is logged."""
+    """A handler that collects log records."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notes: Notes = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record's level and message."""
+        """Store a record's level and message."""
         self.notes.append((record.levelno, record.getMessage()))
 
 
 @contextmanager
 def collected_notes() -> Iterator[Notes]:
-    """Collect what mpir logs in the block, and show none of it."""
+    """Collect mpir's log records in the block without showing them."""
     logger, handler = logging.getLogger("mpir"), _NoteHandler()
     propagates, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
@@ -133,13 +133,13 @@ class _Task:
 
 
 class ActorPool:
-    """Actors that share the tasks of a job. They start with the first task."""
+    """Actors that share the tasks of a job; they start with the first task."""
 
     def __init__(self, ray: Any, job: ActorJob, *, workers: int, gpus_per_worker: float = 0) -> None:
         """`ray` is connected to the cluster, and `workers` is the number of actors.
 
         Raises:
-            InputError: the cluster has not so many CPUs or GPUs.
+            InputError: the cluster has too few CPUs or GPUs.
         """
         self._ray, self._workers = ray, workers
         resources = ray.cluster_resources()
@@ -154,11 +154,11 @@ class ActorPool:
         self._actors: list[Any] = []
 
     def map(self, tasks: Iterable[Any]) -> Iterator[Any]:
-        """The result of each task, in order. Tasks are taken as actors are free for them.
+        """Yield the result of each task, in order. Tasks are taken as actors become free.
 
         Raises:
             DeviceError: actors ended three times while they had the same task.
-            MpirError: what an actor raised.
+            MpirError: an actor's error.
         """
         self._actors = self._actors or [self._make() for _ in range(self._workers)]
         fresh, free = iter(tasks), deque([*range(self._workers)] * QUEUED)
@@ -183,7 +183,7 @@ class ActorPool:
         busy[task.actor.run.remote(task.content)] = task
 
     def _collect(self, task: _Task, reference: Any) -> bool:
-        """Take the result of a task; False where its actor was lost and replaced."""
+        """Store the result of a task; return False if its actor was lost and replaced."""
         errors = self._ray.exceptions
         try:
             task.result, notes = self._ray.get(reference)
@@ -205,9 +205,9 @@ class ActorPool:
 
 
 def _threads(share: int) -> int:
-    """Threads of an actor on a CPU: its share, or as many as the driver would have if the user says how many.
+    """Return the threads of an actor on a CPU: its share, or the number that the user sets for the driver.
 
-    Their number may change the last bit of a score.
+    The number may change the last bit of a score.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Connecting to a Ray cluster, with one sentence for each way in which that fails."""
+"""Connect to a Ray cluster, with one error message for each kind of failure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mpir.extras import needs
 
 LOCAL, AUTO = "local", "auto"
 LISTENS, ANSWERS = 10.0, 60.0
-"""Seconds to wait until a port takes a connection, and until the cluster behind it has taken the driver."""
+"""Seconds to wait until a port accepts a connection, and until the cluster accepts the driver."""
 
 
 def import_ray() -> Any:
-    """The package. Raises MissingExtraError where it is not installed."""
+    """Import Ray. Raises MissingExtraError if it is not installed."""
     with needs("ray", "--ray"):
         import ray
     return ray
@@ -28,11 +28,11 @@ def import_ray() -> Any:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """Ray, connected to a cluster: `local` starts one on this machine, and `auto` takes the one that is there.
+    """Connect Ray to a cluster: `local` starts one on this machine, and `auto` finds an existing one.
 
     Raises:
         DeviceError: no cluster answers, or it is of another version.
-        InputError: an address that is none.
+        InputError: an invalid address.
         MissingExtraError: Ray is not installed.
     """
     ray = import_ray()
@@ -40,7 +40,7 @@ def cluster(address: str) -> Iterator[Any]:
         address = os.environ.get("RAY_ADDRESS") or AUTO
     if address not in (AUTO, LOCAL):
         _check_answers(address)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of our own sends nothing to anybody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a local cluster sends no usage statistics
     try:
         if address == LOCAL:
             ray.init(LOCAL, include_dashboard=False, logging_level=logging.ERROR)
@@ -59,14 +59,14 @@ def cluster(address: str) -> Iterator[Any]:
             f"--ray {address}: Ray has no room for a task or its result ({shortened(str(error))}); free disk space or "
             "start the cluster with a larger --object-store-memory, and run the same command again."
         ) from error
-    except ray.exceptions.RayError as error:  # no task's
+    except ray.exceptions.RayError as error:  # not a task's error
         raise DeviceError(f"--ray {address}: {shortened(str(error), 200)}; run the same command again.") from error
     finally:
         ray.shutdown()
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Connect in a thread, because Ray tries for minutes and heeds no signal meanwhile. Raises TimeoutError, too."""
+    """Connect in a thread, because Ray retries for minutes without handling signals. Also raises TimeoutError."""
     outcome = Future[None]()
 
     def connect() -> None:
@@ -82,7 +82,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Ask whether anybody listens there: Ray itself would try for minutes. Raises DeviceError, or InputError."""
+    """Check that the address accepts connections; Ray would retry for minutes. Raises DeviceError or InputError."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal() or int(port) > 65_535:
         raise InputError(f"--ray is {format_value(address)}; expected local, auto, or HOST:PORT of a cluster's head.")

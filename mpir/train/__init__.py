@@ -1,1 +1,1 @@
-"""Fine-tuning perspectives: mixtures of data, losses, and the training loop."""
+"""Fine-tune perspectives: mixtures of data, losses, and the training loop."""

@@ -1,4 +1,4 @@
-"""The mean of two models of one origin: of an encoder before and after training, or of two runs on other rows."""
+"""Average two models of one origin: an encoder before and after training, or two runs on different rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from mpir.validation import real_number
 def average(before: str | Path, after: str | Path, folder: str | Path, share: float = 0.5) -> None:
     """Write the model whose weights are 1 - share of `before`'s and share of `after`'s, with `before`'s tokenizer.
 
-    An encoder's mean with what it was before training keeps more of what it knew of other fields (Wortsman et al.,
-    "Robust fine-tuning of zero-shot models", 2022); the mean of two runs from one start has the strengths of both
-    (Wortsman et al., "Model soups", 2022). Outputs on top of the encoder are averaged where both models have equally
-    many, and else left out.
+    Averaging an encoder with its state before training retains more knowledge of other fields (Wortsman et al., "Robust
+    fine-tuning of zero-shot models", 2022); averaging two runs from one start combines their strengths (Wortsman et
+    al., "Model soups", 2022). Output heads are averaged if both models have the same number of outputs, else left out.
 
     Raises:
         ArtefactError: a checkpoint that cannot be loaded, or two of different shapes.
         InputError: a share that is not between 0 and 1.
-        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+        OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     real_number("share", share, "a number from 0 to 1", lambda state: 0 <= state <= 1)
     outputs = count_outputs(before)
@@ -53,25 +52,25 @@ def average(before: str | Path, after: str | Path, folder: str | Path, share: fl
 
 
 def copy_output(checkpoint: str | Path, folder: str | Path, output: int) -> None:
-    """Write the model with one output more, the last, which is a copy of `output`: both learn on from what it knows.
+    """Write the model with an additional last output, a copy of `output`, for further training of both.
 
     Raises:
-        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not made by one matrix.
-        InputError: an output that is not there.
-        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not computed by one matrix.
+        InputError: an unknown output.
+        OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     _change_outputs(checkpoint, folder, (output,), "copied", lambda head: torch.cat([head, head[output : output + 1]]))
 
 
 def merge_outputs(checkpoint: str | Path, folder: str | Path, output: int, merged: int) -> None:
-    """Write the model whose output `output` is the mean of itself and of output `merged`, which is left out.
+    """Write the model with the mean of outputs `output` and `merged` as `output`, without `merged`.
 
-    Two outputs that learned the same thing from other rows become one, at no cost: they read the same states.
+    Two outputs that learned the same task from different rows read the same states, so they can be averaged.
 
     Raises:
-        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not made by one matrix.
-        InputError: two outputs that are not there, or one twice.
-        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+        ArtefactError: a checkpoint that cannot be loaded, or whose outputs are not computed by one matrix.
+        InputError: unknown outputs, or the same one twice.
+        OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
 
     def mean(head: torch.Tensor) -> torch.Tensor:
@@ -88,7 +87,7 @@ def _change_outputs(
     past_participle: str,
     change: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
-    """Write the model with its outputs' weights and biases, a row each, changed."""
+    """Write the model with changed weights and biases of its outputs, a row each."""
     model, tokenizer = (
         load_model(checkpoint, AutoModelForSequenceClassification),
         load_pretrained(AutoTokenizer, checkpoint),

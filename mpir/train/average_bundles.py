@@ -1,4 +1,4 @@
-"""The mean of two bundles' joint encoders, which were trained from one checkpoint on other rows, as a bundle."""
+"""Average the joint encoders of two bundles, trained from one checkpoint on different rows, into a bundle."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def average_bundles(
 
     Args:
         before: a bundle's name or folder.
-        after: another bundle, or a bare checkpoint with the outputs of the first.
+        after: another bundle, or a checkpoint with the outputs of the first.
         folder: the new bundle.
-        rows: rows with labels 0 and 1, on which probabilities are calibrated.
+        rows: rows with labels 0 and 1 for calibrating probabilities.
         share: of the second bundle, 0 to 1.
         stored: number format of the new weights, fp16 or bf16.
 
@@ -60,7 +60,7 @@ def average_bundles(
 
 
 def checkpoint_of(name: str, first: Bundle) -> Path:
-    """The joint encoder of the second bundle, which holds the perspectives of the first, or the bare checkpoint."""
+    """Return the joint encoder of the second bundle, with the perspectives of the first, or the checkpoint."""
     if (Path(name) / "config.json").is_file():
         return Path(name)
     second = open_bundle(name)
@@ -70,7 +70,7 @@ def checkpoint_of(name: str, first: Bundle) -> Path:
 
 
 def check_outputs(second: Path, first: Path) -> None:
-    """Raise InputError for a checkpoint with another number of outputs than the first, which no mean would have."""
+    """Raise InputError for a checkpoint with a different number of outputs than the first."""
     from mpir.train.pretrained import count_outputs
 
     outputs, expected = count_outputs(second), count_outputs(first)
@@ -79,7 +79,7 @@ def check_outputs(second: Path, first: Path) -> None:
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:
-    """The manifest's entries of the perspectives of one checkpoint, that which reads question and sentence together."""
+    """Return the manifest's entries of the perspectives that share the cross-encoder's checkpoint."""
     declared = [dict(item) for item in bundle.manifest["perspectives"]]
     shared = {item.get("checkpoint") for item in declared if item["kind"] == "cross-encoder"}
     if len(shared) != 1:

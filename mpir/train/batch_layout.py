@@ -1,4 +1,4 @@
-"""Where the rows of a batch stand in the matrix (questions, candidates) that losses are given."""
+"""Map the rows of a batch to the matrix (questions, candidates) that losses take."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 class BatchLayout(NamedTuple):
-    """The question (N,) and the candidate (N,) that each of N rows is, and which places (Q, C) count."""
+    """The question (N,) and the candidate (N,) of each of N rows, and a mask (Q, C) of valid cells."""
 
     question: I64
     candidate: I64
     mask: Bool
 
     def fill(self, values: Tensor) -> Tensor:
-        """Values (N,) of rows in their places: (Q, C), the highest where several are, 0 where none is."""
+        """Put values (N,) of rows in their cells (Q, C), with the highest of several values, and 0 for none."""
         where = torch.from_numpy(self.question * self.mask.shape[1] + self.candidate).to(values.device)
         flat = values.new_zeros(self.mask.size).scatter_reduce(0, where, values, "amax", include_self=False)
         return flat.view(self.mask.shape)
 
     def products(self, left: Tensor, right: Tensor) -> Tensor:
-        """Every question's vector times every candidate's: (Q, C) from those of the rows, twice (N, W)."""
+        """Return products (Q, C) of question and candidate vectors, from both vectors (N, W) of the rows."""
         first, candidate_rows = (torch.tensor(rows) for rows in self.firsts())
         return left[first.to(left.device)] @ right[candidate_rows.to(right.device)].T
 
     def firsts(self) -> tuple[list[int], list[int]]:
-        """The row of each question (Q,) and of each candidate (C,), where several have one the first."""
+        """Return the first row of each question (Q,) and of each candidate (C,)."""
         first, second = (
             np.unique(numbers, return_index=True)[1].tolist() for numbers in (self.question, self.candidate)
         )
@@ -44,7 +44,7 @@ class BatchLayout(NamedTuple):
 
 
 def own_places(rows: Sequence[Example]) -> BatchLayout:
-    """Each question's own rows are its candidates, side by side."""
+    """Lay out each question's own rows as its candidates."""
     question = _numbered(row.group for row in rows)
     order = np.argsort(question, kind="stable")
     counts = np.bincount(question)
@@ -54,10 +54,10 @@ def own_places(rows: Sequence[Example]) -> BatchLayout:
 
 
 def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]]) -> BatchLayout:
-    """Every distinct sentence of the rows is a candidate of their every distinct question.
+    """Lay out every distinct sentence of the rows as a candidate of every distinct question.
 
-    What a question is known to be answered by (`known`, by the texts that `same` makes equal) does not count against
-    it, nor does the question itself, unless a row says so.
+    Known answers of a question (`known`, by texts normalised with `same`) and the question itself are masked, unless
+    they are a row of the question.
     """
     questions, sentences = [same(row.question) for row in rows], [same(row.sentence) for row in rows]
     question, candidate = _numbered(questions), _numbered(sentences)
@@ -73,7 +73,7 @@ def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]])
 
 
 def known_positives(rows: Iterable[Example]) -> dict[str, set[str]]:
-    """The texts with a positive label of every question, as `same` has them."""
+    """Return the texts with a positive label of each question, normalised by `same`."""
     positives: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.label > 0:
@@ -82,12 +82,12 @@ def known_positives(rows: Iterable[Example]) -> dict[str, set[str]]:
 
 
 def same(text: str) -> str:
-    """Equal for texts that differ in nothing but space and capitals."""
+    """Normalise white space and case of a text."""
     return " ".join(text.casefold().split())
 
 
 def _numbered(names: Iterable[str]) -> I64:
-    """The number (N,) of each name, in the order of their first occurrence."""
+    """Number names (N,) by first occurrence."""
     names = list(names)
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     return np.array([number[name] for name in names], np.int64)

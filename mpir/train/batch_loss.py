@@ -1,4 +1,4 @@
-"""The loss of a batch: each of a task's losses over the matrix of questions and candidates that it is given."""
+"""Compute the loss of a batch: the sum of a task's losses over a matrix of questions and candidates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.train.mixture import Task
 from mpir.train.two_tower import Compared
 
 Answers = Mapping[str, AbstractSet[str]]
-"""The texts that are known to answer each question, as `same` has both."""
+"""Known answers of each question, both normalised by `same`."""
 
 
 def batch_loss(
@@ -23,11 +23,11 @@ def batch_loss(
     """The sum of a task's losses on N rows.
 
     Args:
-        task: whose losses.
-        rows: of one batch.
-        scores: the model's (N,) of the rows.
-        compared: the rows' texts where they were read apart, which in-batch losses compare with each other.
-        listed: what is known to answer the questions, by the rows in memory.
+        task: the task with the losses.
+        rows: the rows of one batch.
+        scores: the model's scores (N,) of the rows.
+        compared: the rows' separately encoded texts, which in-batch losses compare with each other.
+        listed: known answers of the questions, from the rows in memory.
     """
     own_layout = own_places(rows)
     labels = scores.new_tensor([row.label for row in rows])
@@ -42,7 +42,7 @@ def batch_loss(
 
 
 def answers(task: Task, rows: Sequence[Example], listed: Answers) -> Answers:
-    """What is known to answer each question: by the rows in memory and, of triples, by those of the batch."""
+    """Return known answers of each question: from the rows in memory and, for triples, from the batch."""
     if not task.triples:
         return listed
     batch_positives = known_positives(rows)

@@ -1,4 +1,4 @@
-"""A run's best checkpoint as a bundle: every probability calibrated, and the card begun."""
+"""Export a run's best checkpoint as a bundle, with calibrated probabilities and the beginning of a card."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from mpir.train.trainer import FineTuner
 
 Rows = Mapping[str, Sequence[Example]]
-"""Labelled rows by the perspective that they are for."""
+"""Labelled rows by perspective."""
 
 
 def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
-    """What each probability among the perspectives is to be calibrated on: the rows of a file, or else its dev rows.
+    """Return the rows for calibrating each perspective that is a probability: those of a file, or its dev rows.
 
     Raises:
-        InputError: broken rows, or none with a positive label, or none without; or a file where nothing is a
-            probability.
+        InputError: invalid rows, rows of one label only, or a file although no perspective is a probability.
     """
     probabilities = {item["name"] for item in declare(tasks) if item.get("scale") == "probability"}
     if path and not probabilities:
@@ -51,14 +50,14 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
 def make_bundle(
     best: Path, tuner: FineTuner, folder: Path, rows: Rows | None = None, stored: str = "fp16"
 ) -> list[str]:
-    """Write the bundle, and return a line on how well each probability is calibrated.
+    """Write the bundle, and return a line about the calibration of each probability.
 
     Args:
         best: the checkpoint.
-        tuner: the run that it comes from, whose model it becomes.
-        folder: where the bundle goes.
-        rows: what to calibrate on, see `calibration_rows`; by default the dev rows of each perspective.
-        stored: the number format of its weights, fp16 or bf16.
+        tuner: its training run, into whose model it is loaded.
+        folder: the folder of the bundle.
+        rows: rows for calibration, see `calibration_rows`; by default the dev rows of each perspective.
+        stored: the number format of the weights, fp16 or bf16.
 
     Raises:
         ArtefactError: a file of the checkpoint has changed since training.
@@ -82,14 +81,14 @@ def make_bundle(
 
 
 def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
-    """The (slope, shift) of Platt scaling fitted on all rows, and its error in words.
+    """Fit Platt scaling on all rows; return its (slope, shift), and its error in words.
 
-    The error is that of each half of the questions, scaled by what was fitted on the other half. Where a half lacks
-    either label, as one of a single question does, it is that of the rows that were fitted. Where positive rows don't
-    score higher than others, scaling would turn the order or end it: then it is (1, 0), and the words say so.
+    The error is measured on each half of the questions with a fit on the other half, or on the fitted rows if a half
+    lacks one label. If positive rows do not score higher than others, scaling would change the order; then the result
+    is (1, 0), with a note.
 
     Raises:
-        InputError: no row with a positive label, or none without, which every row's probability would be 0 or 1 for.
+        InputError: rows of one label only.
     """
     check_labels(rows, "the file to calibrate on")
     positive = np.array([row.label > 0 for row in rows])
@@ -115,7 +114,7 @@ def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float]
 
 
 def check_labels(rows: Sequence[Example], location: str) -> None:
-    """Raise InputError for rows of one label only, on which no probability is calibrated."""
+    """Raise InputError for rows of one label only, which cannot calibrate a probability."""
     positive = sum(row.label > 0 for row in rows)
     if positive in (0, len(rows)):
         raise InputError(

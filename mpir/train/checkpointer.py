@@ -1,4 +1,4 @@
-"""What a training run keeps in its folder to go on from: its state, and the checkpoint that was best on dev."""
+"""Save and restore a training run: its state, and the best checkpoint on dev."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ log = logging.getLogger(__name__)
 
 
 class Checkpointer:
-    """Saves a run's state and its best checkpoint in `folder`, and has a run go on from there."""
+    """Saves a run's state and its best checkpoint in `folder`, and resumes runs from there."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is read or written yet."""
+        """Do not read or write yet."""
         self.best, self.path = folder / "best", folder / STATE
 
     def save(self, state: RunState) -> None:
-        """Replace the saved state. Raises OutputError where the folder cannot be written."""
+        """Replace the saved state. Raises OutputError if the folder cannot be written."""
         with write_bytes_with_checksum(self.path) as stream:
             torch.save(state.to_values(), stream)
 
     def save_best(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-        """Replace the best checkpoint. Raises OutputError where the folder cannot be written."""
+        """Replace the best checkpoint. Raises OutputError if the folder cannot be written."""
         with atomic_folder(self.best, CHECKPOINT) as temporary:
             model.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
             write_file_list(temporary)
 
     def resume(self, run: RunIdentity, restore: Callable[[RunState], None]) -> bool:
-        """Hand the saved state of `run` to `restore`; return False where none was saved.
+        """Pass the saved state of `run` to `restore`; return False if there is none.
 
         Raises:
-            ArtefactError: the state is damaged or does not fit the model, is another run's, or its best checkpoint is
-                gone.
+            ArtefactError: the state is damaged, does not fit the model, or belongs to another run, or its best
+                checkpoint is missing.
         """
         if not self.path.exists():
             return False
@@ -60,7 +60,7 @@ class Checkpointer:
             restore(state)
         except ArtefactError:
             raise
-        except Exception as error:  # torch raises whatever unpickling runs into
+        except Exception as error:  # torch can raise any error while unpickling
             message = f"{self.path}: is damaged and cannot be resumed from; remove it to start the run anew."
             raise ArtefactError(message) from error
         return True

@@ -1,9 +1,9 @@
-"""Training triples from clicks: for each (query, clicked document), candidates of the first stage that nobody chose.
+"""Sample training triples from clicks: (query, clicked document, unclicked first-stage candidate).
 
 After Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022): negatives are sampled
-from BM25's best candidates, whatever their rank, once everything in the query's relevant pool is out, *regardless of
-its grade*. To compare with, there are the same sample with everything but the positive itself in it, and the
-collection's own recipe, unclicked results above a click.
+from BM25's best candidates of any rank, without the query's relevant pool, *regardless of its grade*. For comparison,
+the pool can be kept except for the positive, or negatives can be unclicked results above a click, as in the
+collection's own recipe.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 Recipe = Literal["filtered", "unfiltered", "above-click"]
 Judged = Mapping[str, int]
-"""A query's judgements: document id to grade, above 0 for what was clicked."""
+"""A query's judgements: document id to grade, above 0 for clicked documents."""
 Sampler = Callable[[Sequence[str], Judged, str, np.random.Generator, int], list[str]]
 
 
@@ -32,8 +32,8 @@ def triples_of(
 ) -> list[tuple[int, str, str]]:
     """Return (sort key, positive, negative) of one query; triples are shuffled by the key, a random number of 63 bits.
 
-    They depend on the seed, the query, its candidates (best first) and its judgements alone, so that work can be done
-    in any order and taken up anywhere. With `keep_judged`, documents that were judged and not clicked may be negatives.
+    They depend only on the seed, the query, its candidates (best first) and its judgements, so that work can be done in
+    any order and resumed. With `keep_judged`, judged documents without a click may be negatives.
     """
     generator = np.random.default_rng([seed, zlib.crc32(query.encode())])
     pool = {name: grade for name, grade in judged.items() if grade > 0 or not keep_judged}
@@ -48,21 +48,21 @@ def triples_of(
 def _filtered(
     candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
 ) -> list[str]:
-    """A sample, without replacement, of the candidates that are not in the relevant pool."""
+    """Sample candidates outside the relevant pool, without replacement."""
     return _sample([name for name in candidates if name not in pool], generator, count)
 
 
 def _unfiltered(
     candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
 ) -> list[str]:
-    """A sample, without replacement, of the candidates but for the positive; others that were clicked are among it."""
+    """Sample candidates except the positive, without replacement; other clicked documents are included."""
     return _sample([name for name in candidates if name != positive], generator, count)
 
 
 def _above_click(
     candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
 ) -> list[str]:
-    """A sample of the candidates above the positive that were not clicked; none where it is no candidate."""
+    """Sample unclicked candidates above the positive; empty if the positive is not a candidate."""
     if positive not in candidates:
         return []
     above = [name for name in candidates[: candidates.index(positive)] if pool.get(name, 0) <= 0]

@@ -1,4 +1,4 @@
-"""Labelled rows: what every perspective is trained on and chosen by."""
+"""Labelled rows for training and model selection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.io.read import read_json_lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One labelled (question, sentence) pair; `group` is the question's id, `teacher` a better model's raw output."""
+    """One labelled (question, sentence) pair; `group` is the question's id, `teacher` a teacher model's raw output."""
 
     group: str
     question: str
@@ -25,12 +25,12 @@ class Example:
 
 
 def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Example]:
-    """Read labelled rows whose labels lie between 0 and `top`, and each with a teacher's score if it is `distilled`.
+    """Read labelled rows with labels from 0 to `top`, and with a teacher's score if `distilled`.
 
-    A kind or a teacher's score that is null is none.
+    A null kind or teacher's score counts as missing.
 
     Raises:
-        InputError: a row that is none of that (file and line are named).
+        InputError: an invalid row (the message has file and line).
     """
     rows = []
     for number, item in read_json_lines(path):
@@ -42,7 +42,7 @@ def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Exampl
 
 
 def _row(item: Mapping[str, Any]) -> Example:
-    """A line's object as a row. Raises InputError for a missing key, an id that is none, or a label of another type."""
+    """Parse a line's object as a row. Raises InputError for a missing key, invalid id, or label of another type."""
     if "id" in item and not _is_id(item["id"]):
         raise InputError(
             f"the id is {format_value(item['id'])}; expected a string or a whole number that names the question."
@@ -63,7 +63,7 @@ def _row(item: Mapping[str, Any]) -> Example:
 
 
 def _is_id(value: Any) -> bool:
-    """Whether it tells questions apart. As texts, all that is null would be one question, "None"."""
+    """Whether an id identifies a question; null values would all become one question, "None"."""
     return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
 
 

@@ -1,4 +1,4 @@
-"""From a fine-tuned checkpoint to a bundle: calibrated, half the size, sealed by hashes."""
+"""Export a fine-tuned checkpoint as a bundle: calibrated, in half precision, sealed by hashes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from mpir.train.pretrained import output_layer
 from mpir.train.settings import TrainingSettings
 
 RELEVANCE = "relevance"
-"""The perspective that agreement between documents rests on (perspectives/agreement.py), where a bundle has it."""
+"""The perspective from which agreement is computed (perspectives/agreement.py), if a bundle has it."""
 STORED = {"fp16": torch.float16, "bf16": torch.bfloat16}
-"""Number formats of a bundle's weights. Zipped, bf16 takes a seventh less, as it tells less of each number."""
+"""Number formats of a bundle's weights. Compressed, bf16 takes a seventh less, because it has fewer digits."""
 
 
 def export_bundle(
@@ -39,16 +39,16 @@ def export_bundle(
     calibration: Mapping[int, tuple[float, float]] | None = None,
     stored: str = "fp16",
 ) -> None:
-    """Write a bundle whose perspectives share one checkpoint, in place of what stands at `folder`.
+    """Write a bundle whose perspectives share one checkpoint, replacing an existing bundle in `folder`.
 
     Args:
         checkpoint: folder of the fine-tuned model.
-        folder: where the bundle goes.
+        folder: the folder of the bundle.
         perspectives: their entries in the manifest, see `declare`.
         name: the bundle's name.
         card: the model card, in Markdown.
-        weights: how the perspectives are blended; equal weights by default.
-        calibration: (slope, shift) of Platt scaling by output, which becomes a part of that output's weights.
+        weights: the weights of the blend; equal by default.
+        calibration: (slope, shift) of Platt scaling by output, which is merged into that output's weights.
         stored: the number format of the weights, one of `STORED`.
     """
     model = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
@@ -64,7 +64,7 @@ def export_bundle(
 
 
 def declare(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """The manifest's entries of a mixture's perspectives: a cross-encoder's have an output each, in their order."""
+    """Return the manifest's entries of a mixture's perspectives, with consecutive outputs for cross-encoders."""
     outputs = count()
     read = [
         _two_tower_options(task)
@@ -85,7 +85,7 @@ def _equal(perspectives: Sequence[Mapping[str, Any]]) -> Weights:
 
 
 def _two_tower_options(task: Task) -> dict[str, Any]:
-    """The kind of a perspective that reads texts apart, and what its vectors are, where that is not the usual."""
+    """Return the kind of a bi-encoder perspective, and settings of its vectors other than the defaults."""
     how = task.pooling
     if isinstance(how, LateInteraction):
         return {"kind": "tk" if how.form == "words" else "colbert", **asdict(how)}
@@ -111,7 +111,7 @@ def describe(
     *,
     notes: Sequence[str],
 ) -> str:
-    """The beginning of a model card: what was trained, how, on how many rows each, with which figures on dev."""
+    """Return the beginning of a model card: tasks, settings, numbers of rows, and figures on dev."""
     rows = [
         (
             task.name,
@@ -132,6 +132,6 @@ def describe(
 
 @torch.no_grad()
 def fold(layer: torch.nn.Linear, output: int, slope: float, shift: float) -> None:
-    """Make slope·logit + shift the logit of one output of the layer that makes them."""
+    """Merge slope and shift into the layer that computes one output's logit."""
     layer.weight[output] *= slope
     layer.bias[output] = layer.bias[output] * slope + shift

@@ -1,8 +1,8 @@
-"""Losses over more vectors than there is memory to train at once, with the gradients of the whole batch.
+"""Compute losses over batches larger than memory, with the exact gradients of the whole batch.
 
 Gao et al., "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup" (2021), known as GradCache: one
-pass without gradients gives all vectors, the loss gives the gradient of each, and a second pass, part by part and with
-the same dropout, takes these on to the model.
+pass without gradients computes all vectors, the loss gives the gradient of each vector, and a second pass in chunks,
+with the same dropout, propagates these to the model.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ Pass = Callable[[], Tensor]
 def backward_in_parts(
     passes: Sequence[Pass], loss: Callable[[Tensor], Tensor], scaled: Callable[[Tensor], Tensor], device: torch.device
 ) -> Tensor:
-    """Add the gradients of a loss to the parameters that its vectors depend on; the loss itself.
+    """Add a loss's gradients to the parameters that its vectors depend on, and return the loss.
 
     Args:
-        passes: each gives the vectors (n, W) of some texts. It runs twice, with the same random numbers.
-        loss: of all their vectors (N, W), in the order of the passes.
-        scaled: what the gradients are of, from the loss.
-        device: whose random numbers the passes draw.
+        passes: functions that each compute the vectors (n, W) of some texts; they run twice with the same random
+        numbers. loss: the loss of all vectors (N, W), in the order of the passes. scaled: maps the loss to the value
+        whose gradients are taken. device: the device whose random numbers the passes use.
     """
     states, outputs = [], []
     with torch.no_grad():

@@ -1,7 +1,7 @@
-"""The arithmetic of losses: each maps scores, targets and a mask, all (questions, candidates), to one number.
+"""Loss functions: each maps scores, targets and a mask, all (questions, candidates), to one number.
 
-A place where the mask is False holds no candidate of that question. Targets are labels or, for distillation, the raw
-outputs of a teacher. A batch in which nothing can be compared has loss 0, with gradients of 0.
+Cells with a False mask are not candidates of that question. Targets are labels or, for distillation, the raw
+outputs of a teacher. A batch without comparable candidates has loss 0 and gradients of 0.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from torch.nn import functional
 
 
 def binary_cross_entropy(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Labels 0 or 1, each candidate on its own (the paper's loss for relevance)."""
+    """Binary cross-entropy of labels 0 or 1, candidate by candidate (the paper's loss for relevance)."""
     return functional.binary_cross_entropy_with_logits(scores[mask], labels[mask])
 
 
 def listwise_softmax(scores: Tensor, labels: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """Each positive against its question's negatives (ListNet's top-one loss with one positive at a time).
+    """Softmax loss of each positive against its question's negatives (ListNet's top-one loss for one positive).
 
-    Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach" (2007). A question without a positive
-    or without a negative adds nothing. Where the candidates are all texts of a batch, this is the loss of multiple
-    negatives (Henderson et al., "Efficient Natural Language Response Suggestion for Smart Reply", 2017).
+    Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach" (2007). Questions without a positive or
+    negative are skipped. With all texts of a batch as candidates, this is the multiple-negatives loss (Henderson et
+    al., "Efficient Natural Language Response Suggestion for Smart Reply", 2017).
     """
     positives, negatives = mask & (labels > 0), mask & (labels <= 0)
     has_both = positives.any(dim=1) & negatives.any(dim=1)
@@ -33,7 +33,7 @@ def listwise_softmax(scores: Tensor, labels: Tensor, mask: Tensor, *, temperatur
 
 
 def pairwise_logistic(scores: Tensor, labels: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """Every better candidate of a question above every worse one (RankNet, Burges et al. 2005)."""
+    """Pairwise logistic loss of better and worse candidates of a question (RankNet, Burges et al. 2005)."""
     pairs = _better(labels, mask)
     if not pairs.any():
         return scores.sum() * 0.0
@@ -41,7 +41,7 @@ def pairwise_logistic(scores: Tensor, labels: Tensor, mask: Tensor, *, temperatu
 
 
 def triplet_margin(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: float = 1.0) -> Tensor:
-    """Every better candidate nearer than every worse one by a margin: max(d(q, p) − d(q, n) + margin, 0).
+    """Triplet loss of better and worse candidates: max(d(q, p) − d(q, n) + margin, 0).
 
     The distance d is 1 − score, the cosine distance where scores are cosines (Schroff et al., "FaceNet", 2015).
     """
@@ -52,7 +52,7 @@ def triplet_margin(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: floa
 
 
 def lambda_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """The pairwise logistic loss, each pair weighted by how much nDCG changes when its two candidates change places.
+    """The pairwise logistic loss, each pair weighted by the change of nDCG when its candidates are swapped.
 
     Burges, "From RankNet to LambdaRank to LambdaMART" (2010); a loss in the sense of Wang et al., "The LambdaLoss
     Framework for Ranking Metric Optimization" (2018). Ranks and ideal DCG are those of the candidates in the batch.
@@ -71,7 +71,8 @@ def margin_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor, *, tempe
     """The difference of each two candidates of a question shall be the teacher's (Margin-MSE).
 
     Hofstätter et al., "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation"
-    (2020), over all pairs of a question. What the teacher adds to every candidate of a question does not matter.
+    (2020), over all pairs of a question. A constant that the teacher adds to all candidates of a question has no
+    effect.
     """
     pairs = (mask[:, :, None] & mask[:, None, :]).triu(diagonal=1)
     if not pairs.any():
@@ -80,7 +81,7 @@ def margin_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor, *, tempe
 
 
 def divergence(scores: Tensor, teacher: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """Kullback and Leibler's divergence of the teacher's softmax over a question's candidates, mean of questions."""
+    """Kullback-Leibler divergence from the teacher's softmax over a question's candidates, averaged over questions."""
     has_several = mask.sum(dim=1) > 1
     if not has_several.any():
         return scores.sum() * 0.0
@@ -92,12 +93,12 @@ def divergence(scores: Tensor, teacher: Tensor, mask: Tensor, *, temperature: fl
 
 
 def teacher_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
-    """Each raw output shall be the teacher's (Ba & Caruana, "Do Deep Nets Really Need to be Deep?", 2014)."""
+    """Squared error from the teacher's raw outputs (Ba & Caruana, "Do Deep Nets Really Need to be Deep?", 2014)."""
     return functional.mse_loss(scores[mask], teacher[mask])
 
 
 def scaled_squared_error(scores: Tensor, labels: Tensor, mask: Tensor, *, top: float) -> Tensor:
-    """Mean squared error on 0 to `top`, divided by top², so that scales of any width weigh alike."""
+    """Mean squared error on 0 to `top`, divided by top² to be independent of the scale."""
     return functional.mse_loss(torch.sigmoid(scores[mask]), labels[mask] / top)
 
 
@@ -107,17 +108,17 @@ def cosine_squared_error(cosines: Tensor, labels: Tensor, mask: Tensor, *, top: 
 
 
 def _differences(values: Tensor) -> Tensor:
-    """What each candidate has more than each other: (Q, C, C) from (Q, C)."""
+    """Return pairwise differences (Q, C, C) of values (Q, C)."""
     return values[:, :, None] - values[:, None, :]
 
 
 def _better(labels: Tensor, mask: Tensor) -> Tensor:
-    """Which candidate (Q, C, C) is better than which other."""
+    """Return a mask (Q, C, C) of pairs whose first candidate is better."""
     return mask[:, :, None] & mask[:, None, :] & (labels[:, :, None] > labels[:, None, :])
 
 
 def _discounts(values: Tensor, mask: Tensor) -> Tensor:
-    """DCG's discount (Q, C) of each candidate at its rank in its question; of equal ones the first is first."""
+    """DCG's discount (Q, C) of each candidate at its rank in its question; with ties in input order."""
     position = torch.arange(values.shape[1], device=values.device)
     row_values, column_values = values[:, :, None], values[:, None, :]
     above = (column_values > row_values) | ((column_values == row_values) & (position[None, :] < position[:, None]))

@@ -1,4 +1,4 @@
-"""What a perspective is trained to do: a loss is one value that knows all that depends on it."""
+"""Losses as values: a loss with the properties of the training that depend on it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from mpir.train.metrics import Metric, mean_average_precision, pearson, pearson_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: its arithmetic, what its targets are, how the texts are read, and what its score is worth.
+    """A loss: its function, its targets, the way texts are read, and the metric of its scores.
 
     Attributes:
-        name: what a mixture calls it.
-        function: of scores, targets and mask (questions, candidates), and of the parameters; see loss_functions.py.
-        scale: the scale of the perspective that is trained by it.
-        metric: its figure on dev rows.
+        name: its name in a mixture.
+        function: takes scores, targets and mask (questions, candidates), and the parameters; see loss_functions.py.
+        scale: the scale of the trained perspective.
+        metric: the metric on dev rows.
         top: the highest label.
-        apart: whether question and sentence are read apart, for the product of their vectors, or together.
-        distilled: whether the targets are a teacher's raw outputs instead of labels.
-        ranking: whether every question needs a row with a positive label and one without.
-        in_batch: whether every text of a batch is a candidate of its every question, or only the question's own rows.
-        parameters: (name, value) of what a mixture may set, as in ``triplet(margin=0.2)``.
+        apart: whether question and sentence are encoded separately, for the product of their vectors, or together.
+        distilled: whether targets are a teacher's raw outputs instead of labels.
+        ranking: whether each question needs rows with and without a positive label.
+        in_batch: whether all texts of a batch are candidates of each question, instead of the question's own rows.
+        parameters: (name, value) pairs that a mixture may set, as in ``triplet(margin=0.2)``.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Loss:
     parameters: tuple[tuple[str, float], ...] = ()
 
     def __call__(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-        """The loss of one batch: a number from scores, targets and mask, all (Q, C)."""
+        """Return the loss of one batch from scores, targets and mask, all (Q, C)."""
         return self.function(scores, targets, mask, **dict(self.parameters))
 
     def __str__(self) -> str:
@@ -97,11 +97,11 @@ LOSSES = {
         _two_tower(name="apart-kl", function=functions.divergence, distilled=True, parameters=_COSINES),
     )
 }
-"""Every loss by its name. A temperature divides the scores: 0.05 is for cosines, 1 for products of longer vectors."""
+"""All losses by name. A temperature divides the scores: 0.05 suits cosines, 1 products of longer vectors."""
 
 
 def loss_named(text: str) -> Loss:
-    """The loss that a text such as ``bce`` or ``triplet(margin=0.2)`` names; `str` of a loss is such a text.
+    """Parse a loss such as ``bce`` or ``triplet(margin=0.2)``, which is also the `str` of a loss.
 
     Raises:
         InputError: no such loss or parameter, or a parameter that is not a number above 0.

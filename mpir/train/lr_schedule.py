@@ -1,4 +1,4 @@
-"""How fast a run learns, step by step."""
+"""The learning rate of each training step."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from transformers import get_linear_schedule_with_warmup
 from mpir.train.settings import TrainingSettings
 
 FALL = 0.25
-"""What is left of the learning rate once dev has stalled (Hofstätter et al., TripClick, 2022)."""
+"""Factor of the learning rate when dev has stalled (Hofstätter et al., TripClick, 2022)."""
 
 
 def make_rate(optimiser: Optimizer, settings: TrainingSettings, steps: int, falls: Callable[[], int]) -> LambdaLR:
-    """The learning rate of each of `steps` steps: after a warm-up it falls evenly to 0, or where dev stalls.
+    """The learning rate of each of `steps` steps: after a warm-up it decays linearly to 0, or falls when dev stalls.
 
-    `falls` says how often that has happened so far, which counts with `settings.quarter_after` only.
+    `falls` is the number of such falls so far, with `settings.quarter_after` only.
     """
     warmup = int(settings.warmup * steps)
     if settings.quarter_after is None:

@@ -1,4 +1,4 @@
-"""The figures of a perspective on its dev rows, one of which each loss names."""
+"""Metrics of a perspective on its dev rows, to which losses refer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mpir.train.examples import Example
 
 Metric = Callable[["list[Example]", np.ndarray[Any, Any]], float]
-"""Of dev rows (N) and their values (N,)."""
+"""A function of N dev rows and their values (N,)."""
 
 
 def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) -> float:

@@ -1,8 +1,7 @@
-"""Negatives from first-stage candidates: the sentences that a model scores highest and that are not gold.
+"""Mine negatives from first-stage candidates: the highest-scored sentences that are not gold.
 
-Sentences that a model scores nearly as high as the gold ones are left out, since they are likely to be answers that
-nobody judged (Moreira et al., "NV-Retriever: Improving text embedding models with effective hard-negative mining",
-2024).
+Sentences with scores close to the gold ones are left out, because they are likely to be unjudged answers (Moreira et
+al., "NV-Retriever: Improving text embedding models with effective hard-negative mining", 2024).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from mpir.retrieve import Retriever
 
 POSITIVES = 4
-"""Gold sentences of a question at most."""
+"""Maximum number of gold sentences of a question."""
 SHORTEST, LONGEST = 30, 600
 """The bounds of a candidate sentence's length in characters."""
 QUESTIONS_PER_BATCH = 16
@@ -41,8 +40,8 @@ def mined_groups(
 ) -> Iterator[list[TrainingRow]]:
     """Yield the rows of each question, after scoring the candidates of all.
 
-    Scores are in a journal beside the output, from which an interrupted run continues, and which a run with other
-    `skip`, `below` or `negatives` reads, too.
+    Scores are recorded in a journal next to the output, from which an interrupted run resumes, and which a run with
+    other `skip`, `below` or `negatives` reuses.
 
     Raises:
         OutputError: the journal cannot be written, or is not one.

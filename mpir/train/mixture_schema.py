@@ -1,4 +1,4 @@
-"""What a mixture declares of its perspectives: its form is checked as a whole before any of its files is read."""
+"""Check the form of a mixture as a whole before any of its files is read."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
     "train": (list, "a list of files"),
     "dev": ((str, dict), "a file of rows, or what is searched for what"),
 }
-"""What a mixture says of each perspective."""
+"""Required keys of a perspective."""
 OPTIONAL = ("pooling", "similarity", "late", "sampling", "level")
-"""What it may say, too."""
+"""Optional keys of a perspective."""
 ROWS, TRIPLES = ("file", "epochs"), ("triples", "epochs", "questions", "corpus", "block")
 """Keys of a file of rows, and of one of triples."""
 RESERVED_NAMES = {*RESERVED, BM25, Agreement.name}
-"""What a bundle has as other columns, so that no perspective of it may be called so."""
+"""Names of other columns in a bundle, which perspectives must not have."""
 
 
 def read_declared(path: str | Path) -> list[dict[str, Any]]:
-    """What a mixture declares of each perspective, of the right form; none of its files is opened.
+    """Return the checked declaration of each perspective, without opening files.
 
     Raises:
         InputError: a missing, unknown or misspelt key, a value of another type, two perspectives of one name, or one
@@ -52,7 +52,7 @@ def read_declared(path: str | Path) -> list[dict[str, Any]]:
 
 
 def one_path(name: str, value: Any) -> str:
-    """A path as it is. Raises InputError for what is none."""
+    """Return a path. Raises InputError for any other value."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise InputError(f"{name} is {format_value(value)}; expected a path.")
     return value

@@ -1,7 +1,7 @@
-"""The model that is trained, as it is now: what it makes of pairs, and of texts that are read apart.
+"""The model during training: its outputs for pairs, and its vectors of single texts.
 
-A perspective is an output of the encoder, which reads question and sentence together, or the product of their vectors,
-for which it reads each alone (Reimers & Gurevych, "Sentence-BERT", 2019).
+A perspective is an output of the encoder for question and sentence together, or the product of their separate vectors
+(Reimers & Gurevych, "Sentence-BERT", 2019).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 
 
 class TrainedModel:
-    """One encoder for all tasks, which reads question and sentence together or each alone; gradients reach it.
+    """One trainable encoder for all tasks, which reads question and sentence together or separately.
 
-    `cut` has the questions that late interaction could not read to their end.
+    `cut` has the questions that late interaction truncated.
     """
 
     def __init__(self, settings: TrainingSettings, tasks: list[Task], device: str) -> None:
@@ -69,20 +69,20 @@ class TrainedModel:
         self.cut: set[str] = set()
 
     def load(self, checkpoint: str | Path) -> None:
-        """Take the weights of a checkpoint that this run has written."""
+        """Load the weights of a checkpoint of this run."""
         trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
         with checkpoint_errors(checkpoint):
             self.model.load_state_dict(trained.state_dict())
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
-        """What the model as it is now gives (N, tasks) for the rows: raw outputs, or a bi-encoder's products."""
+        """Return the current model's values (N, tasks) of rows: raw outputs, or a bi-encoder's products."""
         self.model.eval()
         chunks = [rows[start : start + 1024] for start in range(0, len(rows), 1024)]
         return np.concatenate([self._outputs(chunk, tasks).numpy(force=True) for chunk in chunks])
 
     def _outputs(self, rows: list[Example], tasks: Sequence[int]) -> torch.Tensor:
-        """Raw outputs or products (N, tasks); each way of reading happens at most once, and only if it is needed."""
+        """Return raw outputs or products (N, tasks), with at most one pass for each way of reading."""
         by_task: dict[int, torch.Tensor] = {}
         if together := [task for task in tasks if task in self.output_of]:
             logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
@@ -94,7 +94,7 @@ class TrainedModel:
         return torch.stack([by_task[task] for task in tasks], dim=1)
 
     def _compared(self, rows: list[Example], pooling: Pooling | LateInteraction) -> Compared:
-        """The texts of the rows, read apart."""
+        """Encode the texts of the rows separately."""
         if not isinstance(pooling, LateInteraction):
             return ByVector(*self._vectors_of(rows, pooling))
         questions = self._token_vectors([row.question for row in rows], pooling, question=True)
@@ -102,7 +102,7 @@ class TrainedModel:
         return ByToken(questions, texts, self.interaction)
 
     def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
-        """The token vectors (T, W) of N texts, each distinct one read once; what is too long is cut, and counted."""
+        """Return token vectors (T, W) of N texts, distinct ones once; long texts are truncated and counted."""
         distinct, vectors_of = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
         tokens = late.read(self.tokenizer, distinct, question=question, max_length=self.longest)
         first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
@@ -124,7 +124,7 @@ class TrainedModel:
         return [vectors_of[text] for text in texts]
 
     def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
-        """The vectors (N, W) of the rows' questions and of their sentences; each distinct text is read once."""
+        """Return vectors (N, W) of the rows' questions and sentences, with each distinct text encoded once."""
         texts, text_numbers = distinct(rows)
         vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
         left, right = vectors[text_numbers.to(vectors.device)].chunk(2)
@@ -133,7 +133,7 @@ class TrainedModel:
     def _closeness(
         self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
     ) -> np.ndarray[Any, Any]:
-        """Scores (N, T) of every question with every text."""
+        """Return scores (N, T) of every question with every text."""
         if isinstance(pooling, LateInteraction):
             right = self._token_vectors(texts, pooling, question=False)
             left = self._token_vectors(questions, pooling, question=True)
@@ -145,13 +145,13 @@ class TrainedModel:
     def _search(
         self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
     ) -> np.ndarray[Any, Any]:
-        """Scores (Q, T) of every question with every text, by the model as it is now."""
+        """Return the current model's scores (Q, T) of every question with every text."""
         self.model.eval()
         chunks = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
         return np.concatenate([self._closeness(questions, chunk, pooling) for chunk in chunks], axis=1)
 
     def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
-        """What a pass gives for N texts or pairs, in chunks of like length so that little is spent on padding."""
+        """Return a pass's outputs of N texts or pairs, in chunks of similar length to reduce padding."""
         tokens = self._tokens(*texts)
         chunks = list(batches(np.array([len(sequence.ids) for sequence in tokens]), self.tokens_per_chunk))
         with self._autocast():
@@ -163,7 +163,7 @@ class TrainedModel:
         return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
 
     def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
-        """The tokens of N texts or pairs, cut at the longest that is trained on."""
+        """Tokenise N texts or pairs, truncated at the maximum length of training."""
         encoding = self.tokenizer(
             *texts, truncation="longest_first", max_length=self.longest, return_token_type_ids=True
         )
@@ -202,14 +202,14 @@ class TrainedModel:
 
 
 def distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:
-    """The texts of N rows, each once, and where each question and then each sentence stands among them (2 N,)."""
+    """Return the distinct texts of N rows, and the number (2 N,) of each question, then of each sentence."""
     texts = [row.question for row in rows] + [row.sentence for row in rows]
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     return list(number), torch.tensor([number[text] for text in texts])
 
 
 def vector_pooling(task: Task) -> Pooling:
-    """What a bi-encoder's vectors are. Raises InputError for a task that compares texts token by token."""
+    """Return the pooling of a bi-encoder. Raises InputError for a task of late interaction."""
     if isinstance(task.pooling, LateInteraction):
         raise InputError(f"{task.name}: mini_batch_size is for one vector of each text; leave it out with late.")
     return task.pooling

@@ -1,4 +1,4 @@
-"""The questions that negatives are made for, without those reserved for evaluation."""
+"""Read the questions for which negatives are created, without those reserved for evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORES_SUFFIX = ".scores.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeInputs:
-    """Questions to train on, and what their rows must not show.
+    """Training questions, and texts that their rows must not contain.
 
     `excluded_sentences` are the normalised gold sentences of evaluation questions, and `excluded_documents` their gold
     documents. `left_out` is the number of evaluation questions among those given for training.

@@ -1,4 +1,4 @@
-"""The negatives of a run whose rows are positive pairs: sampled for a pool at its first batch, and kept to its last."""
+"""Sample negatives for rows that are positive pairs, for one pool of batches at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mpir.types import Float
 Closeness = Callable[[list[str], list[str], Pooling | LateInteraction], Float]
 """Scores (N, T) of every question with every text, by the model as it is now."""
 Positives = Mapping[int, Mapping[str, AbstractSet[str]]]
-"""Of each task by its index: the texts that are known to answer each question."""
+"""Known answers of each question, by the index of the task."""
 
 
 class Batches(Protocol):
@@ -30,9 +30,9 @@ class Batches(Protocol):
 
 
 class SampledNegatives(NamedTuple):
-    """What a sampler holds, as a saved state keeps it: the negatives of the pool whose first batch is that of `step`.
+    """A sampler's state: the negatives of the pool that begins at `step`.
 
-    `skipped` is how many pairs had no negative so far.
+    `skipped` is the number of pairs without a negative so far.
     """
 
     step: int
@@ -41,10 +41,10 @@ class SampledNegatives(NamedTuple):
 
 
 class NegativeSampler:
-    """Gives every pair of a pool its negative, all of them at the pool's first batch."""
+    """Samples a negative for each pair of a pool, at the pool's first batch."""
 
     def __init__(self, tasks: Sequence[Task], known: Positives, seed: int, closeness: Closeness) -> None:
-        """Sample for tasks by their index; what answers a pair's question, by `known`, is never its negative."""
+        """Sample for tasks by index; `known` answers of a question are never its negatives."""
         self.skipped = 0
         self._tasks, self._known, self._seed, self._closeness = tasks, known, seed, closeness
         self._pool: list[Example] = []
@@ -52,7 +52,7 @@ class NegativeSampler:
         self._negatives: dict[int, str | None] = {}
 
     def rows(self, batch: Batch, step: int) -> list[Example]:
-        """A batch's rows or, of one whose negatives are sampled, the triplets; pairs without a negative are skipped."""
+        """Return a batch's rows or, with sampled negatives, its triplets; pairs without a negative are skipped."""
         if batch.pool is None:
             return batch.rows
         if batch.pool is not self._pool:
@@ -62,22 +62,22 @@ class NegativeSampler:
         return triplets(batch.rows, negatives)
 
     def state(self) -> SampledNegatives:
-        """What a resumed run needs to go on inside a pool."""
+        """Return the state for resuming inside a pool."""
         return SampledNegatives(self._pool_step, list(self._negatives.values()), self.skipped)
 
     def restore(self, state: SampledNegatives, batches: Batches) -> None:
-        """Hold what a saved state held for the pool of one of the run's batches."""
+        """Restore a saved state for the pool of one of the run's batches."""
         self.skipped = state.skipped
         if state.texts and (pool := batches[state.step].pool):
             self._hold(state.step, pool, state.texts)
 
     def _hold(self, step: int, pool: list[Example], negatives: Sequence[str | None]) -> None:
-        """Keep what was sampled for a pool, from its first batch on, which is that of a step."""
+        """Store the negatives of a pool that begins at a step."""
         self._pool_step, self._pool = step, pool
         self._negatives = {id(pair): text for pair, text in zip(pool, negatives, strict=True)}
 
     def _sample(self, task: int, pool: list[Example], step: int) -> list[str | None]:
-        """A negative for each pair of a pool."""
+        """Sample a negative for each pair of a pool."""
         texts, sampling = list(dict.fromkeys(pair.sentence for pair in pool)), self._tasks[task].sampling
         may = allowed(pool, texts, self._known[task])
         if sampling is None or sampling.negatives == "random":

@@ -21,11 +21,11 @@ class RunLog:
     """The file ``log.jsonl`` of a run's folder, and the picture of it, which are never written over another's."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is read or written yet."""
+        """Do not read or write yet."""
         self.folder, self.path = folder, folder / "log.jsonl"
 
     def write(self, **values: Any) -> None:
-        """Add a line. Raises OutputError where the folder cannot be written."""
+        """Add a line. Raises OutputError if the folder cannot be written."""
         with naming_output(self.path):
             self.folder.mkdir(parents=True, exist_ok=True)
             with open(self.path, "a", encoding="utf-8") as stream:

@@ -23,7 +23,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
     Raises:
         ArtefactError: the checkpoint cannot be loaded, or its layers are not where BERT has them.
         InputError: fewer layers than one, or as many as there are.
-        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+        OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     model, tokenizer = load_model(checkpoint), load_pretrained(AutoTokenizer, checkpoint)
     try:

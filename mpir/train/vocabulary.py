@@ -36,7 +36,7 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     Raises:
         ArtefactError: the checkpoint cannot be loaded, or its tokenizer is no WordPiece.
         InputError: no texts, or a size below what must stay or not below the whole.
-        OutputError: the folder cannot be written, or something else than a checkpoint stands there.
+        OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     rules, options = _rules(Path(checkpoint))
     vocabulary: dict[str, int] = rules["model"]["vocab"]

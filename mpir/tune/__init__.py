@@ -1,1 +1,1 @@
-"""Finding weights: measures over cached columns, alternating Bayesian optimisation, and when to adopt what it finds."""
+"""Tune weights: measures over cached columns, alternating Bayesian optimisation, and adoption on held-out evidence."""

@@ -1,4 +1,4 @@
-"""Whether new weights are better than old ones on questions that they were not tuned on."""
+"""Compare new weights with old ones on questions that they were not tuned on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mpir.validation import real_number, whole_number
 from mpir.version import __version__
 
 Adoption = Literal["written", "unchanged", "kept"]
-"""What became of new weights: they stand in the file now, stood there already, or others stay."""
+"""Outcome for new weights: written, already in the file, or rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Comparison:
     """A comparison of two systems over the same questions: means, their difference with its interval, and p.
 
     `interval` is the bootstrap interval of the difference at 1 − `level`; `p` is two-sided, from the paired
-    randomisation test. The new one has not seen the questions; `was_seen` says that the old one was fitted on them.
+    randomisation test. The new system was not fitted on the questions; `was_seen` states that the old one was.
     """
 
     questions: int
@@ -46,12 +46,12 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How much better the new one is."""
+        """The difference in favour of the new system."""
         return self.new - self.old
 
     @property
     def better(self) -> bool:
-        """Whether the new one is better at the level."""
+        """Whether the new system is significantly better."""
         return self.difference > 0 and self.p < self.level
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Comparison:
 def compare(new: F64, old: F64, *, level: float = 0.05, was_seen: bool = False) -> Comparison:
     """Compare two systems by their measure on the same questions (Q,); NaN leaves a question out of both.
 
-    `was_seen` says that the old one was fitted on them.
+    `was_seen` states that the old system was fitted on them.
 
     Raises:
         InputError: a level outside 0 to 1, or no question that counts in both.
@@ -90,7 +90,7 @@ def compare(new: F64, old: F64, *, level: float = 0.05, was_seen: bool = False) 
 
 
 def split(questions: int, count: int, seed: int) -> list[I64]:
-    """Random numbers of the questions in `count` folds of even size.
+    """Assign question numbers at random to `count` folds of equal size.
 
     Raises:
         InputError: fewer than two folds, or fewer questions than folds.
@@ -105,7 +105,7 @@ def split(questions: int, count: int, seed: int) -> list[I64]:
 
 
 def folds_of(scored: Dataset, count: int, seed: int) -> list[I64]:
-    """The numbers of a set's questions in folds; one that is there several times, among other candidates, stays whole.
+    """Assign a set's questions to folds; entries of one question with different candidates share a fold.
 
     Raises:
         InputError: fewer than two folds, or fewer questions than folds.
@@ -116,13 +116,13 @@ def folds_of(scored: Dataset, count: int, seed: int) -> list[I64]:
 
 
 def same_question(scored: Dataset) -> I64:
-    """A number for each question of a set (Q,), in order of first sight; equal for those of one id."""
+    """Number the questions of a set (Q,) by first occurrence; entries with the same id have the same number."""
     number_of: dict[str, int] = {}
     return np.array([number_of.setdefault(question.id, len(number_of)) for question in scored.questions], np.int64)
 
 
 def by_question(values: F64, numbers: I64) -> F64:
-    """The mean of the values (Q,) of each question, since a test of pairs wants pairs that don't hang together."""
+    """Return the mean of the values (Q,) of each question id, because paired tests need independent pairs."""
     counted = ~np.isnan(values)
     counts = np.bincount(numbers, counted)
     sums = np.bincount(numbers, np.where(counted, values, 0.0))
@@ -132,15 +132,15 @@ def by_question(values: F64, numbers: I64) -> F64:
 def held_out(
     objective: Objective, folds: list[I64], fit: Callable[[Objective, int], Weights]
 ) -> tuple[F64, list[Weights]]:
-    """The measure of every question (Q,) with weights that `fit` found without it, and each fold's weights.
+    """Measure each question (Q,) with weights that `fit` chose without it; also return each fold's weights.
 
-    `fit` gets the objective of the other folds, and the number of the fold that is held out.
+    `fit` is called with the objective of the other folds and the number of the held-out fold.
     """
     values, fitted = np.full(len(objective.scored.questions), np.nan), []
     for number, fold in enumerate(folds):
         training = np.setdiff1d(np.arange(len(values)), fold)
         fitted.append(fit(objective.restricted(training), number))
-        # Of all questions: a fold by itself may have no gold, or none that counts.
+        # Computed over all questions, because a fold alone may have no gold.
         values[fold] = objective.per_question(fitted[-1])[fold]
     return values, fitted
 
@@ -156,7 +156,7 @@ def cross_validate(
     journal: Journal | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Compare tuning with the weights in place, every question measured by weights that were tuned without it.
+    """Compare tuning with the current weights; each question is measured with weights tuned without it.
 
     Raises:
         InputError: as `check_folds`.
@@ -174,7 +174,7 @@ def cross_validate(
 
 
 def _sets_of(weights: Weights) -> list[str]:
-    """The fingerprints of what weights were fitted on; a file of the user's may hold anything there."""
+    """Return the fingerprints of the sets that weights were fitted on; a user's file may contain other values."""
     data, sets = (weights.made_by.get(key) for key in ("data", "sets"))
     return [
         fingerprint
@@ -184,11 +184,11 @@ def _sets_of(weights: Weights) -> list[str]:
 
 
 def check_folds(objective: Objective, folds: int, level: float, seed: int) -> None:
-    """Refuse what `cross_validate` would, before a journal is opened or a trial made.
+    """Raise the errors of `cross_validate` before a journal is opened or a trial made.
 
     Raises:
-        InputError: fewer questions than folds, a level outside 0 to 1, or a fold outside which nothing relevant is
-            among the candidates, so that there is nothing to tune on.
+        InputError: fewer questions than folds, a level outside 0 to 1, or a fold without which no candidate is
+            relevant, so that nothing can be tuned.
     """
     real_number(
         "the level of significance", level, "a number between 0 and 1, such as 0.05", lambda value: 0 < value < 1
@@ -205,7 +205,7 @@ def check_folds(objective: Objective, folds: int, level: float, seed: int) -> No
 
 
 def signed(result: SearchResult, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
-    """The weights that were found, with what made them: `made_by` (see `search.settings`) and the evidence."""
+    """Return the weights with `made_by` (see `search.settings`) and the evidence."""
     facts = {
         "mpir": __version__,
         **made_by,
@@ -223,7 +223,7 @@ def signed(result: SearchResult, evidence: Comparison, objective: Objective, mad
 def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> Adoption:
     """Write weights, unless the file has them already, or has other ones and the evidence does not support a change.
 
-    A bundle whose weights they are gets their hash; what is damaged in it stays so.
+    If the file belongs to a bundle, the bundle's manifest is updated.
 
     Raises:
         ArtefactError: the file, or another one of the bundle, is damaged.
@@ -241,7 +241,7 @@ def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> Adoption:
 
 
 def uncalibrated(path: str | Path, weights: Weights) -> bool:
-    """Whether weights, which are a bundle's, don't fit its map from scores to probabilities.
+    """Whether a bundle's weights do not match its map from scores to probabilities.
 
     Raises:
         ArtefactError: the bundle's map cannot be read.

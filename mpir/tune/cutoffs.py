@@ -1,4 +1,4 @@
-"""Cut-offs for weights that stay as they are: the best of a grid, and whether it is better on held-out questions."""
+"""Choose cut-offs for fixed weights: the best of a grid, compared on held-out questions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from mpir.types import I64
 from mpir.version import __version__
 
 STEPS = 50
-"""The shares of the grid are multiples of 1 / STEPS."""
+"""Shares of the grid are multiples of 1 / STEPS."""
 
 
 def best_cutoffs(objective: Objective, weights: Weights, levels: Sequence[str]) -> Weights:
-    """The weights with the share and the greatest number that are best for each level ("documents", "snippets").
+    """Return the weights with the best share and maximum for each level ("documents", "snippets").
 
-    Of equally good ones the longest list wins: the lowest share, then the greatest number. Other levels stay.
+    Among equally good ones, the longest list wins: the lowest share, then the highest maximum. Other levels keep
+    theirs.
     """
     shares = [None, *(step / STEPS for step in range(1, STEPS + 1))]
     grid = [Cutoff(share=share, maximum=number) for share, number in product(shares, range(SUBMISSION_LIMIT, 0, -1))]
@@ -37,9 +38,9 @@ def best_cutoffs(objective: Objective, weights: Weights, levels: Sequence[str]) 
 def tune_cutoffs(
     objective: Objective, weights: Weights, levels: Sequence[str], *, folds: int, level: float, seed: int
 ) -> tuple[Weights, Comparison]:
-    """The weights with cut-offs that are best on all questions, and how such cut-offs do on held-out ones.
+    """Return the weights with the best cut-offs on all questions, and their comparison on held-out questions.
 
-    Each fold is measured with cut-offs that were chosen on the others, and compared with the weights as they are.
+    Each fold is measured with cut-offs chosen on the other folds, and compared with the given weights.
 
     Raises:
         InputError: as `check_folds`.

@@ -1,7 +1,7 @@
-"""Scored questions as an artefact: the columns of many questions with their gold, on disk, and no model or corpus.
+"""Scored questions on disk: the columns of many questions with their gold, without models and corpus.
 
-scored/manifest.json    format, the names of the columns, what made it, sizes, the hash of every file, a checksum
-scored/questions.json   the questions with their gold documents and snippets, ids as they are
+scored/manifest.json    format, column names, settings, sizes, the hash of every file, a checksum
+scored/questions.json   the questions with their gold documents and snippets
 scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
                         documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages
 """
@@ -32,14 +32,14 @@ from mpir.version import __version__
 
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
-"""A file that only scored questions have: a folder without it is not replaced."""
+"""A file that identifies scored questions: folders without it are not replaced."""
 OWNERS = ("question_of", "document_of")
 CANDIDATE_ARRAYS = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
 _ARRAYS = (*OWNERS, *CANDIDATE_ARRAYS, "document_scores", "sentence_scores")
 
 
 def _listed(folder: Path) -> Iterator[str]:
-    """The files that the manifest of scored questions lists; none for the manifest of something else."""
+    """Return the files listed by a manifest of scored questions; empty for other manifests."""
     try:
         manifest = read_json(folder / MANIFEST)
     except InputError:  # damaged
@@ -49,21 +49,21 @@ def _listed(folder: Path) -> Iterator[str]:
 
 
 SCORED = FolderFormat(marker=MARKER, names=(QUESTIONS, *(f"{name}.npy" for name in _ARRAYS)), listed=_listed)
-"""The files of a folder of scored questions."""
+"""Files of a folder of scored questions."""
 OF_DOCUMENTS = {"documents", "documents_in_passages"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Q questions with gold, D candidate documents, N sentences and their columns: all that tuning ever reads.
+    """Q questions with gold, D candidate documents, N sentences and their columns: the input of tuning.
 
     `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
     a sentence among the question's own; `in_passages` (N,) some model read the sentence in passages, and
-    `documents_in_passages` (D,) the document. `made_by` says what scored them; `data` is the fingerprint of the
-    content, "" for a set that was never written.
+    `documents_in_passages` (D,) the document. `made_by` has the settings of scoring; `data` is the
+    fingerprint of the content, "" for a set that was never written.
 
     Raises:
-        InputError: no questions, or a document that is twice among the candidates of one question.
+        InputError: no questions, or a repeated candidate of one question.
     """
 
     questions: tuple[Question, ...]
@@ -93,9 +93,9 @@ class Dataset:
     def collect(
         cls, scored: Iterable[tuple[Question, Candidates]], made_by: Mapping[str, Any] | None = None
     ) -> Dataset:
-        """The set of questions that were scored one by one. Raises InputError where there are none.
+        """Collect questions that were scored one by one. Raises InputError for no questions.
 
-        Texts are let go of question by question, so that they may come from a stream.
+        Texts are dropped question by question, so `scored` may be a stream.
         """
         scored_queries = [
             (question, candidates.columns, _candidate_arrays(candidates)) for question, candidates in scored
@@ -107,7 +107,7 @@ class Dataset:
         return cls(questions=questions, columns=Columns.stack(columns), **joined, made_by=dict(made_by or {}))
 
     def save(self, folder: str | Path) -> Dataset:
-        """Write the folder, atomically, and return the set as it loads.
+        """Write the folder atomically, and return the loaded set.
 
         Raises:
             OutputError: the folder cannot be written, or holds something other than scored questions.
@@ -139,7 +139,7 @@ class Dataset:
         """Open a folder that `save` wrote; its arrays are memory-mapped, read-only.
 
         Raises:
-            ArtefactError: no such set, another format, or a file that is missing or changed.
+            ArtefactError: no such set, another format, or a missing or changed file.
         """
         root = Path(folder)
         if not (root / MANIFEST).is_file():
@@ -183,7 +183,7 @@ class Dataset:
         )
 
     def subset(self, numbers: Sequence[int] | I64) -> Dataset:
-        """The questions of these numbers, in the order of the set."""
+        """Return the set of the questions with these numbers, in the set's order."""
         chosen = np.zeros(len(self.questions), bool)
         chosen[np.asarray(numbers, np.int64)] = True
         columns, documents, sentences = self.columns.select(chosen)
@@ -194,13 +194,13 @@ class Dataset:
         return replace(self, questions=questions, columns=columns, **candidate_arrays)
 
     def join_columns(self, added: Dataset) -> Dataset:
-        """The same questions with the columns of both sets, so that a new perspective can be scored by itself.
+        """Join the columns of two sets of the same questions, such as a new perspective that was scored alone.
 
-        A document column that both have is taken once; BM25's is the first set's.
+        A document column in both sets is taken once; BM25's is taken from the first set.
 
         Raises:
-            InputError: other questions, candidates or sentences, a perspective of sentences that both have, or a
-                document column of both by other models or with other values.
+            InputError: different questions, candidates or sentences, a sentence column in both sets, or a shared
+                document column of different models or with different values.
         """
         self._check_company(added)
         mine, theirs = self.columns, added.columns
@@ -224,10 +224,10 @@ class Dataset:
 
     @classmethod
     def concat(cls, sets: Sequence[Dataset]) -> Dataset:
-        """Several sets of the same columns as one: other questions, or the same ones with other candidates.
+        """Concatenate sets with the same columns, of different questions or with different candidates.
 
         Raises:
-            InputError: the sets have different columns, or the same by other models.
+            InputError: the sets have different columns, or columns of different models.
         """
         first = sets[0]
         if len(sets) == 1:
@@ -248,7 +248,7 @@ class Dataset:
 
     @property
     def contents(self) -> set[str]:
-        """The fingerprints of what the set holds: its own, and those of the sets that it was put together from."""
+        """The fingerprints of the set and of the sets that it was concatenated from."""
         return {self.data, *self.made_by.get("sets", ())} - {""}
 
     def _check_company(self, added: Dataset) -> None:
@@ -274,14 +274,14 @@ class Dataset:
             )
 
     def _same_documents(self, added: Dataset, name: str) -> bool:
-        """Whether a document column of both sets is the same model's, but for rounding (batches of another size)."""
+        """Whether both sets have a document column of the same model, with equal values up to rounding."""
         models = [dataset.made_by.get("perspectives", {}).get(name) for dataset in (self, added)]
         mine, theirs = self.columns.document(name), added.columns.document(name)
         return models[0] == models[1] and np.allclose(mine, theirs, atol=1e-5)
 
 
 def _candidate_arrays(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
-    """What a set keeps of one question's documents and sentences, besides the columns."""
+    """Return the set's arrays for one question's documents and sentences, besides the columns."""
     sentences = scored.sentences
     return {
         "documents": np.array([document.id for document in scored.documents], np.str_),

@@ -22,13 +22,12 @@ from mpir.types import F64, Bool
 
 
 def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") -> Relevance:
-    """The maps of S_DOC (gold documents) and S_SENT (sentences that share a character with a gold snippet).
+    """Fit the maps of S_DOC (gold documents) and S_SENT (sentences that share a character with a gold snippet).
 
-    `made_by` says what they were fitted on, and precision and recall at 0.5 on these same questions: a recall among the
-    candidates.
+    `made_by` has the data, and precision and recall at 0.5 on the same questions, with recall among the candidates.
 
     Raises:
-        InputError: weights for other columns, no gold, or scores that do not rise with relevance.
+        InputError: weights for other columns, no gold, or scores that do not increase with relevance.
     """
     weights = weights.align_to(scored.columns.layout, source)
     blended, judged = blend_queries(scored.columns, weights), judge(scored)
@@ -47,10 +46,10 @@ def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") ->
 
 
 def platt(scores: F64, relevant: Bool, noun: str = "document") -> Logistic:
-    """The logistic map of scores (N,) to how likely they are relevant (N,), by maximum likelihood.
+    """Fit the logistic map from scores (N,) to relevance (N,) by maximum likelihood.
 
     Raises:
-        InputError: only one class, or relevant ones that don't score higher.
+        InputError: only one class, or relevant candidates that do not score higher.
     """
     hits = int(relevant.sum())
     if not 0 < hits < len(scores):

@@ -1,4 +1,4 @@
-"""The questions of a scored set as JSON."""
+"""Convert the questions of a scored set to and from JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMAT = 3
 
 
 def question_to_dict(question: Question) -> dict[str, Any]:
-    """A question with its gold, every id as it is: BioASQ's own files would turn them into PubMed's addresses."""
+    """Convert a question with its gold, with plain ids instead of the PubMed URLs of BioASQ's files."""
     snippets = None if question.snippets is None else [asdict(snippet) for snippet in question.snippets]
     documents = None if question.documents is None else list(question.documents)
     return {
@@ -32,7 +32,7 @@ def read_gold(path: Path) -> tuple[Question, ...]:
 
 
 def question_from_dict(values: Mapping[str, Any]) -> Question:
-    """The question that `question_to_dict` gave."""
+    """Restore a question from `question_to_dict`."""
     documents, snippets = values["documents"], values["snippets"]
     return Question(
         values["id"],

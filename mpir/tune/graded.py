@@ -1,4 +1,4 @@
-"""Questions whose candidates a reader graded, as the page saves them: gold and candidates in one file."""
+"""Read questions with graded candidates, as saved by the explain page: gold and candidates in one file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FORM = '{"query": "…", "documents": [{"id": "…", "title": "…", "abstract":
 
 
 class GradedLists:
-    """The candidates of each query, as the file has them, in the place of a first stage."""
+    """The candidates of each query in the file, used as a first stage."""
 
     def __init__(self, lists: Mapping[str, Sequence[Document]]) -> None:
-        """Raises InputError where an id stands for two texts."""
+        """Raises InputError for an id with two texts."""
         self._lists = lists
         self._documents: dict[str, Document] = {}
         for documents in lists.values():
@@ -31,11 +31,11 @@ class GradedLists:
                     )
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The first k candidates of a query of the file."""
+        """Return the first k candidates of a query in the file."""
         return list(self._lists[query][:k])
 
     def document(self, id: str) -> Document:
-        """The document of an id."""
+        """Return the document of an id."""
         return self._documents[id]
 
     def __len__(self) -> int:
@@ -44,13 +44,13 @@ class GradedLists:
 
 
 def read_graded(paths: Sequence[str]) -> tuple[list[Question], GradedLists]:
-    """The questions that have a document of a grade above 0, and their candidates.
+    """Read the questions that have a document with a grade above 0, and their candidates.
 
     A question's id is a digest of its words; documents of a grade above 0 are its gold.
 
     Raises:
-        InputError: a line of another form, a grade that is no whole number from 0, a query that comes twice, or no
-            question with a grade above 0.
+        InputError: an invalid line, a grade that is not a whole number of at least 0, a repeated query, or no question
+            with a grade above 0.
     """
     questions: list[Question] = []
     lists: dict[str, Sequence[Document]] = {}

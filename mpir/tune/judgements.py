@@ -1,4 +1,4 @@
-"""What is relevant among the candidates, as arrays: computed once, so that measures are array operations."""
+"""Relevance of the candidates as arrays, computed once, so that measures are array operations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mpir.types import I64, Bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """Gold of Q questions, D candidates and N sentences, as the official measures see it (evaluate/bioasq.py).
+    """Gold of Q questions, D candidates and N sentences, as in the official measures (evaluate/bioasq.py).
 
-    `relevant` (D,) gold document; `gold_documents` (Q,) how many there are; `gold_snippets`, `gold_size` (Q,)
+    `relevant` (D,) gold document; `gold_documents` (Q,) their number; `gold_snippets`, `gold_size` (Q,)
     number and size of the gold snippets, overlapping ones merged; `size` (N,) of a sentence; `matched` (N,) its
     positions in gold snippets; `in_gold` (N,) its document has gold snippets; `overlaps` (N,) it has at least a
-    character in common with one; `answers` (Q,) how many such sentences there are; `cluster` (N,) the number that
-    sentences of one section share if they touch, so that a submission would merge them, and -1 for one by itself.
+    character in common with one; `answers` (Q,) the number of such sentences; `cluster` (N,) a number shared
+    by touching sentences of a section, which the official program merges, and -1 for others.
     """
 
     relevant: Bool
@@ -38,7 +38,7 @@ class Judgements:
 
 
 def judge(scored: Dataset) -> Judgements:
-    """The labels of a scored set.
+    """Compute the labels of a scored set.
 
     Raises:
         InputError: no question has gold documents or snippets.
@@ -80,7 +80,7 @@ def _relevant(scored: Dataset) -> Bool:
 
 
 def _rows(scored: Dataset, gold: list[list[Span]]) -> Iterator[tuple[slice, Span]]:
-    """Every gold span whose document is a candidate of its question, with the sentences of that document."""
+    """Yield each gold span in a candidate of its question, with the sentences of that document."""
     pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
     number = {pair: document for document, pair in enumerate(pairs)}
     first = np.searchsorted(scored.columns.document_of, np.arange(len(scored.documents) + 1))
@@ -92,13 +92,13 @@ def _rows(scored: Dataset, gold: list[list[Span]]) -> Iterator[tuple[slice, Span
 
 
 def clusters(scored: Dataset) -> I64:
-    """Sentences (N,) of one document and section that share a position, directly or through others; -1 for the rest."""
+    """Number groups of sentences (N,) that overlap, directly or through others, in a section; -1 for others."""
     begin, end = np.asarray(scored.begin), np.asarray(scored.end)
     section = np.unique(scored.sections, return_inverse=True)[1] if len(begin) else np.zeros(0, np.int64)
     order = np.lexsort((begin, section, scored.columns.document_of))
     section_of = np.stack([scored.columns.document_of[order], section[order]])
     group = np.cumsum(np.any(np.diff(section_of, axis=1, prepend=-1), axis=0))
-    # One running maximum for all groups: each group's ends are lifted above those of the groups before it.
+    # One running maximum for all groups: each group's ends are shifted above those of earlier groups.
     lift = group * (int(end.max(initial=0)) + 2)
     reach = np.maximum.accumulate(end[order] + lift)
     starts = np.ones(len(order), bool)

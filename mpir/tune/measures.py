@@ -1,4 +1,4 @@
-"""Measures over all questions at once, equal to those of mpir.evaluate: a value for each, NaN if it does not count."""
+"""Measures of all questions at once, equal to mpir.evaluate: a value for each, NaN if it does not count."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ def snippet_f1(answers: Submissions, version: int) -> F64:
 
 
 def sentence_map(answers: Submissions, version: int) -> F64:
-    """AP@10 of the ranked sentences (Q,) as trec_eval computes it; relevant is what overlaps with a gold snippet.
+    """AP@10 of the ranked sentences (Q,) as in trec_eval; sentences that overlap a gold snippet are relevant.
 
-    It is divided by all relevant sentences among the candidates, and 0 where there are none. No version changes it.
+    The divisor is the number of relevant sentences among the candidates; the value is 0 without any. All versions
+    agree.
     """
     hits = _of(answers.snippets, answers.judgements.overlaps)
     precision_at = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
@@ -67,7 +68,7 @@ def sentence_map(answers: Submissions, version: int) -> F64:
 
 
 def document_sentence_map(answers: Submissions, version: int) -> F64:
-    """The mean of `document_map` and `sentence_map` (Q,): for weights that rank both, as a default's should."""
+    """The mean of `document_map` and `sentence_map` (Q,), for weights that rank both, such as the default's."""
     return (document_map(answers, version) + sentence_map(answers, version)) / 2
 
 
@@ -82,22 +83,22 @@ MEASURES: dict[str, Callable[[Submissions, int], F64]] = {
 
 
 OF_RANKINGS = {"sentence-map", "document-sentence-map"}
-"""Measures of rankings: no cut-off shortens what they see."""
+"""Measures of whole rankings, to which cut-offs do not apply."""
 CUT_BY = {"document-f1": ("documents",), "snippet-f1": ("snippets",)}
-"""The levels that a cut-off helps, by measure. Average precision never gains from a shorter list."""
+"""Levels at which a cut-off can help, by measure; average precision never gains from a shorter list."""
 OF_DOCUMENTS = {"document-map", "document-f1"}
-"""Measures that don't see the order of sentences, and so not what agreement weighs."""
+"""Measures that do not depend on the order of sentences, and thus not on agreement."""
 
 
 def measure(name: str, version: int) -> Measure:
-    """A built-in measure by its name. Raises InputError for an unknown name or version."""
+    """Return a built-in measure by name. Raises InputError for an unknown name or version."""
     check_choice("the measure", name, MEASURES)
     check_choice("the version of the BioASQ measures", version, DIVISORS)
     return lambda answers: MEASURES[name](answers, version)
 
 
 def _of(chosen: I64, values: npt.NDArray[Any]) -> I64:
-    """The values (M,) of the chosen (Q, K), 0 where there is none (-1)."""
+    """Return the values (M,) of the chosen numbers (Q, K), and 0 for -1."""
     if not len(values):
         return np.zeros(chosen.shape, np.int64)
     return np.where(chosen >= 0, values[chosen], 0).astype(np.int64, copy=False)
@@ -108,7 +109,7 @@ def _hits(answers: Submissions) -> I64:
 
 
 def _divisor(counts: I64, version: int) -> I64:
-    """What average precision is divided by (Q,), and 1 where nothing is relevant, where it is 0 anyway."""
+    """Return the divisor of average precision (Q,), with 1 for questions without relevant items."""
     by_count = np.array([max(1, DIVISORS[version](count)) for count in range(int(counts.max(initial=0)) + 1)])
     return by_count[counts]
 

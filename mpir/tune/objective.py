@@ -1,4 +1,4 @@
-"""The objective: weights in, one number out, and no model run."""
+"""The objective: a function from weights to one number, without running models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mpir.types import F64, I64
 class Objective:
     """The mean of a measure over the questions of a scored set, as a function of the weights.
 
-    `name` and `version` say which measure it is.
+    `name` and `version` identify the measure.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Objective:
         self.pool = Pool(scored, documents=documents, snippets=snippets)
 
     def restricted(self, questions: Sequence[int] | I64) -> Objective:
-        """The same objective over the questions of these numbers only."""
+        """Return the objective restricted to the questions with these numbers."""
         limits = {"documents": self.pool.limit_documents, "snippets": self.pool.limit_snippets}
         return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
 
     def answers(self, weights: Weights) -> Submissions:
-        """What every question would submit with these weights, cut by their cut-offs where the measure knows these.
+        """Return each question's submission with these weights, cut by their cut-offs if the measure uses them.
 
         Raises:
             InputError: other perspectives' weights.
@@ -58,10 +58,10 @@ class Objective:
         return self.pool.blended(weights if is_cut else replace(weights, cutoffs=None))
 
     def per_question(self, answers: Weights | Submissions) -> F64:
-        """The measure of each question (Q,), NaN for those that do not count.
+        """Return the measure of each question (Q,), NaN for those that do not count.
 
         Raises:
-            InputError: a measure of the user's own gave something else than a finite value for each question.
+            InputError: a user's measure did not return a finite value for each question.
         """
         submissions = answers if isinstance(answers, Submissions) else self.answers(answers)
         values = np.asarray(self._measure(submissions), np.float64)

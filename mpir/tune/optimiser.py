@@ -1,7 +1,7 @@
 """Optimisers that maximise a function on the unit cube: ask for a point, tell its value.
 
-Each question is answered from the told points, the seed and its own number alone. A search that was interrupted goes on
-exactly as if it had not been: the logged points are told again, and nothing is asked twice.
+Each proposal depends only on the told points, the seed and its own number. An interrupted search therefore resumes
+exactly: the logged points are told again, and no point is evaluated twice.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ Acquisition = Literal["EI", "PI", "LCB"]
 
 
 class Optimiser(ABC):
-    """A search on the unit cube of some dimensions, higher values better. A new one implements `propose`."""
+    """A search on the unit cube for the highest value. Subclasses implement `propose`."""
 
     def __init__(self, dimensions: int, calls: int, seed: list[int]) -> None:
-        """Start a search that will ask `calls` times."""
+        """Start a search of `calls` evaluations."""
         self.dimensions, self.calls, self.seed = dimensions, calls, seed
         self.points: list[F64] = []
         self.values: list[float] = []
         self.known = 0
-        """How many of the told points were there before the search: not answers to its questions."""
+        """The number of told points that were known before the search."""
 
     def ask(self) -> F64:
         """The next point (d,) to evaluate."""
         return self.propose(len(self.points) - self.known)
 
     def tell(self, point: F64, value: float, *, proposed: bool = True) -> None:
-        """Take the value of a point, or (not `proposed`) of one that was known before."""
+        """Record the value of a point, which was `proposed` or known before."""
         self.points.append(np.asarray(point, np.float64))
         self.values.append(float(value))
         self.known += not proposed
 
     @abstractmethod
     def propose(self, number: int) -> F64:
-        """The point of question `number`, counted from 0, given the told `points` and `values`."""
+        """Propose point `number`, from 0, given the told `points` and `values`."""
 
     def random(self, number: int) -> np.random.Generator:
-        """The random numbers of a question."""
+        """Return the random generator of a proposal."""
         return np.random.default_rng([*self.seed, number])
 
 
 class RandomSearch(Optimiser):
-    """Uniform points: the baseline that any search must beat (Bergstra & Bengio 2012)."""
+    """Random search with uniform points, the baseline of other searches (Bergstra & Bengio 2012)."""
 
     def propose(self, number: int) -> F64:
         """A uniform point."""
@@ -60,7 +60,7 @@ class RandomSearch(Optimiser):
 
 
 class GridSearch(Optimiser):
-    """The finest regular grid needed for the number of calls, in random order (so a part of it is spread evenly)."""
+    """A regular grid with enough points for the number of calls, in random order."""
 
     def propose(self, number: int) -> F64:
         """The next point of the shuffled grid."""
@@ -74,7 +74,7 @@ class GridSearch(Optimiser):
 
 @dataclass(frozen=True, slots=True)
 class Bayesian:
-    """How to make a Bayesian search: a Gaussian process (scikit-optimize) after `initial` points of a Latin hypercube.
+    """Settings of a Bayesian search: a Gaussian process (scikit-optimize) after `initial` points of a Latin hypercube.
 
     `acquisition` is the expected improvement, the probability of one, or the lower confidence bound.
 
@@ -90,28 +90,28 @@ class Bayesian:
         check_choice("the acquisition", self.acquisition, get_args(Acquisition))
 
     def __call__(self, dimensions: int, calls: int, seed: list[int]) -> Optimiser:
-        """A search of its own. Raises MissingExtraError where scikit-optimize is not installed."""
+        """Start a search. Raises MissingExtraError if scikit-optimize is not installed."""
         with needs("tune", "tuning"):
-            import skopt  # noqa: F401  (before the first trial, not after the initial ones)
+            import skopt  # noqa: F401  (fail before the first trial)
         return BayesianSearch(dimensions, calls, seed, self)
 
 
 class BayesianSearch(Optimiser):
-    """A Gaussian process with a Matérn 5/2 kernel and noise, fitted once for each point that is asked."""
+    """A Gaussian process with a Matérn 5/2 kernel and noise, fitted for each proposal."""
 
     def __init__(self, dimensions: int, calls: int, seed: list[int], how: Bayesian) -> None:
-        """Start a search as `how` says."""
+        """Start a search with these settings."""
         super().__init__(dimensions, calls, seed)
         self.how = how
 
     def propose(self, number: int) -> F64:
-        """A point of the hypercube first, then where the acquisition is best."""
+        """Propose a point of the hypercube first, then the point with the best acquisition."""
         if number < self.how.initial:
             return np.asarray(self._hypercube()[number])
-        if np.ptp(self.values) == 0:  # nothing to learn from yet, and nothing to scale by
+        if np.ptp(self.values) == 0:  # equal values cannot be scaled or modelled
             return self.random(number).random(self.dimensions)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of fits that stop at a bound, which is no fault of the user's
+            warnings.simplefilter("ignore")  # about fits that stop at a bound
             return self._best_acquisition(int(self.random(number).integers(2**31 - 1)))
 
     def _hypercube(self) -> F64:
@@ -138,7 +138,7 @@ class BayesianSearch(Optimiser):
 
 
 def _gaussian_process(dimensions: int, state: int) -> Any:
-    """skopt's own default without restarts, which take most of the time for hardly better points."""
+    """skopt's default without restarts, which take most of the time for hardly better points."""
     from skopt.learning import GaussianProcessRegressor
     from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 

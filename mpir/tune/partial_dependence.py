@@ -1,4 +1,4 @@
-"""What weights do: how the objective depends on each of them, and what each column adds to the scores at the top."""
+"""Effects of weights: the objective's dependence on each, and each column's contribution to the top scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mpir.types import F64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """The objective against the share of one weight (G,), the other shares of its sum keeping their proportions.
+    """The objective against the share of one weight (G,), with the other shares of its sum in constant proportions.
 
     `at_best` (G,) around the best point; `low`, `mean`, `high` (G,) quartiles and mean over random other weights
     (Friedman's partial dependence, 2001).
@@ -32,7 +32,7 @@ class Dependence:
 def dependence(
     objective: Objective, space: Space, best: F64, *, steps: int = 9, samples: int = 16, seed: int = 0
 ) -> list[Dependence]:
-    """The dependence on every weight, around the point `best` (d,) and over `samples` random points."""
+    """Compute the dependence on each weight, around the point `best` (d,) and over `samples` random points."""
     random_points = np.random.default_rng(seed).random((samples, space.dimensions))
     dependences = []
     for number, name in enumerate(space.names):
@@ -51,7 +51,7 @@ def dependence(
 
 
 def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
-    """The weights at a point with one share set and the others of its sum scaled to fill the rest."""
+    """Return the weights at a point with one share fixed and the others of its sum rescaled."""
     shares = space.shares(point)
     cut = len(space.alpha.names)
     half = slice(0, cut) if number < cut else slice(cut, None)
@@ -72,7 +72,7 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
 
 
 def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
-    """What part of the score of the document at each rank (K,) every column adds, as a mean over questions."""
+    """Return each column's share of the score at each rank (K,), as a mean over questions."""
     columns = objective.scored.columns
     blended = blend_queries(columns, weights)
     present = blended.best >= 0
@@ -84,7 +84,7 @@ def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
         summands[name] = (w * values[blended.best]).sum(axis=1) * (name not in layout.ordering)
     summands["context"] = blended.documents - sum(summands.values())
     chosen = objective.answers(weights).documents
-    # a question with fewer documents than ranks, or a score of 0, has nothing to divide
+    # questions with fewer documents than ranks, and scores of 0, have no shares
     total = np.append(blended.documents, 0.0)[chosen]
     usable = (chosen >= 0) & (total > 0)
     count = np.maximum(usable.sum(axis=0), 1)

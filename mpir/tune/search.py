@@ -1,4 +1,4 @@
-"""The search for weights, half by half or all at once, with every trial logged."""
+"""Search for weights, half by half or jointly, and log each trial."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from mpir.validation import real_number, whole_number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How to search: which coordinates move together, how long, and by which optimiser.
+    """Settings of a search: groups of coordinates, budget and optimiser.
 
-    `halves` are searched in turn, `calls` evaluations each, `loops` times at most. The search ends before that when no
-    half of a loop improved the objective by more than `tolerance`. One half of all coordinates is a joint search.
+    `halves` are searched in turn with `calls` evaluations each, for at most `loops` loops. The search ends early when
+    no half of a loop improves the objective by more than `tolerance`. A single half of all coordinates is a joint
+    search.
 
     Raises:
-        InputError: a budget without a single evaluation, or a tolerance or seed that is none.
+        InputError: a budget without evaluations, or an invalid tolerance or seed.
     """
 
     halves: tuple[str, ...] = ("beta", "alpha")
@@ -37,7 +38,7 @@ class Plan:
     loops: int = 3
     tolerance: float = 1e-4
     seed: int = 0
-    optimiser: MakeOptimiser = Bayesian()  # noqa: RUF009  (a value that cannot change)
+    optimiser: MakeOptimiser = Bayesian()  # noqa: RUF009  (immutable)
 
     def __post_init__(self) -> None:
         for name, minimum in (("calls", 1), ("loops", 1), ("seed", 0)):
@@ -46,7 +47,7 @@ class Plan:
 
     @property
     def budget(self) -> int:
-        """The most evaluations there can be, the start included."""
+        """The maximum number of evaluations, including the start."""
         return 1 + self.calls * self.loops * len(self.halves)
 
     def describe(self) -> dict[str, Any]:
@@ -58,7 +59,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One evaluation: in which loop and half, at which point of the whole space, with which value."""
+    """One evaluation: its loop, half, point in the whole space, and value."""
 
     loop: int
     half: str
@@ -68,9 +69,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search found: the best point, its weights and value, all trials in order, and the best point of each half.
+    """The result of a search: the best point, its weights and value, and all trials in order.
 
-    `path` starts with the starting point; each later one is the best after another half.
+    `path` begins with the starting point, followed by the best point after each half.
     """
 
     point: F64
@@ -94,13 +95,13 @@ def search(
     label: str = "tuning",
     progress: bool = False,
 ) -> SearchResult:
-    """Search the space for the weights with the highest objective, from equal weights on.
+    """Search the space for the weights with the highest objective, starting from equal weights.
 
-    Every trial goes into the journal under `label` as it is made, and a trial that the journal holds is not made again,
-    so an interrupted search ends as an uninterrupted one.
+    Each trial is written to the journal under `label`, and trials in the journal are not repeated, so an interrupted
+    search ends like an uninterrupted one.
 
     Raises:
-        InputError: nothing relevant is among the candidates, so that all weights are equally bad.
+        InputError: no candidate is relevant, so that all weights are equally bad.
     """
     check_reachable(objective)
     run = _Run(objective, space, plan, journal, label)
@@ -115,7 +116,7 @@ def search(
 
 
 class _Run:
-    """One search under way."""
+    """The state of a search."""
 
     def __init__(self, objective: Objective, space: Space, plan: Plan, journal: Journal | None, label: str) -> None:
         self.objective, self.space, self.plan = objective, space, plan
@@ -125,7 +126,7 @@ class _Run:
         self.path: list[F64] = []
 
     def trials(self) -> Iterator[Trial]:
-        """Make one trial after the other, keeping the best."""
+        """Run all trials, and keep the best."""
         yield self._trial(0, "start", self.point)
         self.path.append(self.point)
         for loop in range(self.plan.loops):
@@ -139,7 +140,7 @@ class _Run:
                 return
 
     def _half(self, loop: int, number: int, half: str) -> Iterator[Trial]:
-        """Search the coordinates of one half, with the others at the best point so far."""
+        """Search the coordinates of one half, with the others fixed at the best point so far."""
         block = self.space.blocks.get(half, slice(None))
         base = self.point
         optimiser = self.plan.optimiser(len(base[block]), self.plan.calls, [self.plan.seed, loop, number])
@@ -170,7 +171,7 @@ class _Run:
 
 
 def check_reachable(objective: Objective) -> None:
-    """Raise InputError where nothing relevant is among the candidates, so that no weights are better than others."""
+    """Raise InputError if no candidate is relevant, so that no weights are better than others."""
     _check_supported(objective)
     if not reachable(objective).any():
         raise InputError(
@@ -181,7 +182,7 @@ def check_reachable(objective: Objective) -> None:
 
 
 def _check_supported(objective: Objective) -> None:
-    """Raise InputError where the gold has nothing that the measure counts."""
+    """Raise InputError if the gold has no items that the measure counts."""
     judgements, noun = objective.pool.judgements, sought(objective)
     counts = judgements.gold_documents if noun == "document" else judgements.gold_snippets
     if objective.name in MEASURES and not counts.any():
@@ -195,7 +196,7 @@ def _check_supported(objective: Objective) -> None:
 
 
 def reachable(objective: Objective) -> Bool:
-    """Whether a question (Q,) has anything among its candidates that is relevant to the measure."""
+    """Whether each question (Q,) has a candidate that is relevant to the measure."""
     judgements, columns = objective.pool.judgements, objective.scored.columns
     documents = columns.question_of[judgements.relevant]
     snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
@@ -208,14 +209,14 @@ def reachable(objective: Objective) -> Bool:
 
 
 def sought(objective: Objective) -> str:
-    """What has to be relevant: a document or a snippet."""
+    """Return the unit of a measure: document or snippet."""
     return "document" if objective.name.startswith("document-") else "snippet"
 
 
 def settings(objective: Objective, space: Space, plan: Plan, **options: Any) -> dict[str, Any]:
-    """Everything a search depends on, for the header of its journal.
+    """Return everything that a search depends on, for the header of its journal.
 
-    `data` says which set was scored, `chosen` which of its questions are searched on, among which candidates.
+    `data` identifies the scored set, and `chosen` its questions and candidates in use.
     """
     scored, pool = objective.scored, objective.pool
     return {

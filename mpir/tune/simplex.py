@@ -1,4 +1,4 @@
-"""Weights that add up to 1, by coordinates in the unit cube: one point for each mixture, none for its multiples."""
+"""Map coordinates in the unit cube to weights that add up to 1, with one point for each mixture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mpir.types import F64
 
 @dataclass(frozen=True, slots=True)
 class Simplex:
-    """K shares ≥ 0 that add up to 1, each between bounds, reached from K − 1 coordinates by breaking a stick.
+    """K shares ≥ 0 that add up to 1, each within bounds, from K − 1 coordinates by stick-breaking.
 
     Without bounds, uniform coordinates give uniform mixtures (Devroye 1986, V.2).
 
     Raises:
-        InputError: bounds that are no range inside 0 to 1, or that no mixture can meet.
+        InputError: invalid bounds, or bounds that no mixture can meet.
     """
 
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class Simplex:
 
     @classmethod
     def of(cls, names: tuple[str, ...], bounds: Mapping[str, tuple[float, float]]) -> Simplex:
-        """The simplex of these names; those without bounds may take any share."""
+        """Make the simplex of these names; names without bounds may have any share."""
         pairs = [bounds.get(name, (0.0, 1.0)) for name in names]
         return cls(names, tuple(low for low, _ in pairs), tuple(high for _, high in pairs))
 
@@ -45,11 +45,11 @@ class Simplex:
 
     @property
     def dimensions(self) -> int:
-        """How many coordinates there are: one fewer than shares."""
+        """The number of coordinates: one fewer than shares."""
         return len(self.names) - 1
 
     def shares(self, coordinates: F64) -> F64:
-        """Shares (K,) of coordinates (K − 1,) in 0-1."""
+        """Return shares (K,) for coordinates (K − 1,) in 0-1."""
         shares, remainder = np.zeros(len(self.names)), 1.0
         for number, coordinate in enumerate(coordinates):
             low, high = self._range(number, remainder)
@@ -60,7 +60,7 @@ class Simplex:
         return shares
 
     def coordinates(self, shares: F64) -> F64:
-        """Coordinates (K − 1,) of shares (K,); shares outside the bounds are moved to them one after the other."""
+        """Return coordinates (K − 1,) for shares (K,); shares outside the bounds are clipped one after the other."""
         coordinates, remainder = np.zeros(self.dimensions), 1.0
         for number in range(self.dimensions):
             low, high = self._range(number, remainder)
@@ -71,7 +71,7 @@ class Simplex:
         return coordinates
 
     def _range(self, number: int, remainder: float) -> tuple[float, float]:
-        """What a share may be, given what is left of the stick and what the later shares need or can take."""
+        """Return the bounds of a share, given the remaining stick and the bounds of later shares."""
         low = max(self.low[number], remainder - sum(self.high[number + 1 :]))
         high = min(self.high[number], remainder - sum(self.low[number + 1 :]))
         return low, max(low, high)

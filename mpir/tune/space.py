@@ -1,4 +1,4 @@
-"""The weights that tuning chooses from: two mixtures, α and β/w, in units that make columns comparable."""
+"""The search space of weights: two mixtures, α and β/w, in units that make columns comparable."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from mpir.validation import check_choice
 
 CONTEXT = "context"
 LARGEST_FEEDBACK = 0.99
-"""The largest share of the context in the fixpoint reading; the fixed point exists below 1."""
+"""Maximum share of the context in the fixpoint reading; the fixed point exists below 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """All weights for some columns, each named by coordinates (d,) in the unit cube: first α's, then β's.
+    """All weights for given columns, parametrised by coordinates (d,) in the unit cube: first α's, then β's.
 
     A ranking does not change when all weights of a sum are multiplied by a positive factor, so each sum's weights are
     a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
-    (`units`, by the column's name); sentence sums and document sums have about unit deviation then and count
-    as they are (what S_DOC takes of a sentence sum is without agreement's share, and has less). β2·w is one quantity
-    for each rank, so that the β of document columns and the products are the second mixture.
+    (`units`, by the column's name); sentence sums and document sums then have about unit deviation and are not
+    rescaled (S_DOC uses sentence sums without agreement's share, which have less). β2·w is one quantity for each rank,
+    so the β of document columns and these products form the second mixture.
 
-    Of each level in `cut`, two more coordinates are its cut-off: the share of the best score and the most that are
-    submitted, from 1 to 10 (rank/cutoffs.py). A share means the same with any weights, so that it goes on to fit.
+    Each level in `cut` has two more coordinates for its cut-off: the share, and the maximum number, from 1 to 10
+    (rank/cutoffs.py). A share has the same meaning for any weights.
     """
 
     alpha: Simplex
@@ -56,14 +56,14 @@ class Space:
         sentence_list_beta: Mapping[str, float] | None = None,
         cut: tuple[str, ...] = (),
     ) -> Space:
-        """The space for columns. `bounds` holds (lowest, highest) shares by column, "context", "w1" ….
+        """Make the space for columns. `bounds` has (lowest, highest) shares by column, "context", "w1" ….
 
-        `sentence_list_beta` is what all the weights have there, of columns that there are. `cut` names the levels that
-        get a cut-off: "documents", "snippets" or both.
+        `sentence_list_beta` is copied into all weights, for existing columns. `cut` has the levels with a cut-off:
+        "documents", "snippets" or both.
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
-                mixture meets, or that leave no valid fixed point.
+                mixture can meet, or bounds without a valid fixed point.
         """
         layout = columns.layout
         alpha, beta = (*layout.sentences, CONTEXT), (*layout.documents, *(f"w{rank}" for rank in range(1, RANKS + 1)))
@@ -94,14 +94,14 @@ class Space:
 
     @property
     def blocks(self) -> dict[str, slice]:
-        """The coordinates of each half, by name, and those of the cut-offs."""
+        """The coordinates of each half by name, and those of the cut-offs."""
         first, second = self.alpha.dimensions, self.beta.dimensions
         halves = {"beta": slice(first, first + second), "alpha": slice(0, first)}
         return {**halves, "cutoffs": slice(first + second, self.dimensions)} if self.cut else halves
 
     @property
     def dimensions(self) -> int:
-        """How many coordinates there are."""
+        """The number of coordinates."""
         return self.alpha.dimensions + self.beta.dimensions + 2 * len(self.cut)
 
     @property
@@ -110,24 +110,24 @@ class Space:
         return (*self.alpha.names, *self.beta.names)
 
     def equal(self) -> F64:
-        """The coordinates of equal weights: every column of a sum with the same share (as far as bounds allow)."""
+        """The coordinates of equal weights: the same share for each column of a sum, within bounds."""
         halves = (np.full(len(half.names), 1 / len(half.names)) for half in (self.alpha, self.beta))
         return self.coordinates(np.concatenate(list(halves)))
 
     def shares(self, coordinates: F64) -> F64:
-        """The shares of both halves, one after the other."""
+        """Return the shares of both halves in sequence."""
         blocks = self.blocks
         halves = (self.alpha.shares(coordinates[blocks["alpha"]]), self.beta.shares(coordinates[blocks["beta"]]))
         return np.concatenate(halves)
 
     def coordinates(self, shares: F64) -> F64:
-        """The coordinates of the shares of both halves, where ten documents and ten snippets are submitted."""
+        """Return the coordinates of shares of both halves, with ten documents and ten snippets."""
         first = len(self.alpha.names)
         halves = [self.alpha.coordinates(shares[:first]), self.beta.coordinates(shares[first:])]
         return np.concatenate([*halves, np.tile(_UNCUT, len(self.cut))])
 
     def cutoffs(self, coordinates: F64) -> Cutoffs | None:
-        """The cut-offs at a point of the unit cube; None where none are sought."""
+        """Return the cut-offs at a point of the unit cube; None if they are not tuned."""
         if not self.cut:
             return None
         pairs = zip(*[iter(coordinates[self.blocks["cutoffs"]].tolist())] * 2, strict=True)
@@ -139,7 +139,7 @@ class Space:
         )
 
     def weights(self, coordinates: F64) -> Weights:
-        """The weights at a point of the unit cube."""
+        """Return the weights at a point of the unit cube."""
         shares = dict(zip(self.names, self.shares(coordinates).tolist(), strict=True))
         columns, ranks = self.beta.names[: self.documents], [shares[name] for name in self.beta.names[self.documents :]]
         sentences = sum(ranks)
@@ -161,11 +161,11 @@ class Space:
 
 
 _UNCUT = (0.0, 1.0)
-"""The coordinates of a cut-off that submits all ten."""
+"""Coordinates of a cut-off that submits all ten."""
 
 
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
-    """The standard deviation of each column inside questions. Raises InputError for a constant column."""
+    """Return the standard deviation of each column within questions. Raises InputError for a constant column."""
     columns = scaled(columns, normalise)
     question_of = columns.question_of[columns.document_of]
     units = {}
@@ -183,7 +183,7 @@ def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
 
 
 def _deviation(values: F64, owner: I64) -> float:
-    """The standard deviation (population) of values around the mean of their group."""
+    """Return the population standard deviation of values around their group's mean."""
     counts = np.maximum(np.bincount(owner), 1)
     means = np.bincount(owner, values) / counts
     return float(np.sqrt(np.mean((values - means[owner]) ** 2))) if len(values) else 0.0
@@ -192,7 +192,7 @@ def _deviation(values: F64, owner: I64) -> float:
 def _below_feedback(
     bounds: tuple[float, float], alpha: tuple[str, ...], shares_bounds: Mapping[str, tuple[float, float]]
 ) -> tuple[float, float]:
-    """The context's bounds, kept where the fixed point exists. Raises InputError where there is no such place."""
+    """Restrict the context's bounds to where the fixed point exists. Raises InputError if that is nowhere."""
     other_shares = sum(shares_bounds.get(name, (0.0, 1.0))[1] for name in alpha[:-1])
     lowest = max(bounds[0], 1 - other_shares)
     if lowest > LARGEST_FEEDBACK:

@@ -1,4 +1,4 @@
-"""What every question would submit: its best documents, and the best sentences inside them, for all at once."""
+"""Submissions of all questions at once: the best documents, and the best sentences inside them."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from mpir.types import F64, I64
 
 
 class Pool:
-    """A scored set made ready for many rankings: its labels, and its columns in tables.
+    """A scored set prepared for many rankings: its labels, and its columns in tables.
 
-    `documents`, `snippets`: how many of each a question submits at most. Tables of sentences have a row for each place
-    in a document and a column for each document, and one more column that -1 finds, so that operations run over all
-    documents at once.
+    `documents`, `snippets`: their maximum numbers per question. Tables of sentences have a row for each position in a
+    document, a column for each document, and one more column for index -1, so that operations run over all documents
+    at once.
     """
 
     def __init__(self, scored: Dataset, *, documents: int = 10, snippets: int = 10) -> None:
-        """Compute what no ranking changes. Raises InputError where there is no gold."""
+        """Compute everything that does not depend on weights. Raises InputError without gold."""
         self.scored, self.judgements = scored, judge(scored)
         self.limit_documents, self.limit_snippets = documents, snippets
         columns = scored.columns
         sentence_table = slots(columns.document_of, len(columns.documents)).T
         self.sentences = np.append(sentence_table, np.full((len(sentence_table), 1), -1), axis=1)
-        # Documents in the order that breaks ties: a higher score by the first stage, then earlier.
+        # Documents in the order that breaks ties: by first-stage score, then by position.
         order = document_order(columns, np.zeros(len(columns.documents)))
         self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
         self.touching = bool((self.judgements.cluster >= 0).any())
         self._tables: dict[Normalise, tuple[F64, F64]] = {}
 
     def blended(self, weights: Weights) -> Submissions:
-        """The answers that the blend gives: the sums of rank/blend.py, over tables.
+        """Return the submissions of the blend, computed as in rank/blend.py but over tables.
 
         Raises:
             InputError: the weights are for other columns.
@@ -68,7 +68,7 @@ class Pool:
         return Submissions(self, *sums, cutoffs=cutoffs)
 
     def _sums(self, layout: Layout, weights: Weights) -> tuple[F64, F64, F64]:
-        """Return S_DOC (D,), S_SENT without context as a table, and what the context adds to each sentence (D,)."""
+        """Return S_DOC (D,), S_SENT without context as a table, and the context's addition to each sentence (D,)."""
         columns, scores = self._table(weights.normalise)
         evidence, ordering = sentence_sums(scores, layout, weights)
         evidence += self._empty
@@ -77,16 +77,16 @@ class Pool:
         return sums.scores, ordering, weights.alpha_context * sums.context
 
     def answers(self, documents: F64, sentences: F64) -> Submissions:
-        """The answers that scores of the documents (D,) and sentences (N,) give."""
+        """Return the submissions for scores of documents (D,) and sentences (N,)."""
         return Submissions(self, documents, np.append(sentences, -np.inf)[self.sentences], np.zeros(len(documents)))
 
     @cached_property
     def _empty(self) -> F64:
-        """-inf where a table has no sentence, else 0."""
+        """-inf in cells without a sentence, else 0."""
         return np.where(self.sentences < 0, -np.inf, 0.0)
 
     def _table(self, normalise: Normalise) -> tuple[F64, F64]:
-        """The document columns (D, K) and the tables of sentence columns (P, S, D + 1)."""
+        """Return the document columns (D, K) and the tables of sentence columns (P, S, D + 1)."""
         if normalise not in self._tables:
             columns = scaled(self.scored.columns, normalise)
             padded = np.append(columns.sentences, np.zeros((1, columns.sentences.shape[1])), axis=0)
@@ -96,7 +96,7 @@ class Pool:
 
 
 def highest(values: F64, ranks: int) -> F64:
-    """The highest values (columns, ranks) of every column, best first, -inf where there are fewer."""
+    """Return the highest values (columns, ranks) of each column, best first, and -inf if there are fewer."""
     best = np.full((ranks, values.shape[1]), -np.inf)
     for row in values:
         left = row
@@ -108,25 +108,25 @@ def highest(values: F64, ranks: int) -> F64:
 
 
 class Submissions:
-    """The answers of Q questions for one way of scoring; computed when asked for.
+    """The submissions of Q questions for given scores, computed on first access.
 
-    `documents` (Q, K) and `snippets` (Q, K) hold numbers of candidates and sentences, best first, -1 where there are
-    no more, or the cut-off ends the list.
+    `documents` (Q, K) and `snippets` (Q, K) are numbers of candidates and sentences, best first, followed by -1 after
+    the last one or the cut-off.
     """
 
     def __init__(
         self, pool: Pool, documents: F64, sentences: F64, context: F64, *, cutoffs: Cutoffs = TEN_EACH
     ) -> None:
-        """Keep scores of documents (D,), sentences as a table, and what a document adds to its sentences (D,).
+        """Store scores of documents (D,), a table of sentences, and each document's addition to its sentences (D,).
 
-        `cutoffs` hold no probability.
+        `cutoffs` must not have a probability.
         """
         self.pool, self.judgements, self.cutoffs = pool, pool.judgements, cutoffs
         self._scores, self._sentences, self._context = documents, sentences, context
 
     @cached_property
     def documents(self) -> I64:
-        """The best documents; equal scores by the first stage's, then by the order of the candidates."""
+        """The best documents; ties are broken by the first stage's score, then by the order of candidates."""
         documents = best_of(self._scores, self.pool.documents, self.pool.limit_documents)
         if self.cutoffs.documents == Cutoff():
             return documents
@@ -135,7 +135,7 @@ class Submissions:
 
     @cached_property
     def snippets(self) -> I64:
-        """The best sentences of the best documents; equal scores in the order of documents, then of text."""
+        """The best sentences of the best documents; ties are broken by the order of documents, then of text."""
         table, documents = self.pool.sentences, self.documents
         depth = len(table)
         scores = self._sentences.take(documents, axis=1, mode="wrap").transpose(1, 2, 0)
@@ -145,7 +145,7 @@ class Submissions:
         return np.where(cells >= 0, table[cells % depth, owners], -1) if depth else cells
 
     def _cells(self, scores: F64) -> I64:
-        """The columns (Q, K) of the submitted ones of scores (Q, M), which are overwritten; -1 where there are none."""
+        """Return the columns (Q, K) of submitted scores (Q, M), which are overwritten; -1 after the last one."""
         cutoff, limit = self.cutoffs.snippets, self.pool.limit_snippets
         if cutoff == Cutoff():
             return best_columns(scores, limit)
@@ -156,7 +156,7 @@ class Submissions:
 
     @cached_property
     def merged(self) -> I64:
-        """The questions whose snippets touch one another, so that the official program merges some."""
+        """The questions with touching snippets, which the official program merges."""
         if not self.pool.touching:
             return np.zeros(0, np.int64)
         cluster = np.append(self.judgements.cluster, -1)[self.snippets]
@@ -164,7 +164,7 @@ class Submissions:
         return np.flatnonzero(((cluster[:, 1:] == cluster[:, :-1]) & (cluster[:, 1:] >= 0)).any(axis=1))
 
     def row(self, question: int, version: int) -> Measured:
-        """The official snippet measures of one question, by the code that measures submissions."""
+        """Compute the official snippet measures of one question, by the code that measures submissions."""
         scored = self.pool.scored
         numbers = [number for number in self.snippets[question].tolist() if number >= 0]
         snippets = tuple(_snippet(scored, number) for number in numbers)
@@ -173,7 +173,7 @@ class Submissions:
 
 
 def _cut(rows: I64, ranked: F64, lowest: F64, cutoff: Cutoff) -> I64:
-    """The numbers (Q, K) of what is submitted of the best, given their scores (Q, K) and the lowest ones (Q,)."""
+    """Apply a cut-off to the numbers (Q, K) of the best, given their scores (Q, K) and the lowest scores (Q,)."""
     lowest = np.where(np.isfinite(lowest), lowest, 0.0)
     return np.where(cutoff.submitted(ranked, lowest), rows, -1)
 
