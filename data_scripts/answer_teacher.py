@@ -1,18 +1,17 @@
-"""A teacher that knows the answer: how near a sentence lies to what experts wrote in reply to the question.
+"""Label sentences by their similarity to the ideal answers that experts wrote for a question.
 
     python data_scripts/answer_teacher.py --data DATA --encoder runs/dense/mean --output runs/data \\
         --rows runs/data/topics.train.jsonl runs/data/relevance.train.jsonl runs/data/in_document.train.jsonl
 
-BioASQ's `train` questions come with ideal answers, a paragraph or two each. Of all gold sentences these say what a
-reader needed to know, so the cosine of a sentence's vector and its question's nearest ideal answer tells answers from
-what merely mentions the same things, and grades those that nobody has judged. At search time there is no ideal answer:
-a model that learns from this learns what answers look like (learning with privileged information: Vapnik & Vashist
-2009; Lopez-Paz et al. 2016).
+BioASQ's `train` questions have ideal answers of a paragraph or two. The cosine of a sentence and the nearest ideal
+answer of its question separates answers from sentences that mention the same topic, and grades unjudged sentences. A
+model that learns from these labels does not need ideal answers at search time (learning with privileged information:
+Vapnik & Vashist 2009; Lopez-Paz et al. 2016).
 
-X.train.jsonl becomes X.answered.train.jsonl: every row has "teacher", 10 times that cosine and 2 more where the label
-is 1, for the losses that learn from one (kl, margin-mse); rows of questions without an ideal answer are left out.
-searched.answered.train.jsonl has sentences of each question's best BM25 candidates, gold or not: the 8 nearest to the
-answer and 16 others, with the cosine as label. Gold sentences of evaluation questions are in none of them.
+X.train.jsonl becomes X.answered.train.jsonl, in which each row has "teacher" for distillation losses (kl, margin-mse):
+10 times that cosine, plus 2 if the label is 1. Rows of questions without an ideal answer are left out.
+searched.answered.train.jsonl has sentences of each question's best BM25 candidates, gold or not, with the cosine as
+label: the 8 nearest to the answer and 16 others. Gold sentences of evaluation questions are excluded.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from mpir.text.normalise import normalise
 from mpir.types import F32
 
 DOCUMENTS, BEST, OTHER_DOCUMENTS = 6, 8, 16
-"""BM25's candidates of each question that are searched, and how many of their sentences are taken."""
+"""BM25 candidates of each question, and the number of their sentences to use."""
 LONGEST = 600
 """Characters of a sentence."""
 SEARCHED = "searched"
 
 
 class Teacher:
-    """Cosines of sentences and ideal answers, by an encoder."""
+    """Cosines of sentences and ideal answers by an encoder."""
 
     def __init__(self, encoder: Encoder, answers: Mapping[str, list[str]]) -> None:
         self.encoder, self.answers = encoder, answers
@@ -67,7 +66,7 @@ class Teacher:
         return cosines
 
     def vectors(self, texts: list[str]) -> F32:
-        """Unit vectors (N, W) of texts; of one in several passages, the first one's."""
+        """Return unit vectors (N, W) of texts; for a text in several passages, that of the first."""
         vectors, text_of = self.encoder.vectors(texts, progress=sys.stderr.isatty())
         return vectors[np.searchsorted(text_of, np.arange(len(texts)))]
 
@@ -139,7 +138,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Teach every file, then search."""
+    """Label all files, then search."""
     check_folder(arguments.output)
     for path in arguments.rows:
         if not path.name.endswith(".train.jsonl"):

@@ -1,4 +1,4 @@
-"""Count in how many documents each word occurs, for BM25 over a few texts (mpir/text/background.py).
+"""Count document frequencies of words, for BM25 over a few texts (mpir/text/background.py).
 
     python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/text/pubmed.tsv.gz
 
@@ -15,7 +15,7 @@ from mpir.cli.path_options import file_path, text_path
 
 
 def main() -> int:
-    """Count, write, and say how many words there are."""
+    """Count, write, and print the number of words."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

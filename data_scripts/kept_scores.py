@@ -1,4 +1,4 @@
-"""A teacher's scores in a small file: by the fingerprints of question and sentence, and none of their words."""
+"""Store a teacher's scores in a small file, by fingerprints of question and sentence, without their words."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def read_kept(path: Path) -> tuple[list[int], list[float]]:
 
 
 def fingerprints(rows: list[dict[str, Any]]) -> npt.NDArray[np.uint64]:
-    """What tells rows (N,) from one another: their questions' and sentences' texts."""
+    """Return fingerprints of rows (N,) by their questions' and sentences' texts."""
     return np.array([int(fingerprint([row["question"], row["sentence"]]), 16) for row in rows], np.uint64)

@@ -1,4 +1,4 @@
-"""A causal language model as a judge of how alike two texts are: one of the teachers of sts_teachers.py."""
+"""A causal language model that judges the similarity of two texts: a teacher of sts_teachers.py."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mpir.types import F64
 Pairs = Sequence[tuple[str, str]]
 BETWEEN, AFTER = "\nmeans the same as:\n", "\nsimilarity:"
 TOKENS = 100
-"""Most tokens of a text."""
+"""Maximum number of tokens of a text."""
 EPOCHS, ROWS, LEARNING_RATE, WARMUP = 3, 24, 5e-5, 0.1
 HEAD_RATE = 10
-"""How much faster the new output learns than the model."""
+"""Factor of the learning rate of the new output."""
 BUCKET = 20
-"""Batches whose rows are sorted by length together, so that little is spent on padding."""
+"""Number of batches whose rows are sorted by length together, to reduce padding."""
 
 
 class LanguageModel:
-    """Reads both texts in one line of thought; a linear output on the last token's state is their likeness."""
+    """A causal model that reads both texts; a linear output on the last token's state is their similarity."""
 
     def __init__(self, checkpoint: str) -> None:
         self.tokenizer = load_pretrained(AutoTokenizer, checkpoint)
@@ -36,7 +36,7 @@ class LanguageModel:
         self._between, self._after = self.tokenizer.encode(BETWEEN), self.tokenizer.encode(AFTER)
 
     def tune(self, pairs: Pairs, labels: F64, seed: int) -> None:
-        """Train on pairs, in either order, and labels 0 to 5: mean squared error of the share of 5."""
+        """Train on pairs in random order with labels 0 to 5, by mean squared error on a scale to 1."""
         torch.manual_seed(seed)
         torch.nn.init.normal_(self.output.weight, std=0.01)
         torch.nn.init.zeros_(self.output.bias)
@@ -62,7 +62,7 @@ class LanguageModel:
 
     @torch.inference_mode()
     def score(self, pairs: Pairs) -> F64:
-        """The likeness (N,) of each pair, 0 to 1: the mean of both orders, which are read differently."""
+        """Return the similarity (N,) of each pair, 0 to 1: the mean over both orders."""
         return np.mean([self._score(pairs), self._score([(second, first) for first, second in pairs])], axis=0)
 
     def _score(self, pairs: Pairs) -> F64:
@@ -80,7 +80,7 @@ class LanguageModel:
         return [*first_ids, *self._between, *second_ids, *self._after]
 
     def _read(self, rows: list[list[int]]) -> torch.Tensor:
-        """Logits (N,); padding comes last, where a causal model does not see it."""
+        """Return logits (N,); padding is on the right, where a causal model does not read it."""
         lengths = torch.tensor([len(row) for row in rows])
         ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
         mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
@@ -92,7 +92,7 @@ class LanguageModel:
 
 
 def _bucketed(lengths: Sequence[int], generator: random.Random) -> list[list[int]]:
-    """An epoch's batches of rows of like length, in random order."""
+    """Yield an epoch's batches of rows of similar length, in random order."""
     order = generator.sample(range(len(lengths)), len(lengths))
     batches = []
     for start in range(0, len(order), ROWS * BUCKET):

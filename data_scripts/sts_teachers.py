@@ -1,17 +1,17 @@
-"""More STS rows from teachers: pairs without a label, scored by bi-encoders, a cross-encoder and a language model.
+"""Create STS rows with teachers: unlabelled pairs, scored by bi-encoders, a cross-encoder and a language model.
 
     python data_scripts/sts_teachers.py --data DATA --rows runs/data --encoder ENCODER \\
         --cross-encoder runs/sts-alone/best --output runs/data
 
-A cross-encoder that starts from a sentence encoder has to learn similarity anew from 5,749 pairs, and what it learns
-differs from what the sentence encoder knew: both together agree with people better than either. So the blend of the
-encoder's cosine, of its cosine after training on STS-B, and of a cross-encoder trained on STS-B (Thakur et al.,
-"Augmented SBERT", 2021) labels files of new pairs: sts.biomedical.train.jsonl, sentences of abstracts, from
-in_document.train.jsonl, each with near ones and a random one; and sts.questions.train.jsonl, questions with sentences,
-from --question-rows, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as the first with
-STS-B's training sentences, is labelled by these and, with --language-model, a small language model that is first
-trained on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges --judged pairs
-of --pairs, and the others are left out: choose another --output than the rows of the default mixture.
+This is a step of the recipe in docs/guides/reproduce.md. A cross-encoder that starts from a sentence encoder must learn
+similarity again from 5,749 pairs, and differs from the sentence encoder: both together agree with people better than
+either. The blend of the encoder's cosine, its cosine after training on STS-B, and a cross-encoder trained on STS-B
+(Thakur et al., "Augmented SBERT", 2021) therefore labels files of new pairs: sts.biomedical.train.jsonl, sentences of
+abstracts, from in_document.train.jsonl, each with near ones and a random one; and sts.questions.train.jsonl, questions
+with sentences, from --question-rows, so that STS is learned where it is used. sts.augmented.train.jsonl, the same as
+the first with STS-B's training sentences, is labelled by these and, with --language-model, a small language model that
+is first trained on STS-B, too (24 minutes on two cores for one of 135 million weights); it is slow, so it judges
+--judged pairs of --pairs, and the others are left out: choose another --output than the rows of the default mixture.
 
 Without --cross-encoder the encoder's cosine labels alone, which takes minutes and keeps what the encoder knows.
 """
@@ -49,9 +49,9 @@ Pairs = list[tuple[str, str]]
 Judge = Callable[[Pairs], F64]
 LENGTH = 128
 NEAR = 3
-"""New pairs of each sentence with its nearest neighbours, beside one with a random sentence."""
+"""Pairs of each sentence with nearest neighbours, in addition to one with a random sentence."""
 EPOCHS, ROWS, LEARNING_RATE, WARMUP = 2, 32, 3e-5, 0.1
-"""Of the bi-encoder's training on STS-B; after two epochs it gets no better on dev."""
+"""Epochs of the bi-encoder on STS-B; dev does not improve after two."""
 
 
 class BiEncoder:
@@ -73,7 +73,7 @@ class BiEncoder:
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """`encode` in batches of like length, in the order of the texts."""
+        """`encode` in batches of similar length; results are in the order of the texts."""
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         batches = [self.encode([texts[i] for i in order[s : s + 64]]).numpy() for s in range(0, len(order), 64)]
         vectors = np.concatenate(batches)
@@ -109,7 +109,7 @@ class BiEncoder:
 
 
 class Teachers:
-    """Judges of how alike two texts are, blended by least squares on STS-B dev."""
+    """Teachers of similarity, blended by least squares on STS-B dev."""
 
     def __init__(self, judges: Mapping[str, Judge], dev: Pairs, labels: F64) -> None:
         self.judges = judges
@@ -118,7 +118,7 @@ class Teachers:
         self._print("STS-B dev", views, labels)
 
     def report(self, name: str, pairs: Pairs, labels: F64) -> None:
-        """Print how each teacher, and the blend, correlate with people on a set."""
+        """Print the correlation of each teacher and of the blend with human labels."""
         self._print(name, self._views(pairs), labels)
 
     def _print(self, name: str, views: F64, labels: F64) -> None:
@@ -128,7 +128,7 @@ class Teachers:
         print(f"Pearson on {name}: {', '.join(figures)}")
 
     def _views(self, pairs: Pairs) -> F64:
-        """(N, teachers + 1): what each says of the pairs, and one."""
+        """Return the scores of each teacher and a constant: (N, teachers + 1)."""
         return np.stack([*(judge(pairs) for judge in self.judges.values()), np.ones(len(pairs))], axis=1)
 
     def label(self, pairs: Pairs) -> F64:
@@ -137,7 +137,7 @@ class Teachers:
 
 
 def crossing(checkpoint: str) -> Judge:
-    """What a cross-encoder's first output says of pairs, 0 to 1."""
+    """Return a cross-encoder's first output for pairs, 0 to 1."""
     cross = Encoder(checkpoint)
 
     def score(pairs: Pairs) -> F64:
@@ -154,7 +154,7 @@ def read_stsb(path: Path) -> tuple[Pairs, F64]:
 
 
 def new_pairs(bi: BiEncoder, texts: Sequence[str], known: Pairs, held_out: set[str], generator: random.Random) -> Pairs:
-    """Each text with near neighbours and with a random one; no text that is held out, no known pair."""
+    """Pair each text with near neighbours and a random one, without held-out texts and known pairs."""
     texts = [text for text in dict.fromkeys(texts) if normalise(text) not in held_out]
     vectors = bi.vectors(texts)
     known_pairs = {frozenset(pair) for pair in known}
@@ -170,24 +170,24 @@ def new_pairs(bi: BiEncoder, texts: Sequence[str], known: Pairs, held_out: set[s
 
 
 def read_biosses(path: Path) -> set[str]:
-    """The sentences that BIOSSES compares, which are for reporting only."""
+    """Return the sentences of BIOSSES, which is for reporting only."""
     with open(path, encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     return {normalise(row[name]) for row in rows for name in ("sentence1", "sentence2")}
 
 
 def question_pairs(rows: Path, count: int, generator: random.Random) -> Pairs:
-    """Some pairs of a question and a sentence out of a file of training rows."""
+    """Draw pairs of question and sentence from a file of training rows."""
     return sample_pairs([(item["question"], item["sentence"]) for _, item in read_json_lines(rows)], count, generator)
 
 
 def sample_pairs(pairs: Pairs, count: int, generator: random.Random) -> Pairs:
-    """So many of the pairs, or all where there are fewer."""
+    """Draw this number of pairs, or return all if there are fewer."""
     return generator.sample(pairs, min(count, len(pairs)))
 
 
 def rows_of(pairs: Pairs, labels: F64, subset: str) -> Iterator[Example]:
-    """Training rows; each is its own group."""
+    """Make training rows, each in its own group."""
     for number, ((question, sentence), label) in enumerate(zip(pairs, labels, strict=True)):
         yield row(Question(f"{subset}-{number}", question), sentence, round(float(label), 3), subset)
 

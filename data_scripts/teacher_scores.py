@@ -9,14 +9,14 @@
     python data_scripts/teacher_scores.py runs/data/topics.train.jsonl --kept experiments/teachers/large.npz \\
         --output runs/data/topics.taught.train.jsonl
 
-Every row gets "teacher": the bundle's score of its question and sentence, as a logit, or 10 times a cosine. Of
-encoders, which read the two apart, it is 10 times the sum of their cosines, and 2 more where the label is 1: what
-sentences are near, corrected by what is known to answer. The labels stay as they are. With --add, the scores are added
-to those of a former teacher.
+This is a step of the recipe in docs/guides/reproduce.md. Each row gets "teacher": the bundle's score of its question
+and sentence as a logit, or 10 times a cosine. With encoders it is 10 times the sum of their cosines, plus 2 if the
+label is 1, so that known answers outrank similar sentences. Labels are not changed. With --add, the scores are added to
+those of an earlier teacher.
 
-A large teacher takes long, so --keep also writes its scores to a small file, by the fingerprints of question and
-sentence and none of their words, and --kept reads them there in place of a model. Rows that it does not know are left
-out, and so are questions of which it does not know the best rows, or any with label 0.
+Because large teachers are slow, --keep also writes their scores to a small file, by fingerprints of question and
+sentence without their words, and --kept reads them in place of running a model. Rows without a stored score are left
+out, and so are questions without stored scores of their best rows or of any row with label 0.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from mpir.types import F64
 from mpir.validation import check_choice, real_number, whole_number
 
 STEEPNESS, KNOWN = 10.0, 2.0
-"""Of a cosine, or a sum of them, as a logit; and what a label of 1 adds to that of encoders."""
+"""Factor from a cosine, or a sum of cosines, to a logit; and the addition for label 1 with encoders."""
 Row = dict[str, Any]
 TEXTS = ("question", "sentence")
-"""What every row has."""
+"""Keys of each row."""
 Group = tuple[str, str]
 """A question's id and text."""
 EDGE = 1e-6
-"""A score this near to the end of its scale counts as that far from it: its logit is ±14."""
+"""Minimum distance of a score from the ends of its scale, which limits logits to ±14."""
 
 
 def main() -> int:
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_files([("--output", arguments.output), ("--keep", arguments.keep)], read)
     rows = read_training(arguments.rows, taught=arguments.add)
     if arguments.keep and arguments.keep.exists():
-        read_kept(arguments.keep)  # refused now, and not when everything has been scored
+        read_kept(arguments.keep)  # raise errors before scoring
     if arguments.per_question is not None:
         rows = some_of_each(rows, whole_number("--per-question", arguments.per_question, minimum=2))
     if arguments.kept:
@@ -105,10 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_training(path: Path, texts: Sequence[str] = TEXTS, *, taught: bool = False) -> list[Row]:
-    """The rows of a training file, checked: some keys hold `texts`, and with `taught` a teacher's score is there.
+    """Read and check the rows of a training file: the keys `texts`, and with `taught` a teacher's score.
 
     Raises:
-        InputError: no row, or one whose texts are no texts, or whose label or score is no number (file and line named).
+        InputError: no rows, or an invalid text, label or score (the message has file and line).
     """
     rows = []
     for number, row in read_json_lines(path):
@@ -130,7 +130,7 @@ def _check(row: Row, texts: Sequence[str], taught: bool) -> None:
 
 
 def some_of_each(rows: list[Row], count: int) -> list[Row]:
-    """At most `count` rows of each question, in the file's order: the best label's, the lowest's, others at random."""
+    """Choose at most `count` rows of each question: those with the best and lowest labels, and others at random."""
     rows_of_group: dict[Group, list[int]] = {}
     for number, row in enumerate(rows):
         rows_of_group.setdefault(group(row), []).append(number)
@@ -143,10 +143,10 @@ def some_of_each(rows: list[Row], count: int) -> list[Row]:
 
 
 def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], F64]:
-    """The rows whose scores a file keeps, and those scores (N,).
+    """Return the rows with a stored score, and these scores (N,).
 
-    A question of which it knows none of the best rows is left out, or none of those with label 0, since ranking losses
-    need one of both.
+    Questions without stored scores of a best row and of a row with label 0 are left out, because ranking losses need
+    both.
     """
     known = dict(zip(*read_kept(arguments.kept), strict=True))
     pairs = [(row, known[n]) for row, n in zip(rows, fingerprints(rows).tolist(), strict=True) if n in known]
@@ -168,7 +168,7 @@ def by_kept(arguments: argparse.Namespace, rows: list[Row]) -> tuple[list[Row], 
 
 
 def best_labels(rows: list[Row]) -> dict[Group, float]:
-    """The highest label of each question."""
+    """Return the highest label of each question."""
     best: dict[Group, float] = {}
     for row in rows:
         best[group(row)] = max(label(row), best.get(group(row), 0.0))
@@ -176,22 +176,22 @@ def best_labels(rows: list[Row]) -> dict[Group, float]:
 
 
 def with_zeros(rows: list[Row]) -> set[Group]:
-    """The questions that have a row of label 0."""
+    """Return the questions that have a row with label 0."""
     return {group(row) for row in rows if label(row) <= 0}
 
 
 def group(row: Row) -> Group:
-    """The question that a row belongs to: by its id, which training groups by, and its text."""
+    """Return the question of a row: its id, by which training groups rows, and its text."""
     return str(row.get("id")), row["question"]
 
 
 def label(row: Row) -> float:
-    """A row's label, of which one without counts as 0."""
+    """Return a row's label, 0 by default."""
     return float(row.get("label", 0))
 
 
 def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> F64:
-    """The logits (N,) of a bundle's perspective."""
+    """Return the logits (N,) of a bundle's perspective."""
     loaded = open_bundle(arguments.bundle).perspectives(device=arguments.device, precision=arguments.precision)
     teacher = next((perspective for perspective in loaded if perspective.name == arguments.perspective), None)
     if teacher is None:
@@ -203,14 +203,14 @@ def by_bundle(arguments: argparse.Namespace, rows: list[Row]) -> F64:
 
 
 def scale_of(teacher: Perspective) -> str:
-    """The scale of a perspective. Raises InputError for one that `logits` does not know."""
+    """Return the scale of a perspective. Raises InputError for one that `logits` does not support."""
     scale = str(teacher.identity.get("scale", LOGIT))
     check_choice(f"the scale of the perspective {format_value(teacher.name)}", scale, SCALES)
     return scale
 
 
 def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> F64:
-    """Logits (N,) of the sum of encoders' cosines; of a text longer than an encoder, the beginning counts."""
+    """Return logits (N,) from the sum of encoders' cosines, with long texts truncated."""
     from mpir.models.encoder import Encoder
 
     texts = list(dict.fromkeys(row[key] for row in rows for key in ("question", "sentence")))
@@ -226,7 +226,7 @@ def by_encoders(arguments: argparse.Namespace, rows: list[Row]) -> F64:
 
 
 def logits(values: F64, scale: str) -> F64:
-    """F64 (N,) on a scale as the logits that a sigmoid would carry there."""
+    """Convert values (N,) on a scale to logits, the inverse of the sigmoid."""
     if scale in (LOGIT, COSINE):
         return STEEPNESS * values if scale == COSINE else values
     shares = np.clip(values / TOPS[scale], EDGE, 1 - EDGE)

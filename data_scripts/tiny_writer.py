@@ -1,9 +1,9 @@
-"""Make a tiny causal language model without any knowledge, to try generate_sia.py --writer where no hub is at hand.
+"""Make a tiny untrained causal language model, to try `mpir data sia --writer` without access to a hub.
 
     python data_scripts/tiny_writer.py mpir/sample/documents.jsonl --output runs/sia/tiny-gpt2
 
-OUTPUT gets a GPT-2 of two layers with random weights, and a byte-level tokenizer made from the corpus. Fine-tuned on a
-few rows it learns those by heart: enough to see every step at work, and nothing to make data with.
+OUTPUT has a GPT-2 of two layers with random weights, and a byte-level tokenizer trained on the corpus. Fine-tuned on a
+few rows it memorises these: enough to try each step, but useless for making data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}
 
 
 def main() -> int:
-    """Make the model, and say what it is."""
+    """Make the model, and print its size."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--vocabulary", type=int, default=4000, help="tokens (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(%(default)s)")
     arguments = parser.parse_args()
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # of saving; it takes no time
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # saving is fast
     return guarded("tiny_writer", lambda: run(arguments))
 
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_tokenizer(paths: list[str], size: int) -> Any:
-    """GPT-2's kind of tokenizer, from the words of a corpus."""
+    """Train a byte-level tokenizer like GPT-2's on a corpus."""
     from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast
 

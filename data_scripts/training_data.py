@@ -1,11 +1,11 @@
-"""Build the training files of the three perspectives: question, sentence, label, one JSON object a line.
+"""Build the training files of the three perspectives: question, sentence and label as JSON lines.
 
     python data_scripts/training_data.py --data DATA --output runs/data
 
-Writes {relevance,sts,sia}.{train,dev}.jsonl, four more files for relevance, and two sources of SIA that the default
-mixture measures on and never trains on, sia.coverage.jsonl and sia.qasc.jsonl. Every row is {"id", "question",
-"sentence", "label", "kind"}: `id` groups the rows of one question, `kind` says how the row came about. Questions of the
-`dev` and `test` splits never enter a training file (checked by id and by text).
+This is the first step of the recipe in docs/guides/reproduce.md. It writes {relevance,sts,sia}.{train,dev}.jsonl, four
+more files for relevance, and two sources of SIA that the default mixture uses for evaluation only, sia.coverage.jsonl
+and sia.qasc.jsonl. Rows are {"id", "question", "sentence", "label", "kind"}: `id` groups the rows of a question, and
+`kind` is their origin. Questions of the `dev` and `test` splits never enter a training file (checked by id and text).
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from mpir.train.leakage import EvaluationQuestions
 Example = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
 SEARCHED, SHOWN = 30, 6
-"""Candidates of a search, and how many of them are drawn to calibrate on."""
+"""Candidates of a search, and the number of them to calibrate on."""
 MEDQUAD = 3000
 """Questions taken from MedQuAD."""
 SIMILAR = 2.5
-"""Least word overlap, 0 to 5, of two questions that swap their facts."""
+"""Minimum word overlap, 0 to 5, of two questions that swap their facts."""
 GRADED = ("sts-", "searched")
-"""Kinds of rows whose labels are cosines or the like, too many to count each."""
+"""Kinds of rows with continuous labels, which are not counted one by one."""
 BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SETTING", "STUDY DESIGN", "BACKGROUND"}
 
 
@@ -66,7 +66,7 @@ BACKGROUND_LABELS = {"METHODS", "MATERIALS AND METHODS", "METHOD", "DESIGN", "SE
 class BioASQ:
     """The questions of the three splits and the corpus they point into.
 
-    `held` are the normalised gold sentences of evaluation questions, which are shown as no answers to others.
+    `held` has the normalised gold sentences of evaluation questions, which are never used as negatives.
     """
 
     train: list[Question]
@@ -90,7 +90,7 @@ class BioASQ:
 
     def retrieve(self, depth: int = 40) -> None:
         """Fill in the BM25 candidates of all questions at once."""
-        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG at import
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # bm25s sets itself to DEBUG at import
         index = bm25s.BM25()
         index.index(
             bm25s.tokenize([d.text for d in self.pool], stopwords="en", show_progress=False), show_progress=False
@@ -105,7 +105,7 @@ def load(data: Path, seed: int) -> BioASQ:
     """Read questions, splits and abstracts, and drop training questions whose text is also an evaluation question."""
     splits = read_json(data / "bioasq/splits.json")
     questions = {q.id: q for q in read_questions(data / "bioasq/training.json")}
-    # The gold files, too: a few of their questions are not in the training file, or are worded otherwise there.
+    # Also the gold files: a few of their questions are missing in the training file, or differ in wording.
     gold = {q.id: q for path in sorted((data / "bioasq").glob("*_golden.json")) for q in read_questions(path)}
     held = [*splits["dev"], *splits["test"]]
     evaluation_questions = [source[i] for source in (questions, gold) for i in held if i in source]
@@ -123,7 +123,7 @@ def load(data: Path, seed: int) -> BioASQ:
 
 
 def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """Every sentence of the gold documents at hand: 1 in a gold snippet, 0 beside it."""
+    """Yield all sentences of available gold documents: label 1 inside a gold snippet, 0 outside."""
     snippets = [normalise(s.text) for s in question.snippets or ()]
     for identifier in question.documents or ():
         for text in whole_sentences(bioasq.documents.get(identifier, Document(""))):
@@ -133,8 +133,8 @@ def document_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
 def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
     """Gold sentences of documents that are relevant for several questions: another question's is no answer to this one.
 
-    Few gold documents are at hand as whole abstracts, but experts marked what answers in all of them. A sentence of
-    one that was marked for another question alone was read and passed over for this one.
+    Few gold documents are available as whole abstracts, but experts marked answers in all of them. A sentence that was
+    marked for another question only was read and rejected for this one.
     """
     marked: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for question in bioasq.train:
@@ -157,18 +157,18 @@ def shared_rows(bioasq: BioASQ) -> Iterator[Example]:
 
 
 def gold_places(question: Question) -> list[tuple[str, str]]:
-    """A question's gold sentences, each with its document."""
+    """Yield a question's gold sentences with their documents."""
     locations = [(s.text[b:e], s.document) for s in question.snippets or () for b, e in split(s.text)]
     return [location for location in dict.fromkeys(locations) if 20 <= len(location[0]) <= 600]
 
 
 def whole_sentences(document: Document) -> list[str]:
-    """A document's sentences, but for fragments such as "B" and "OBJECTIV": titles here may end in a cut heading."""
+    """Return a document's sentences without fragments such as "B" and "OBJECTIV" from truncated headings."""
     return [sentence.text for sentence in sentences(document) if len(sentence.text) >= 20]
 
 
 def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """Some gold sentences against sentences of BM25 candidates that are not gold, whatever their rank."""
+    """Yield some gold sentences, and sentences of BM25 candidates of any rank that are not gold."""
     gold = gold_sentences(question)
     snippets = [normalise(s.text) for s in question.snippets or ()]
     for text in bioasq.random.sample(gold, min(POSITIVES, len(gold))):
@@ -181,9 +181,9 @@ def candidate_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
 
 
 def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
-    """The sentences of some of BM25's candidates, gold or not, as a search brings them up: to calibrate on.
+    """Yield sentences of some BM25 candidates, gold or not, for calibration.
 
-    None for a question without a gold document at hand, whose answers nobody has marked.
+    Questions without an available gold document have none.
     """
     if not bioasq.documents.keys() & set(question.documents or ()):
         return
@@ -195,7 +195,7 @@ def search_rows(bioasq: BioASQ, question: Question) -> Iterator[Example]:
 
 
 def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Example]:
-    """PubMedQA: the conclusion answers the question; the methods and background of the same abstract do not."""
+    """PubMedQA: the conclusion answers the question; methods and background of the same abstract do not."""
     for identifier, item in read_json(data / "pubmedqa/ori_pqal.json").items():
         question = Question(f"pubmedqa-{identifier}", item["QUESTION"])
         if evaluation.holds(question.id, question.body):
@@ -209,9 +209,9 @@ def pubmedqa_rows(data: Path, evaluation: EvaluationQuestions) -> Iterator[Examp
 
 
 def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.Random) -> Iterator[Example]:
-    """MedQuAD: sentences of a question's answer against those of the answers to other questions about the same matter.
+    """MedQuAD: sentences of a question's answer, and of answers to other questions about the same subject.
 
-    Without "What is X?", which anything about X answers.
+    Questions "What is X?" are left out, because anything about X answers them.
     """
     items = (item for _, item in read_json_lines(data / "medquad/medquad.jsonl"))
     answered = [item for item in items if item["answer"] and item["qtype"] != "information"]
@@ -234,13 +234,13 @@ def medquad_rows(data: Path, evaluation: EvaluationQuestions, generator: random.
 
 
 def statements(text: str) -> list[str]:
-    """The sentences of a text that are no questions and neither very short nor very long, each once."""
+    """Return the distinct sentences of a text, without questions and very short or long ones."""
     texts = (text[begin:end] for begin, end in split(text))
     return [sentence for sentence in dict.fromkeys(texts) if 20 <= len(sentence) <= 600 and not sentence.endswith("?")]
 
 
 def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Example]:
-    """STS-B pairs, 0 to 5, each its own group; in both orders if asked, as similarity knows no direction."""
+    """STS-B pairs, 0 to 5, each its own group; optionally in both orders, because similarity is symmetric."""
     with open(path, encoding="utf-8", newline="") as stream:
         for number, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             name, first, second, label = f"{path.stem}-{number}", cells[5], cells[6], float(cells[4])
@@ -250,7 +250,7 @@ def sts_rows(path: Path, *, both_orders: bool = False) -> Iterator[Example]:
 
 
 class WordOverlap(Perspective):
-    """Before any perspective is trained: the share of the question's terms that the sentence has, 0 to 5."""
+    """A perspective without training: the share of the question's terms in the sentence, 0 to 5."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -280,21 +280,21 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
 
 
 def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
-    """The graded rows of mpir.sia: what gold snippets and their surroundings say about the scale."""
+    """The graded rows of mpir.sia, from gold snippets and their surroundings."""
     for question in questions:
         for example in graded_rows(evidence(bioasq, question), seed):
             yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
-    """The coverage rows of mpir.sia, graded by the exact answers that a sentence holds."""
+    """The coverage rows of mpir.sia, graded by the exact answers in a sentence."""
     for question in questions:
         for example in coverage_rows(evidence(bioasq, question), seed):
             yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def evidence(bioasq: BioASQ, question: Question) -> Evidence:
-    """What mpir.sia needs to know of a question."""
+    """Convert a question for mpir.sia."""
     known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
     return Evidence(
         question=question, gold=known, wrong=bioasq.near(question)[:NEAR], answer=bioasq.answers.get(question.id, ())
@@ -302,12 +302,12 @@ def evidence(bioasq: BioASQ, question: Question) -> Evidence:
 
 
 def row(question: Question, sentence: str, label: float, subset: str) -> Example:
-    """One training row."""
+    """Make a training row."""
     return {"id": question.id, "question": question.body, "sentence": sentence, "label": label, "kind": subset}
 
 
 def complete_groups(rows: Iterable[Example]) -> list[Example]:
-    """The rows of questions that have both a positive and a negative, which a listwise loss needs."""
+    """Return the rows of questions with both a positive and a negative, which listwise losses need."""
     groups: dict[str, list[Example]] = defaultdict(list)
     for item in rows:
         groups[item["id"]].append(item)
@@ -333,10 +333,10 @@ FILES = (
 
 
 def check_outputs(paths: Sequence[Path], read: Iterable[tuple[str, Path]] = ()) -> None:
-    """Refuse, before any work, training files that could not be written, are read, or would replace something else.
+    """Check training files before any work.
 
     Raises:
-        OutputError: that is so.
+        OutputError: a file cannot be written, is an input, or would replace another kind of file.
     """
     check_files([("--output", path) for path in paths], read)
     for path in paths:
@@ -344,10 +344,10 @@ def check_outputs(paths: Sequence[Path], read: Iterable[tuple[str, Path]] = ()) 
 
 
 def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions | None = None) -> None:
-    """Write rows as JSON lines, atomically, and print how many of each kind there are.
+    """Write rows as JSON lines, atomically, and print the number of each kind.
 
     Raises:
-        InputError: a row of a question that is kept for `evaluation`.
+        InputError: a row of a question reserved for `evaluation`.
     """
     counts: Counter[str] = Counter()
     with atomic_write(path) as stream:
@@ -355,7 +355,7 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
             if evaluation is not None:
                 evaluation.refuse(item["id"], item["question"])
             stream.write(json.dumps(item, ensure_ascii=False) + "\n")
-            subset = str(item.get("kind") or "")  # a file of one's own may do without
+            subset = str(item.get("kind") or "")  # optional in user files
             counts[subset if subset.startswith(GRADED) else f"{subset}={item.get('label', 0):g}"] += 1
     print(f"{path}: {counts.total()} rows; {dict(counts)}")
 
