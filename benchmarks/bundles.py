@@ -24,7 +24,7 @@ from mpir.cli.path_options import check_figures, file_path, text_path
 from mpir.io.write import write_json
 
 QUESTIONS = 5
-"""So many calls of `rerank` in a row, each with documents of its own."""
+"""Consecutive calls of `rerank`, each with different documents."""
 Call = Callable[[str, Sequence[Any]], None]
 
 
@@ -96,18 +96,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def per_second(timed: Mapping[str, Sequence[Timed]], count: int) -> dict[str, list[float]]:
-    """How many of `count` things a second, round by round."""
+    """Return items per second for `count` items, round by round."""
     return {name: [count / turn.seconds for turn in turns] for name, turns in timed.items()}
 
 
 def ratio(rates: Mapping[str, Sequence[float]], name: str) -> dict[str, float]:
-    """How many times as fast as the first one, round by round."""
+    """Return speed relative to the first contender, round by round."""
     first = next(iter(rates.values()))
     return spread(rate / first_rate for rate, first_rate in zip(rates[name], first, strict=True))
 
 
 def prepare(bundle: str, precision: str) -> Call:
-    """Load a bundle; what is timed scores pairs with its perspectives of sentences, or reranks documents."""
+    """Load a bundle, and return the timed function: scoring pairs by sentence perspectives, or reranking."""
     from mpir import Reranker
     from mpir.perspectives import score_pairs
 
@@ -120,7 +120,7 @@ def prepare(bundle: str, precision: str) -> Call:
             return
         for question, documents in calls:
             reranker.rerank(question, documents)
-        reranker.close()  # the next round makes the documents' vectors anew
+        reranker.close()  # so that the next round computes the documents' vectors again
 
     return call
 

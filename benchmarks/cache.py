@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def seconds(job: Callable[[], object]) -> tuple[float, float]:
-    """How long a job takes, and how much of that on the processor."""
+    """Return the wall and processor time of a job."""
     start, processor = time.perf_counter(), time.process_time()
     job()
     return time.perf_counter() - start, time.process_time() - processor

@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """A table for each kind of text. Raises ArtefactError for a checkpoint that is none, before anything is read."""
+    """Print a table for each kind of text. Raises ArtefactError for an invalid checkpoint before reading data."""
     check_figures(arguments)
     open_checkpoint(arguments.checkpoint, None)
     facts = machine(arguments.threads)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def cut(texts: Sequence[str], checkpoint: str, length: int) -> list[str]:
-    """The texts as far as so many tokens reach, the special ones included."""
+    """Truncate texts to this number of tokens, including special ones."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)

@@ -168,7 +168,7 @@ def inside_of_scoring(bundle: str) -> Callable[[Sequence[str], Sequence[Sequence
 
 
 def corpus_growth(arguments: argparse.Namespace, folder: Path, questions: Sequence[Question]) -> dict[str, Any]:
-    """Index and search random parts of the corpus, and what a straight line through the figures says of PubMed."""
+    """Index and search random parts of the corpus, and extrapolate the figures to PubMed with a straight line."""
     files = corpus_files(arguments.data)
     records = sum(1 for _ in read_corpus(files))
     sizes = sorted({min(size, records) for size in arguments.sizes})
@@ -263,7 +263,7 @@ def mpir_call(bundle: str, device: str) -> Callable[[str, list[str]], None]:
 
     def call(query: str, texts: list[str]) -> None:
         assert len(reranker.rerank(query, texts).documents) == len(texts)
-        reranker.close()  # the next round makes the documents' vectors anew
+        reranker.close()  # so that the next round computes the documents' vectors again
 
     return call
 

@@ -117,7 +117,7 @@ def lucene_builder() -> Callable[[Sequence[Path], Path, int], int]:
 
 
 def bm25s_builder() -> Callable[[Sequence[Path], Path, int], int]:
-    """The same with bm25s, which has one thread for indexing and holds the corpus in memory."""
+    """Index and search with bm25s, which indexes on one thread and keeps the corpus in memory."""
     from bm25s import BM25
 
     def build(files: Sequence[Path], folder: Path, threads: int) -> int:
@@ -185,7 +185,7 @@ def terms(texts: Sequence[str], *, ids: bool = True) -> Any:
 
 
 def ratios(contenders: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """How many times better Lucene is, by medians; below 1, bm25s is."""
+    """Return ratios of medians; above 1, Lucene is better, and below 1, bm25s."""
     ours, theirs = contenders[MPIR], contenders[PEER]
     faster = ("records_per_second", "queries_per_second_single", "queries_per_second_batched")
     ratio_of = {name: ours[name]["median"] / theirs[name]["median"] for name in faster}

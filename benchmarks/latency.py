@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def contenders_of(arguments: argparse.Namespace, folder: str) -> dict[str, tuple[Any, ...]]:
-    """What prepares each contender, and its arguments; the peers' weights are written to the folder."""
+    """Return each contender's preparation and arguments; the peers' weights are written to the folder."""
     with Worker(helper, threads=arguments.threads) as aside:
         cross_encoder = aside.call(cut_outputs, arguments.bundles[0], folder).value[0]
         encoder = aside.call(document_encoder, arguments.bundles[0]).value

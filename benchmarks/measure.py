@@ -43,7 +43,7 @@ class ContenderError(MpirError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What a call gave, and the seconds it took in its own process."""
+    """Return a call's result, and its seconds in a fresh process."""
 
     seconds: float
     value: Any
@@ -220,13 +220,13 @@ def show(figures: Mapping[str, float], digits: int = 0) -> str:
 
 
 def table(rows: Iterable[Sequence[Any]], heads: Sequence[str]) -> str:
-    """A table for the terminal that Markdown reads, too."""
+    """Format a table that is readable in a terminal and valid Markdown."""
     aligned = ("left", *["right"] * (len(heads) - 1))
     return tabulate(rows, heads, tablefmt="pipe", colalign=aligned, disable_numparse=True)
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """What the figures were measured on and with."""
+    """Return hardware and software of the measurement."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

@@ -120,7 +120,7 @@ def mpir_scores(folder: str) -> tuple[bool, Callable[[Sequence[Pair]], NDArray[n
 
 
 def sentence_transformers_scores(folder: str) -> Callable[[Sequence[Pair]], NDArray[np.float32]]:
-    """What scores pairs with sentence-transformers' defaults."""
+    """Return a function that scores pairs with sentence-transformers' defaults."""
     import torch
     from sentence_transformers import CrossEncoder
 

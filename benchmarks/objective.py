@@ -111,7 +111,7 @@ def by_reranking(pairs: Pairs, weights: Weights, measure: str) -> float:
 
 
 def by_answering(pairs: Pairs, weights: Weights, measure: str) -> float:
-    """The same without rankings to look at: only what a submission needs, measured for all questions in one call."""
+    """Measure all questions in one call, computing only what a submission needs."""
     system = System("blend", weights)
     submission = [answer(question, scored, system) for question, scored in pairs]
     return evaluate([question for question, _ in pairs], submission)[measure.removesuffix("-map") + "s"]["map"]

@@ -83,7 +83,7 @@ def reads_alone(checkpoint: Path) -> bool:
 
 
 def cosines(model: Any, pairs: Sequence[Pair], call: Mapping[str, Any]) -> F64:
-    """What a SentenceTransformer says of pairs (N,), 0 to 1: each text is read once."""
+    """Return a SentenceTransformer's similarity of pairs (N,), 0 to 1, with each text encoded once."""
     number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
     vectors = model.encode(list(number), normalize_embeddings=True, **call)
     left, right = (vectors[[number[pair[side]] for pair in pairs]] for side in (0, 1))
@@ -148,7 +148,7 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
     A cross-encoder's has one output, a bi-encoder's none.
 
     Raises:
-        ValueError: a perspective that is no single output of a checkpoint with a linear `classifier`.
+        ValueError: a perspective that is not a single output of a checkpoint with a linear `classifier`.
     """
     load_quietly()
     import torch

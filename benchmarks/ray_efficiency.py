@@ -1,4 +1,4 @@
-"""What Ray costs: sentences a second of a pool of actors and of the plain loop, overhead per task, memory per actor.
+"""Measure Ray's cost: sentences per second of actors and of the plain loop, overhead per task, memory per actor.
 
     python benchmarks/ray_efficiency.py --data DATA
 
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def batches_of(reranker: Any, data: Path | None, count: int, sentences: int) -> tuple[list[list[Candidates]], int]:
-    """So many batches of prepared candidates, and the number of their sentences; inputs repeat if they are too few."""
+    """Return batches of prepared candidates and the number of their sentences, repeating inputs if needed."""
     documents, questions = read_documents(data, 2000), read_asked(data)
     lists = cycle(documents[begin : begin + 20] for begin in range(0, len(documents), 20))
     reranker.pairs_at_once = sentences
@@ -155,7 +155,7 @@ class DataScorer:
 
 
 def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences: int) -> Callable[[], dict[str, Any]]:
-    """The same batches by `map_batches` of Ray Data, which starts actors of its own for each run."""
+    """Score the batches with `map_batches` of Ray Data, which starts new actors for each run."""
     import ray.cloudpickle
     import ray.data
 
@@ -184,7 +184,7 @@ def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences
 
 
 def timed(job: Callable[[], object]) -> float:
-    """How many seconds a job takes."""
+    """Return the seconds of a job."""
     begin = time.perf_counter()
     job()
     return time.perf_counter() - begin

@@ -193,7 +193,7 @@ def opened(folder: Path, mode: str) -> Search:
 
 
 def update(arguments: argparse.Namespace, folder: Path, questions: Sequence[Question]) -> dict[str, Any]:
-    """Records a second of an update, and milliseconds of queries before it and while it goes on."""
+    """Return records per second of an update, and milliseconds of queries before and during it."""
     write_update(folder / "update.xml", arguments)
     queries, during = [question.body for question in questions], []
     with Worker(searcher, folder, "bm25") as search, Worker(helper, threads=arguments.threads) as worker:
@@ -233,7 +233,7 @@ def citation(pmid: int, record: Document) -> str:
 
 
 def apply_update(folder: Path, threads: int) -> Times:
-    """What `mpir index update.xml --update` does."""
+    """Apply an update as `mpir index update.xml --update` does."""
     from mpir.corpora.corpus import corpus_fingerprint, deleted_ids, read_collection
     from mpir.retrieve.updates import update_index
 
@@ -285,7 +285,7 @@ def on_paper(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def report(result: Mapping[str, Any]) -> None:
-    """Tables of what was measured and of what it says of PubMed."""
+    """Return tables of the measurements and of their extrapolation to PubMed."""
     print(f"\n{describe(result['machine'])}\n\n{result['documents']:,} documents:\n")
     rows = []
     for step in ("index", "encode", "vectors"):

@@ -74,7 +74,7 @@ Settings = dict[str, Any]
 
 
 def settings_for(device: str, threads: int) -> dict[str, Settings]:
-    """What a user can set without other packages.
+    """Settings that a user can choose without further packages.
 
     Batches are sorted by sentence-transformers itself and attention is PyTorch's SDPA already by default. Its ONNX and
     OpenVINO backends need an environment of their own, and are not measured here.
@@ -145,7 +145,7 @@ def tune_peer(
 
 
 def affordable(tried: Mapping[str, Any], seconds: float) -> int:
-    """How many pairs the contest takes so that four rounds of it, the first to warm up, probably end in `seconds`."""
+    """Return the number of pairs for which four rounds, including the warm-up, are expected to take `seconds`."""
     rate = next(iter(tried["settings_tried"].values()))["median"]
     return max(TRIAL, int(seconds * rate / 4 / PASSES))
 
@@ -199,7 +199,7 @@ def ratios(rates: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def check_agreement(scores: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """How far every contender's probabilities (N, P) are from sentence-transformers' defaults.
+    """Return the deviation of each contender's probabilities (N, P) from sentence-transformers' defaults.
 
     Raises:
         MpirError: an fp32 contender that differs by more than 1e-4, or another that correlates by less than 0.99.

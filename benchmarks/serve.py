@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 def all_loads(
     arguments: argparse.Namespace, questions: Sequence[Question], documents: Sequence[Document]
 ) -> dict[str, Any]:
-    """What all numbers of clients and documents come to, on either server."""
+    """Measure both servers for all numbers of clients and documents."""
     loads = []
     with TemporaryDirectory() as folder:
         for name, command in commands(arguments.bundle, Path(folder)):
@@ -105,7 +105,7 @@ def shortened(document: Document, count: int | None) -> Document:
 
 
 def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """The two servers, by name; the port is what is missing."""
+    """Return the commands of both servers by name, without the port."""
     yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--timeout", "600", "--port"]
     checkpoints = map(str, cut_outputs(bundle, str(folder)))
     code = f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import plain_server; "
@@ -149,7 +149,7 @@ def requests(questions: Sequence[Question], documents: Sequence[Document], count
 
 
 def load(url: str, bodies: Iterator[dict[str, Any]], clients: int, seconds: float) -> dict[str, Any]:
-    """What so many clients see, for so long, or for as long as one request of each takes."""
+    """Measure latencies of concurrent clients for some seconds, or for at least one request each."""
     lock, ready, latencies, begin = threading.Lock(), threading.Barrier(clients), [], 0.0
 
     def client(_: int) -> int:

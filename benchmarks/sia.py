@@ -90,7 +90,7 @@ def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
 
 
 def copies(qasc: Path) -> Iterator[dict[str, Any]]:
-    """The file's rows over and over, each time in other words; the first time as they are."""
+    """Yield the file's rows repeatedly, unchanged at first and then in other words."""
     records = [record for _, record in read_json_lines(qasc)]
     words = Counter(word for record in records for word in WORD.findall(json.dumps(record).lower()))
     ranked = [word for word, _ in words.most_common()]

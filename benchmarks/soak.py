@@ -105,7 +105,7 @@ def soak(
 
 
 def send(client: httpx.Client, kind: str, body: dict[str, Any], number: int, sent: float) -> Answer:
-    """Send one request and compare its outcome with what is expected of its kind."""
+    """Send a request, and compare its outcome with the expected one."""
     begin = time.perf_counter()
     try:
         status = SENDERS[kind](client, body, number)

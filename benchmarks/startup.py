@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def contenders(folder: Path, bundle: str, checkpoint: str, count: int) -> dict[str, list[str]]:
-    """What each contender runs."""
+    """The program of each contender."""
     query, documents = read_asked(None)[0].body, read_documents(None, count)
     plain = [{"id": document.id, "title": document.title, "abstract": document.abstract} for document in documents]
     texts = [sentence.text for document in documents for sentence in sentences(document)]

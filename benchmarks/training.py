@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpadded: bool) -> Callable[[], int]:
-    """Prepare a run; what is timed trains `steps` batches and gives the number of their pairs."""
+    """Prepare a run, and return the timed function, which trains `steps` batches and returns the number of pairs."""
     from mpir.train.examples import Example
     from mpir.train.losses import LOSSES
     from mpir.train.mixture import Task

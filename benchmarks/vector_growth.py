@@ -1,4 +1,4 @@
-"""How a vector index grows: build time, size, memory, speed and recall, from a thousand to a million vectors.
+"""Measure the growth of a vector index: build time, size, memory, speed and recall, from 1,000 to 1,000,000 vectors.
 
     python benchmarks/vector_growth.py --indexes runs/dense/nfcorpus/dense runs/dense/med/dense
 
@@ -98,7 +98,7 @@ def write_vectors(base: Floats, size: int, queries: Floats, path: Path) -> Rows:
 
 
 def pieces(base: Floats, size: int) -> Iterator[Floats]:
-    """So many vectors, made of the base's."""
+    """Make this number of vectors from the base's."""
     for begin in range(0, size, PIECE):
         rows = np.arange(begin, min(begin + PIECE, size))
         yield base[rows] if rows[-1] < len(base) else with_noise(base[rows % len(base)], begin + 1)
@@ -111,7 +111,7 @@ def with_noise(vectors: Floats, seed: int) -> Floats:
 
 
 def measured(factory: str, folder: Path, queries: Floats, exact: Rows, *, threads: int) -> dict[str, Any]:
-    """What one kind costs and finds."""
+    """Measure one kind of index."""
     with Worker(helper, threads=threads) as builder:
         make = build_alone if factory == PEER else build
         seconds, size = builder.call(make, folder / "vectors.npy", folder / "index", factory).value
@@ -173,7 +173,7 @@ def searcher_alone(folder: Path) -> Callable[[Floats], tuple[Rows, float]]:
 
 
 def on_paper(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the two largest sizes of a kind say of all of PubMed; of queries, their seconds are on the line."""
+    """Extrapolate a kind of index to PubMed from its two largest sizes."""
     rows = []
     for factory in FACTORIES:
         same = [figure for figure in figures if figure["kind"] == factory][-2:]

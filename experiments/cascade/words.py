@@ -165,7 +165,7 @@ class Curve:
     """Measures of a scored set, all of it and with sentences left out, against the same gold."""
 
     def __init__(self, scored: Dataset, weights: Weights, version: int = 8) -> None:
-        """Prepare the labels. Raises InputError where there is no gold."""
+        """Prepare the labels. Raises InputError without gold."""
         self.scored, self.weights, self.version = scored, weights, version
         self.pool = Pool(scored)
         self.whole = self.measured(np.arange(len(scored.begin)))
@@ -229,7 +229,7 @@ def shipped_table(points: Sequence[tuple[float, float, Figures]]) -> str:
 
 
 def depth_table(curves: Sequence[tuple[int, Curve]]) -> str:
-    """What the default share does to the first so many candidates: as the reranker has it, and by itself."""
+    """Return a table of the default share for several numbers of candidates, with and without the minimum."""
     rows = []
     for count, curve in curves:
         share, *single_values = curve.point(SHIPPED, DEFAULT_SHARE)
@@ -286,7 +286,7 @@ def results(curve: Curve, points: dict[str, list[tuple[float, float, Figures]]],
 def seconds_a_sentence() -> float:
     """Processor time of the first pass for a sentence of the sample: the median over five questions and all documents.
 
-    The lexical column is computed without a cascade, too; this counts it nevertheless.
+    The lexical column is included, although it is computed without a cascade as well.
     """
     documents = list(read_jsonl(SAMPLE / "documents.jsonl"))
     texts = [(number, s.text) for number, document in enumerate(documents) for s in split_sentences(document)]

@@ -66,7 +66,7 @@ def read_healthver(data: Path, split: str) -> Iterator[Example]:
 def labelled(
     item: Mapping[str, Any], location: str, query: str, sentence: str, label: str, *, grades: Grades
 ) -> Example:
-    """A row of an item's fields. Raises InputError for a field that is no text, or a label without a grade."""
+    """Parse an item's fields. Raises InputError for a field that is not text, or a label without a grade."""
     if item.get(label) not in grades:
         raise InputError(f"{location}: {label} is {item.get(label)!r}; expected one of {', '.join(grades)}.")
     question = text_of(item, query, location)
@@ -76,7 +76,7 @@ def labelled(
 
 
 def text_of(item: Mapping[str, Any], name: str, location: str) -> str:
-    """A field's text in one line. Raises InputError where there is none."""
+    """Return a field's text in one line. Raises InputError for a missing field."""
     if not isinstance(item.get(name), str) or not item[name].strip():
         raise InputError(f"{location}: {name} is {item.get(name)!r}; expected a text.")
     return " ".join(item[name].split())

@@ -44,7 +44,7 @@ class Start:
             return stored["vectors"].astype(np.float32), stored["text_of"]
 
     def _read(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        """The same, of equal texts the first alone being read."""
+        """Return the vectors, encoding each distinct text once."""
         number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         vectors, text_of = self.encoder.vectors(list(number))
         first = np.append(np.searchsorted(text_of, np.arange(len(number))), len(text_of))
@@ -60,7 +60,7 @@ class Start:
     def to_vectors(
         self, queries: Sequence[str], vectors: npt.NDArray[np.float32], text_of: npt.NDArray[np.int64]
     ) -> F64:
-        """The same with N texts whose `vectors` are known."""
+        """Return cosines of every query with N texts, given the texts' `vectors`."""
         query_vectors, query_of = self.vectors(queries)
         products = query_vectors[np.searchsorted(query_of, np.arange(len(queries)))] @ vectors.T
         first = np.flatnonzero(np.diff(text_of, prepend=-1))
@@ -81,7 +81,7 @@ class Start:
 
 
 def free_scores(bm25: npt.NDArray[Any], cosines: npt.NDArray[Any]) -> Mapping[str, F64]:
-    """What each free baseline gives to the N candidates of a query, by its name."""
+    """Return each untrained baseline's scores of a query's N candidates, by name."""
     both = np.column_stack([bm25, cosines]).astype(np.float64)
     ranks = 1.0 + np.argsort(np.argsort(-both, axis=0, kind="stable"), axis=0, kind="stable")
     return dict(zip(FREE, (bm25, cosines, scaled_sum(both, (1, 1)), reciprocal_rank_fusion(ranks)), strict=True))

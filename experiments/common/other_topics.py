@@ -94,7 +94,8 @@ def sets(
 ) -> list[TestSet]:
     """A set for each way of search over the N texts, whose documents are the texts themselves.
 
-    `cosines` (Q, N) are those of questions and texts; `barred` numbers the texts that are no negatives of a question.
+    `cosines` (Q, N) are those of questions and texts; `barred` has the numbers of texts that cannot be negatives of a
+    question.
     """
     index = MemoryIndex(texts)
     numbers = {text: number for number, text in enumerate(texts)}

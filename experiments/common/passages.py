@@ -58,7 +58,7 @@ def read_medquad(folder: Path) -> TestSet:
 
 
 def pages(path: Path) -> list[list[dict[str, Any]]]:
-    """The rows of each page (`url`), in the file's order. Raises InputError where a row lacks one of what is read."""
+    """Group rows by page (`url`), in the file's order. Raises InputError for a row with a missing field."""
     page_rows: dict[str, list[dict[str, Any]]] = {}
     for number, row in read_json_lines(path):
         missing = {"url", "qid", "question", "answer"} - set(row)

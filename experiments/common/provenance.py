@@ -17,12 +17,12 @@ MADE_BY = "made_by.json"
 
 
 def content_of(checkpoint: str | Path) -> str:
-    """What tells a checkpoint from another one under the same name: the fingerprint of its files, or a hub's name."""
+    """Return the identity of a checkpoint: the fingerprint of its files, or its hub name."""
     return fingerprint(identity_of(str(checkpoint), None, 0, ""))
 
 
 def check_made_by(folder: Path, settings: Mapping[str, Any], *, finished: str) -> None:
-    """Write what makes the files of a folder, or compare it with what made those that are there.
+    """Write the settings that determine a folder's files, or compare them with those of existing files.
 
     Before the file `finished` is there nothing was made: a run that failed does not bind the next one.
 

@@ -41,7 +41,7 @@ def publish(arguments: argparse.Namespace) -> int:
     """Write the figures with their origin.
 
     Raises:
-        InputError: the result is no JSON object, or git knows no commit here.
+        InputError: the result is not a JSON object, or there is no git commit.
     """
     result = read_json(arguments.result)
     if not isinstance(result, dict):
@@ -59,7 +59,7 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def current_commit() -> str:
-    """The commit of the current folder. Raises InputError where there is none."""
+    """Return the commit of the current folder. Raises InputError outside a repository."""
     finished = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     if finished.returncode:
         raise InputError("git knows no commit in this folder; name what was measured with --commit.")

@@ -54,7 +54,7 @@ class QuerySet:
 
 
 def trained(recipe: Recipe, data: Path, output: Path, *, device: str = "auto") -> Path:
-    """The checkpoint that a way of training ends with; an interrupted run goes on, a finished one is not repeated.
+    """Train with given settings, and return the checkpoint; interrupted runs resume, and finished ones are reused.
 
     Raises:
         MpirError: the training failed, and has said why.
@@ -79,7 +79,7 @@ def trained(recipe: Recipe, data: Path, output: Path, *, device: str = "auto") -
 def searched(
     query_set: QuerySet, checkpoint: str | Path, pooling: str, folder: Path, *, length: int, device: str = "auto"
 ) -> Values:
-    """What an encoder finds, query by query; its vectors and figures are kept in the folder.
+    """Measure an encoder's retrieval query by query; vectors and figures are stored in the folder.
 
     Documents are read in passages of `length` tokens, of which the nearest counts; queries likewise.
     """

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class Searching(Protocol):
-    """What finds documents."""
+    """A first stage."""
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """The k best documents of each query, best first."""
@@ -138,7 +138,7 @@ class Once:
         return len(self.stage)
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
-        """What was found the first time."""
+        """Return the results of the first call."""
         if (*queries, k) not in self.found:
             self.found[*queries, k] = self.stage.search_batch(queries, k, progress=progress)
         return self.found[*queries, k]
@@ -146,7 +146,7 @@ class Once:
 
 @dataclass(frozen=True)
 class Blended:
-    """A first stage whose first `depth` documents a blend orders anew; `both` are BM25 and vectors, its columns."""
+    """A first stage whose best `depth` documents are reranked; `both` are BM25 and vectors, the columns."""
 
     stage: Retriever
     both: tuple[Retriever, Retriever]
@@ -181,7 +181,7 @@ def measure(test: TestSet, stage: Searching) -> Values:
 
 
 def ranked(documents: Sequence[Document]) -> dict[str, float]:
-    """Scores that keep the order, whatever a measure does with equal ones."""
+    """Return scores that reproduce the order without ties."""
     return {document.id: -float(rank) for rank, document in enumerate(documents)}
 
 

@@ -29,16 +29,16 @@ from mpir.train.leakage import EvaluationQuestions
 
 TRIPLES = ("-m", "mpir", "data", "triples")
 NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
-"""Where negatives come from, and the options of `mpir data triples` for that; mined are the encoder's own."""
+"""Sources of negatives, with options of `mpir data triples`; "mined" uses the encoder itself."""
 PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
 SETTINGS = ("encoder", "documents", "questions", "training")
 """The options that the data depend on."""
 DRAWN = 1
-"""The seed of everything that is drawn here, whatever seed trains."""
+"""The seed of all sampling here, independent of training seeds."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is trained on and searched, and how long."""
+    """Add options for training data, collection and budget."""
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument(
         "--encoder", type=text_path, required=True, help="encoder to start training from: a folder or a hub name"
@@ -61,7 +61,7 @@ def prepare(arguments: argparse.Namespace) -> list[Question]:
     questions, whose negatives are relevant documents of other questions.
 
     Raises:
-        InputError: what is there was made for another encoder, or other numbers.
+        InputError: existing files belong to another encoder or other sizes.
     """
     data, folder = arguments.data, arguments.output / "data"
     settings = {name: getattr(arguments, name) for name in SETTINGS}
@@ -88,7 +88,7 @@ def _drawn(questions: list[Question], count: int | None) -> list[Question]:
 
 
 def _pool(dev: Sequence[Question], documents: Mapping[str, Document], size: int) -> list[str]:
-    """The ids of what is searched: gold, and the nearest others by BM25, rank by rank."""
+    """Return the ids of the collection: gold documents, and the nearest others by BM25, rank by rank."""
     pool_ids, names = dict.fromkeys(name for question in dev for name in question.documents or ()), list(documents)
     index = MemoryIndex([document.text for document in documents.values()])
     lists = [np.argsort(-index.scores(question.body), kind="stable")[:size].tolist() for question in dev]
@@ -106,7 +106,7 @@ def query_set(dev: Sequence[Question], folder: Path) -> QuerySet:
 
 
 def _split(data: Path) -> tuple[list[Question], list[Question]]:
-    """Dev questions, and those of training that are none of dev's or test's, by id or by text."""
+    """Return dev questions, and training questions that differ from dev and test by id and text."""
     splits, files = read_json(data / "bioasq/splits.json"), sorted((data / "bioasq").glob("*_golden.json"))
     gold = {question.id: question for path in files for question in read_questions(path)}
     held = [gold[name] for split_name in ("dev", "test") for name in splits[split_name] if name in gold]
@@ -129,7 +129,7 @@ def _answered(questions: Iterable[Question], documents: Mapping[str, Document]) 
 
 
 def _write_documents(path: Path, documents: Iterable[Document]) -> None:
-    if not path.is_file():  # its time of change is part of what an index is known by
+    if not path.is_file():  # its modification time is part of an index's fingerprint
         with atomic_write(path) as stream:
             for document in documents:
                 stream.write(

@@ -54,7 +54,7 @@ class Cell:
 
     @property
     def folder(self) -> str:
-        """Where it is kept."""
+        """The folder of its results."""
         return "-".join(re.sub(r"\W+", "_", str(value)) for value in astuple(self))
 
 
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def cell_values(arguments: argparse.Namespace, test: QuerySet, cell: Cell | None) -> Values:
-    """What a cell finds, or the untouched encoder."""
+    """Measure the retrieval of a cell, or of the pretrained encoder."""
     how = cell or Cell()
     folder = arguments.output / (f"{arguments.steps}-{arguments.seed}-{cell.folder}" if cell else UNTOUCHED)
     run_of = [arguments.steps, arguments.seed, *astuple(cell)] if cell else []
@@ -117,7 +117,7 @@ def cell_values(arguments: argparse.Namespace, test: QuerySet, cell: Cell | None
 
 
 def recipe_of(arguments: argparse.Namespace, cell: Cell) -> Recipe:
-    """How a cell is trained."""
+    """Return the training settings of a cell."""
     files = {"triples": f"{cell.negatives}.tsv", "questions": "train.json", "corpus": ["train.jsonl"]}
     numbers = {"batch_size": 32, "learning_rate": 2e-5, "weight_decay": 0.0, "warmup": 0.1, "max_length": cell.length}
     steps = {"max_steps": arguments.steps, "evaluate_every": arguments.steps, "save_every": 20}
@@ -126,7 +126,7 @@ def recipe_of(arguments: argparse.Namespace, cell: Cell) -> Recipe:
 
 
 def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> Values:
-    """What BM25 finds."""
+    """Measure BM25."""
     with LuceneIndex(bm25_index(arguments, test)) as index:
         return found_by(index, test)
 

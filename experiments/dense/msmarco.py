@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def published(folder: Path, name: str) -> Path:
-    """A file of the collection, gzipped or not. Raises InputError where there is none."""
+    """Return a file of the collection, gzipped or not. Raises InputError for a missing file."""
     paths = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
     if not paths:
         raise InputError(f"{folder / name}: there is no such file; expected MS MARCO's {', '.join(FILES)}.")
@@ -107,7 +107,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def values_of(arguments: argparse.Namespace, test: QuerySet, recipe: Recipe, folder: Path) -> Values:
-    """What one bi-encoder finds."""
+    """Measure a bi-encoder."""
 
     def make() -> Values:
         best = trained(recipe, arguments.msmarco, folder, device=arguments.device)
@@ -120,7 +120,7 @@ def values_of(arguments: argparse.Namespace, test: QuerySet, recipe: Recipe, fol
 
 
 def bm25_values(output: Path, test: QuerySet) -> Values:
-    """What BM25 finds with Anserini's defaults."""
+    """Measure BM25 with Anserini's defaults."""
     source = corpus_fingerprint(test.corpus)
     if not index_matches(output / "bm25", source):
         build_index(read_corpus(test.corpus), output / "bm25", source=source, progress=True)

@@ -86,7 +86,7 @@ def bm25(documents: Sequence[Document], k: int) -> Answer:
 
 
 def services(server: Server, k: int) -> dict[str, Answer]:
-    """`search` against the stand-in: the question as it is, and the plan."""
+    """Search the stand-in with the unchanged question, and with the plan."""
     settings = Settings.from_environment(eutils=server.url, europepmc=server.url, rate=10_000.0, cache=False)
 
     def as_it_is(query: str) -> list[str]:
@@ -95,7 +95,7 @@ def services(server: Server, k: int) -> dict[str, Answer]:
             return [
                 document.id for document in search(query, k, own_query=words, sources=["pubmed"], settings=settings)
             ]
-        except InputError:  # some word is nowhere: PubMed says so, and nothing matches
+        except InputError:  # a word is in no record: PubMed reports it and finds nothing
             return []
 
     def planned(*sources: str) -> Answer:
@@ -110,7 +110,7 @@ def services(server: Server, k: int) -> dict[str, Answer]:
 
 
 def recalls(questions: Sequence[Question], answer: Answer, known: set[str]) -> F64:
-    """The share (Q,) of each question's gold documents, as far as the records hold them, that an answer has."""
+    """Return recall (Q,) among those gold documents of each question that are in the records."""
     values = []
     for question in questions:
         gold = set(question.documents or ()) & known

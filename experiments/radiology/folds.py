@@ -47,7 +47,7 @@ MEASURES = ("AP", "Rprec")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, how often, on how much, and what is ranked; `settings` are those of a training run.
+    """Training runs, their data and what they rank; `settings` are those of a training run.
 
     All systems are tested against the first two `samplings`, the plain ones. Sentences have at most `longest` words,
     `sentences` of them are ranked, and training sees `entries` of a fold, others for each seed (None: all). It starts
@@ -96,7 +96,7 @@ def run(data: Path, lexicon: Path, folder: Path, plan: Plan) -> int:
 
 
 def texts_of(entries: Iterable[Example], count: int) -> list[str]:
-    """So many of the sentences, the same ones in the same order in every run."""
+    """Choose this number of sentences, the same in every run."""
     texts = sorted({entry.sentence for entry in entries}, key=lambda text: (normalise(text), text))
     return [texts[i] for i in np.random.default_rng(0).permutation(len(texts))[:count]]
 
@@ -123,7 +123,7 @@ def _judged(entries: Sequence[Example], texts: Sequence[str]) -> dict[str, dict[
 
 
 def _free(start: Start, target: Target) -> Iterator[tuple[str, Callable[[], Rows]]]:
-    """What needs no training, by name, and what scores the texts (N,) for each query once it is asked."""
+    """Return untrained systems by name, each with a function that scores texts (N,) for each query."""
     index = MemoryIndex(target.texts, stop_words="not-no")
     yield 'BM25 that keeps "no"', lambda: ((query, index.scores(query).astype(np.float64)) for query in target.queries)
     yield "start encoder", lambda: _cosines(start.encoder, target)
@@ -132,7 +132,7 @@ def _free(start: Start, target: Target) -> Iterator[tuple[str, Callable[[], Rows
 def _sampled(
     entries: Sequence[Example], samplings: Sequence[Sampling], folder: Path, settings: TrainingSettings, target: Target
 ) -> Iterator[tuple[str, Callable[[], Rows]]]:
-    """The same for what is trained."""
+    """Return the trained systems in the same form."""
     for sampling in samplings:
         output = folder / f"{sampling.negatives}-{sampling.among}-{settings.seed}"
         yield f"{sampling}, seed {settings.seed}", partial(_trained, entries, sampling, output, settings, target)

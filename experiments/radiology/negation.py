@@ -23,7 +23,7 @@ NAMED = {"PREN": "preceding", "PREP": "preceding", "POST": "following", "POSP": 
 
 
 def run(folder: Path) -> int:
-    """Print the table; the published triggers are read from the data and are no part of mpir."""
+    """Print the table; the published triggers are read from the data and do not ship with mpir."""
     rows, triggers = read_judged(folder / "rsAnnotations-1-120-random.txt"), folder / "negex_triggers.txt"
     gold = np.array([row.negated for row in rows])
     test = np.array([row.half == "test" for row in rows])
@@ -45,7 +45,7 @@ def run(folder: Path) -> int:
 
 
 def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Bool]]:
-    """What (N,) each system calls negated."""
+    """Return the negated spans (N,) by system."""
     yield "all affirmed", np.zeros(len(rows), bool)
     yield "negspacy, its triggers", negspacy(rows, None)
     yield "negspacy, published triggers", negspacy(rows, NegEx.load(triggers))
@@ -57,7 +57,7 @@ def systems(rows: Sequence[Judged], triggers: Path) -> Iterator[tuple[str, Bool]
 
 
 def negspacy(rows: Sequence[Judged], rules: NegEx | None) -> Bool:
-    """What negspacy says of the same spans, every row being one sentence; its own triggers, or those of `rules`."""
+    """Return negspacy's results for the same spans, one sentence per row, with its own triggers or `rules`."""
     with needs("experiments", "the comparison with negspacy"):
         import negspacy.negation  # noqa: F401  (registers the pipe)
         import spacy

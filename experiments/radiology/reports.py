@@ -27,7 +27,7 @@ LABELS = Path(__file__).with_name("labels.json")
 FEWEST = 10
 HALVES = ("dev", "test")
 TABLE: dict[str, Any] = {"tablefmt": "github", "disable_numparse": True}
-"""How tables are printed."""
+"""Options for printing tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Judged:
         return half_of(self.sentence.lower())
 
     def is_negated(self, rules: NegEx, *, possible: bool = True) -> bool:
-        """What NegEx says; `possible` counts as negated or as affirmed."""
+        """Return NegEx's result, with `possible` counted as negated or affirmed."""
         verdicts = rules.judge(self.sentence, [self.span] if self.span else [])
         said = {"negated", "possible"} if possible else {"negated"}
         return any(verdict.status in said for verdict in verdicts)
@@ -103,7 +103,7 @@ def _half(half: str, reports: Sequence[tuple[Document, set[str]]]) -> Half:
 
 
 def read_judged(path: Path) -> list[Judged]:
-    """NegEx's annotated sentences: a condition is the first match of its words, whatever stands between them."""
+    """NegEx's annotated sentences: a condition is the first match of its words, with any text between them."""
     rows = []
     for number, line in read_lines(path):
         fields = line.split("\t")

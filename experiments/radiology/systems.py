@@ -34,7 +34,7 @@ ADDED = {
     "BM25 + start encoder + negation": FREE,
     "trained encoder + negation": TRAINED,
 }
-"""What the column is added to as it is, by the name of the sum."""
+"""Systems to which the column is added without scaling, by the name of the sum."""
 BLENDED: Mapping[str, tuple[Level, bool]] = {
     BY_SENTENCE: ("sentence", True),
     RESCALED: ("document", False),
@@ -48,7 +48,7 @@ Scores = dict[str, F64]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One half: its queries in order, scores (Q, D) by system, and what the default bundle made them from."""
+    """One half: its queries in order, scores (Q, D) by system, and the default bundle's columns."""
 
     half: Half
     scores: Scores
@@ -105,7 +105,7 @@ def polarity(half: Half, perspective: NegationPerspective) -> F64:
 
 
 def sums(perspective: NegationPerspective, weights: Weights | None, systems: Collection[str]) -> dict[str, Summed]:
-    """What adds the negation column to each of the systems, and to a blend by `weights`, by the name of the sum."""
+    """Return sums of the negation column with each system, and with a blend by `weights`, by name."""
     added: dict[str, Summed] = {
         name: partial(_added, base, perspective) for name, base in ADDED.items() if base in systems
     }

@@ -43,7 +43,7 @@ def trained(
 
 
 def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> list[Example]:
-    """A positive pair for every query and every unique sentence of some halves that says so; queries of five or more.
+    """Yield a positive pair for each query with five or more, and each unique sentence that states it.
 
     Raises:
         InputError: as `read_openi`.
@@ -71,7 +71,7 @@ def _query(mention: Mention) -> str | None:
 
 
 def train(examples: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings) -> Path:
-    """Train a bi-encoder; the folder of its checkpoint. Nothing is chosen: the last weights are kept."""
+    """Train a bi-encoder, and return the folder of its last checkpoint."""
     from mpir.train.trainer import FineTuner
 
     first, last = examples[0], examples[-1]

@@ -1,4 +1,4 @@
-"""Where and how much agreement (mpir/perspectives/agreement.py) helps: variants of it on scored questions.
+"""When does agreement (mpir/perspectives/agreement.py) help? Variants of it on scored questions.
 
     python -m experiments.ranking.agreement --scored runs/cascade/dev --corpus DATA/pubmed/abstracts.jsonl
 
@@ -138,7 +138,7 @@ def with_column(scored: Dataset, values: F64, name: str) -> Dataset:
 
 
 def figures(scored: Dataset, weights: Weights) -> Figures:
-    """What is shown of every question (Q,)."""
+    """Return the reported values of each question (Q,)."""
     answers = Objective(scored).answers(weights)
     return {name: MEASURES[name](answers, 8) for name in SHOWN}
 

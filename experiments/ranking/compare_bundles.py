@@ -68,7 +68,7 @@ def read_figures(path: Path) -> dict[str, Any]:
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str) -> list[list[str]]:
-    """A row for each evaluation in which both measured the system. Raises InputError where there is none."""
+    """Return a row for each evaluation of a system in both files. Raises InputError if there is none."""
     shared_parts = [set_name for set_name in first if system in first[set_name] and system in second.get(set_name, {})]
     if not shared_parts:
         raise InputError(f"--systems {system}: no evaluation has it in both files.")

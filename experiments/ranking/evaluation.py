@@ -60,7 +60,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 SAME = f"{SUMMED}, same candidates"
 """The best free sum once more, over no more candidates than are reranked: what z-scores say depends on them."""
 SETS = {**READERS, "medquad": read_medquad}
-"""What d reads, by name; each is a folder of the data, or says so in FOLDERS."""
+"""Test sets of evaluation d by name; each is a folder of the data, or is listed in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
 
 
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
-    """What was measured and how, for compare_bundles.py."""
+    """Return results and settings, for compare_bundles.py."""
     settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed")}
     settings |= {"cascade": job.reranker.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
     means = {set_name: {name: float(x.mean()) for name, x in values.items()} for set_name, values in figures.items()}

@@ -39,7 +39,7 @@ from mpir.types import F64
 MEASURE = "nDCG@10"
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
 OF_BUNDLE = ("bm25", "dense")
-"""The document columns that are no model's."""
+"""Document columns other than models'."""
 SETS = ("bioasq", "scifact", "nfcorpus", "med")
 
 
@@ -94,7 +94,7 @@ def measure(reranker: Reranker, collection: TestSet, limit: int, head: int) -> s
 
 
 def read_dev(data: Path) -> TestSet:
-    """BioASQ's development questions and the abstracts that are there."""
+    """Return BioASQ's development questions and the available abstracts."""
     dev = set(read_json(data / "bioasq/splits.json")["dev"])
     paths = sorted((data / "bioasq").glob("*_golden.json"))
     questions = [question for path in paths for question in read_questions(path) if question.id in dev]

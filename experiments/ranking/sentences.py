@@ -43,7 +43,7 @@ from mpir.text.normalise import normalise
 from mpir.train.leakage import EvaluationQuestions
 
 LONG = 20
-"""Characters of a sentence that is no fragment."""
+"""Minimum characters of a sentence, to exclude fragments."""
 BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2")}
 
 

@@ -2,7 +2,7 @@
 
 A snippet counts as kept if it begins where a sentence begins and ends where one ends, ignoring white space and a final
 ``.``, ``,``, ``;`` or ``:``. Splitting more often can only raise that share, so the share of snippets that are exactly
-one sentence, and the number of sentences, are shown, too.
+one sentence, and the number of sentences, are also shown.
 """
 
 from __future__ import annotations

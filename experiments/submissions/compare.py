@@ -1,4 +1,4 @@
-"""How many snippets to submit, of what length, and with which fusion: chosen on dev, and reported once on test.
+"""How many snippets should be submitted, of which length, and with which fusion? Chosen on dev, reported on test.
 
     python -m experiments.submissions.compare --dev runs/submissions/dev --test runs/submissions/test \
         --weights mpir/bundles/fast/weights.json

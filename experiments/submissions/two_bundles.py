@@ -35,7 +35,7 @@ from mpir.tune.submissions import Pool, Submissions
 from mpir.types import F64, I64
 
 SECOND = " (second)"
-"""Behind the names of the second bundle's columns of sentences, which the first has, too."""
+"""Suffix of the second bundle's sentence columns, whose names the first bundle also has."""
 System = Callable[[Pool, Cutoffs], Submissions]
 
 

@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 GROUPS = ("perspectives", "files", "kinds", "losses")
 LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
-"""What the blend's weights of the other perspectives are chosen from; the first has 1."""
+"""Candidate weights of the other perspectives in the blend; the first has 1."""
 EVERYTHING = "everything"
 FILES = ("file", "triples", "questions", "qrels")
-"""What a mixture calls its files, beside those of a corpus."""
+"""Keys of files in a mixture, besides those of a corpus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A run: what is left out, and the first perspective's losses where they are not the mixture's."""
+    """A run: the part that is left out, and the first perspective's losses if they differ from the mixture's."""
 
     name: str
     without: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
 
 
 def _negative_types(groups: list[list[Example]]) -> list[Any]:
-    """What tells the rows of one file from those of another: how many of each kind there are."""
+    """Return the number of rows of each kind, which identifies a file's rows."""
     return [len(groups), sorted(Counter(row.subset for group in groups for row in group).items())]
 
 

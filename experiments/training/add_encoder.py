@@ -45,9 +45,9 @@ ROLES: dict[str, dict[str, Any]] = {
     "documents": {"kind": "bi-encoder", "scale": "cosine", "level": "document"},
     "together": {"kind": "cross-encoder", "scale": "probability", "output": 0},
 }
-"""How an encoder may be read: what a manifest says of it."""
+"""Manifest entries for the ways of reading an encoder."""
 FITTED = ("weights", "relevance", "card")
-"""What a manifest names that belongs to the bundle as it was."""
+"""Manifest keys of files that were fitted to the original bundle."""
 
 
 def main() -> int:
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def without_fitted(folder: Path) -> dict[str, Any]:
-    """The manifest of a copied bundle, without what was fitted to it as it was; these files are gone, too."""
+    """Return the manifest of a copied bundle without files fitted to the original, and delete these files."""
     manifest: dict[str, Any] = read_json(folder / MANIFEST)
     for file in filter(None, (manifest.pop(name, None) for name in FITTED)):
         (folder / file).unlink(missing_ok=True)
@@ -147,7 +147,7 @@ def free_folder(used: set[str]) -> str:
 
 
 def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]]:
-    """The manifest's entries of the perspectives that are asked for. Raises InputError where there is none."""
+    """Return the manifest's entries of the requested perspectives. Raises InputError if there are none."""
     entries_of_roles = [{"name": name, "checkpoint": folder, **ROLES[role]} for role, name in names.items() if name]
     if not entries_of_roles:
         raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")

@@ -74,10 +74,12 @@ def indexed(dot: Perspective, prepared: Prepared, arguments: argparse.Namespace)
 
 
 def measured(group: Group, stage: Retriever) -> list[float]:
-    """The measures of what a first stage finds for a group's queries."""
+    """Measure a first stage on a group's queries."""
     lists = stage.search_batch([query.body for query in group.queries], DEPTH)
     run = {
-        query.id: {document.id: -float(rank) for rank, document in enumerate(documents)}  # the order, whatever is equal
+        query.id: {
+            document.id: -float(rank) for rank, document in enumerate(documents)
+        }  # ranks, to preserve the order of ties
         for query, documents in zip(group.queries, lists, strict=True)
         if documents
     }

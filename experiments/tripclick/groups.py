@@ -18,13 +18,13 @@ from mpir.text.types import Question
 MEASURES = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "Judged@10": "J@10"}
 """Names for ir_measures, and for people. Gains are the grades; a document of grade 1 or more is relevant."""
 SUMMARY = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "AP@10": "AP@10", "Judged@10": "J@10"}
-"""What is looked at where there is one figure for all groups."""
+"""The metric for a single figure of all groups."""
 Run = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Queries that were asked about as often (head, torso, tail), with their judgements."""
+    """Queries of similar frequency (head, torso, tail), with their judgements."""
 
     name: str
     queries: Sequence[Question]
@@ -32,12 +32,12 @@ class Group:
 
 
 def read_group(folder: str | Path, name: str, split: str) -> Group:
-    """One group of a split (train, val, test), from the folder ``benchmark`` as it is unpacked.
+    """Read a group of a split (train, val, test) from the unpacked folder ``benchmark``.
 
     Head is judged by DCTR, where there is such a file, and the others by raw clicks, as in the collection's paper.
 
     Raises:
-        InputError: a file is missing (it is named, with what is expected), broken, or judges other queries.
+        InputError: a file is missing or invalid, or has judgements of other queries.
     """
     root = Path(folder)
     topics = _first(root, name, [f"topics/topics.{name}.{split}.{form}" for form in ("txt", "tsv")])
@@ -88,7 +88,7 @@ def means(groups: Sequence[Group], runs: Sequence[Run]) -> dict[str, float]:
 
 
 def _first(root: Path, group: str, names: Sequence[str]) -> Path:
-    """The first of several files that is there."""
+    """Return the first existing file."""
     for name in names:
         for path in (root / name, root / f"{name}.gz"):
             if path.is_file():

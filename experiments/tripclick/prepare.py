@@ -20,7 +20,7 @@ from mpir.retrieve import LuceneIndex, build_index, index_matches
 from mpir.sia.vectors import train_vectors
 
 DEV_QUERIES, DEV_DEPTH = 200, 50
-"""What a run looks at to choose its best checkpoint: so many queries of each group, so many documents of each."""
+"""Size of the dev set for choosing a run's best checkpoint: queries of each group, and documents of each."""
 WIDTH = 300
 """Dimensions of TK's word vectors."""
 
@@ -38,7 +38,7 @@ class Prepared:
 
 
 def prepare(arguments: argparse.Namespace) -> Prepared:
-    """Whatever is not there yet. Raises InputError for a broken or missing file of the collection."""
+    """Make missing files. Raises InputError for an invalid or missing file of the collection."""
     folder = arguments.tripclick
     if arguments.bioasq:
         folder = arguments.output / f"bioasq-{arguments.reported}"
@@ -48,7 +48,7 @@ def prepare(arguments: argparse.Namespace) -> Prepared:
 
 
 def prepare_sample(output: Path) -> Prepared:
-    """The same for the sample, with vectors and an encoder of its own words."""
+    """Make the files of the sample, with word vectors and an encoder trained on it."""
     folder, encoder = output / "benchmark", output / "encoder"
     if not folder.is_dir():
         write_sample(folder)
@@ -90,7 +90,7 @@ def _prepare(
 
 
 def _corpus(folder: Path) -> Path:
-    """The folder of the documents. Raises InputError where there is none."""
+    """Return the folder of the documents. Raises InputError if it is missing."""
     for candidate in (folder / "documents", folder):
         if any(next(candidate.glob(pattern), None) for pattern in DOCUMENTS):
             return candidate

@@ -24,7 +24,7 @@ FOUR = ("tk", "colbert", "dot", "cat")
 TRIALS, SEED = 200, 1
 MAIN = "nDCG@10"
 DEPTHS = (10, 20, 50, 100, 200, 500)
-"""How many documents are reranked, for the table of depths."""
+"""Numbers of reranked documents in the table of depths."""
 Systems = dict[str, list[dict[str, dict[str, float]]]]
 """A run for each group, by the name of a system."""
 
@@ -57,7 +57,7 @@ def scored(
     *,
     words: int | None = None,
 ) -> Scored:
-    """Every model's scores of BM25's best documents for each query; they are kept as they come.
+    """Return each model's scores of BM25's best documents for each query, stored as they are computed.
 
     With `words`, models read that many of a document, title included (the paper: 200 tokens).
     """
@@ -78,7 +78,7 @@ def cut(text: str, words: int | None) -> str:
 
 
 def at_depth(scored_set: Scored, depth: int) -> Scored:
-    """The same with BM25's best documents alone, so many of each query."""
+    """Return the rankings restricted to this number of BM25's best documents."""
     documents = [names[:depth] for names in scored_set.documents]
     return Scored(scored_set.models, scored_set.queries, documents, [scores[:depth] for scores in scored_set.scores])
 
@@ -86,7 +86,7 @@ def at_depth(scored_set: Scored, depth: int) -> Scored:
 def unseen(
     groups: Sequence[Group], scored_sets: Sequence[Scored], trained: Sequence[Group]
 ) -> tuple[list[Group], list[Scored]]:
-    """The same as if the collection lacked every document that is relevant to a training question.
+    """Return the rankings without documents that are relevant to a training question.
 
     Queries that are left without a relevant document are out. It costs a few candidates, which are not made up for.
 

@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def add_collection(parser: argparse.ArgumentParser) -> None:
-    """Add what is trained on and reported, and how."""
+    """Add options of training and reporting."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--tripclick", type=file_path, metavar="BENCHMARK", help="the collection (default: the sample)")
     source.add_argument(
@@ -75,7 +75,7 @@ def add_collection(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reranking(parser: argparse.ArgumentParser) -> None:
-    """Add what is reranked."""
+    """Add options of reranking."""
     parser.add_argument("--held-out", type=int, help="validation queries to tune the blend on (default: as --queries)")
     parser.add_argument("--unseen", action="store_true", help="leave out documents relevant to training questions")
     parser.add_argument("--depth", type=int, default=200, help="documents to rerank (%(default)s)")
@@ -123,7 +123,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def title(arguments: argparse.Namespace, subject: str) -> str:
-    """What a table is about, and under which settings."""
+    """Return a table's title with its settings."""
     subject = f"{subject}, split {arguments.split}, seed {arguments.seed}"
     if arguments.tripclick:
         return f"{subject}: {arguments.tripclick}."
@@ -137,7 +137,7 @@ def title(arguments: argparse.Namespace, subject: str) -> str:
 
 
 def reranking(arguments: argparse.Namespace) -> str:
-    """What is reranked, for a title."""
+    """Return the reranked candidates, for a title."""
     but = ", without the documents that are relevant to a training question" if arguments.unseen else ""
     return f"Reranking BM25's {arguments.depth} best by {arguments.words or 'all'} words of each{but}"
 

@@ -27,7 +27,7 @@ Clicks = list[tuple[Question, list[str]]]
 
 
 def write_sample(folder: Path) -> Path:
-    """The folder ``benchmark``, as it is unpacked: titles are queries to train with, questions those to report on."""
+    """Write the folder ``benchmark``, with titles as training queries and questions as test queries."""
     texts = list(read_jsonl(SAMPLE / "documents.jsonl"))
     documents = {document.id: str(number) for number, document in enumerate(texts, 1)}
     clicks: Clicks = [

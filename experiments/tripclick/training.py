@@ -16,11 +16,11 @@ from mpir.perspectives import Perspective, open_bundle
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]
-"""What is other than in the mixtures for a sample on any machine."""
+"""Settings that differ from the mixtures for a sample."""
 
 
 def make_ready(arguments: argparse.Namespace) -> Prepared:
-    """The collection, indexed, and its triples; whatever is there already is not made again."""
+    """Make the collection's index and triples, reusing existing ones."""
     sample = not (arguments.tripclick or arguments.bioasq)
     prepared = prepare_sample(arguments.output) if sample else prepare(arguments)
     made_by = {"collection": prepared.folder.name, "triples": arguments.triples}
@@ -71,7 +71,7 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
 
 
 def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
-    """What is other than in the mixture: options of `mpir train`."""
+    """Return options of `mpir train` that differ from the mixture."""
     small = SMALL if prepared.is_sample else []
     rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
     return ["--learning-rate", rate, *small, *arguments.train]

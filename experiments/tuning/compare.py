@@ -94,7 +94,7 @@ def check(arguments: argparse.Namespace, job: Job, dev: Dataset) -> None:
     split(len(dev.questions), job.folds, 0)
     load_free(job.free, BM25)
     if arguments.test:
-        Dataset.load(arguments.test)  # not looked at: a folder that is none is refused
+        Dataset.load(arguments.test)  # only to raise errors of an invalid folder early
 
 
 def all_parts(measure: str, arguments: argparse.Namespace, dev: Dataset) -> list[Fit]:
@@ -122,7 +122,7 @@ def curve_parts(measure: str, seeds: Iterable[int], dev: Dataset) -> list[Fit]:
 
 
 def make(job: Job, fits: Sequence[Fit], journal: Journal, workers: int) -> None:
-    """Fit what the journal lacks, in several processes."""
+    """Fit the parts that are not in the journal, in several processes."""
     missing = [planned for planned in fits if planned.name not in journal.records]
     with ProcessPoolExecutor(workers) as pool:
         running = {pool.submit(fit_and_measure, job, planned): planned for planned in missing}

@@ -31,13 +31,13 @@ SEARCHES = ("random search", "grid search", "joint Bayesian", "alternating Bayes
 LEARNED = ("logistic regression", "feed-forward net")
 FREE = (BM25, COSINE, SUMMED)
 SHIPPED = "weights that ship"
-"""The default bundle's, tuned on dev for documents and sentences at once: what is held out of dev is none of these."""
+"""The default bundle's weights, tuned on all of dev for documents and sentences, so no part of dev is held out."""
 FIXED = (*FREE, SHIPPED, "equal weights", "equal shares", "paper's weights", "best single perspective")
 REFERENCE = "equal weights"
 VERSION = 8
-"""Of the official measures: the latest in which every question counts."""
+"""Version of the official measures: the latest in which every question counts."""
 SIZES = (10, 20, 40, 80)
-"""So many questions of dev are tuned on for the learning curve."""
+"""Numbers of dev questions for the learning curve."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Fit:
 
     @property
     def name(self) -> str:
-        """What the part goes by in the journal."""
+        """The part's key in the journal."""
         return repr(self)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every part has in common."""
+    """The settings common to all parts."""
 
     dev: Path
     calls: int
@@ -152,7 +152,7 @@ def fixed(method: str, layout: Layout) -> Weights:
 
 @cache
 def load_free(folders: tuple[Path, ...], method: str) -> Free:
-    """What a free baseline gives to the documents and the sentences of each question, by its id; the documents' ids."""
+    """Return an untrained baseline's scores of documents and sentences by question id, with the documents' ids."""
     by_question: Free = {}
     for folder in folders:
         scored = Dataset.load(folder)
@@ -163,7 +163,7 @@ def load_free(folders: tuple[Path, ...], method: str) -> Free:
 
 
 def free_of(scored: Dataset, method: str) -> Free:
-    """The same of one set, which the base encoder scored."""
+    """Return the scores of one set, which the base encoder scored."""
     columns, by_question = scored.columns, {}
     for number, question in enumerate(scored.questions):
         documents = columns.question_of == number

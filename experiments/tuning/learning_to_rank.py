@@ -53,7 +53,7 @@ class LearnedRanker:
         return cls(sentences, documents, lowest)
 
     def answers(self, objective: Objective) -> Submissions:
-        """What the questions of an objective would submit."""
+        """Return the submissions for an objective's questions."""
         columns = objective.scored.columns
         sentences = _log_odds(self.sentences, sentence_features(columns))
         features = document_features(columns, sentences, self.lowest)
@@ -61,7 +61,7 @@ class LearnedRanker:
 
 
 def sentence_features(columns: Columns) -> F64:
-    """Every column of sentences and of their documents, as it is and mapped to 0-1 in each question: (N, 2P + 2K)."""
+    """Return all columns of sentences and their documents, raw and mapped to 0-1 by question: (N, 2P + 2K)."""
     of = columns.document_of
     raw = np.column_stack([columns.sentences, columns.documents[of]])
     return np.column_stack([raw, minmax(raw, columns.question_of[of])])
@@ -88,7 +88,7 @@ def _model(learner: Learner, seed: int) -> Any:
 
     if learner == "logistic regression":
         return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    # Full batches: with so few positives, the accuracy that mini-batches would be stopped by says nothing.
+    # Full batches, because accuracy, the stopping criterion of mini-batches, is meaningless with so few positives.
     net = MLPClassifier((16,), solver="lbfgs", alpha=0.01, max_iter=200, random_state=seed)
     return make_pipeline(StandardScaler(), net)
 

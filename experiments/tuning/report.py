@@ -60,9 +60,9 @@ class Report:
 
     @cache  # noqa: B019  (one report for a run)
     def on_test(self, planned: Fit) -> Any:
-        """The measure of each test question (Q,) by what a part found."""
+        """Return the measure of each test question (Q,) for a part's result."""
         weights = self.journal.records[planned.name].get("weights")
-        if weights is None:  # made again rather than kept: a classifier, or nothing to search for
+        if weights is None:  # refitted instead of stored: a classifier, or a system without search
             ranker, _ = fit(planned, load(self.job.dev, planned.measure), self.job)
         else:
             ranker = by_weights(Weights.from_dict(weights))
@@ -159,7 +159,7 @@ class Report:
         }
 
     def ablation(self) -> str:
-        """What every piece is worth, tuned again without it."""
+        """Compare with tuning without each part."""
         self.results["ablation"] = changes = self.changes()
         rows = [
             [label, f"{mean:+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"]
@@ -182,7 +182,7 @@ class Report:
         return float(np.mean(self.on_test(Fit(self.measure, method, seed, **fields))))
 
     def curve(self) -> str:
-        """How many questions tuning needs."""
+        """Report the learning curve of tuning."""
         sizes, means = self.learning()
         self.results["learning_curve"] = {"sizes": sizes, "means": means.tolist()}
         rows = [
@@ -217,7 +217,7 @@ class Report:
 
 
 def across(job: Job, arguments: argparse.Namespace, journal: Journal) -> str:
-    """What is tuned for one measure, by every measure: means over seeds on test, beside the weights that ship."""
+    """Report weights tuned for one measure by all measures: means over seeds on test, with the shipped weights."""
     names, weights_of = ("document-map", "snippet-map", "snippet-f1", "sentence-map"), {}
     tests = {name: Report(job, name, journal, arguments).test for name in names}
     for measure in arguments.measures:
