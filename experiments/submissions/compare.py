@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None:
             report(name, Dataset.load(path), systems, arguments.version)
             report_shares(name, Dataset.load(path), curves, arguments.version)
+            cut = best_cutoff(Objective(dev, "snippet-f1"), weights)
+            report_parts(name, Dataset.load(path), replace(weights, cutoffs=cut), arguments.version)
     return 0
 
 
@@ -119,6 +121,26 @@ def report_shares(name: str, scored: Dataset, by_name: dict[str, Weights], versi
     print(f"\n{name}, by the share that a snippet must reach:\n")
     heads = ["", "share", "snippets", *MEASURES[1:]]
     print(tabulate(rows, heads, tablefmt="github", disable_numparse=True))
+
+
+def report_parts(name: str, scored: Dataset, weights: Weights, version: int) -> None:
+    """Print how the measures change without each column, the context or the cut-off; nothing is tuned again."""
+    parts = {f"without {column}": replace(weights, alpha={**weights.alpha, column: 0.0}) for column in weights.alpha}
+    for column in weights.beta:
+        parts[f"without {column}"] = replace(weights, beta={**weights.beta, column: 0.0})
+    parts["without context"] = replace(weights, alpha_context=0.0)
+    parts["without cut-off"] = replace(weights, cutoffs=None)
+    rows = []
+    objectives = [Objective(scored, measure, version=version) for measure in MEASURES]
+    whole = [objective.per_question(weights) for objective in objectives]
+    for part, changed in parts.items():
+        cells = []
+        for objective, values in zip(objectives, whole, strict=True):
+            one, other = _both(objective.per_question(changed), values)
+            cells.append(f"{(one - other).mean():+.4f}; p {randomisation_test(one, other):.2g}")
+        rows.append([part, *cells])
+    print(f"\n{name}, weights that ship, cut, without one part; p not corrected:\n")
+    print(tabulate(rows, ["", *MEASURES], tablefmt="github", disable_numparse=True))
 
 
 def report_rules(objective: Objective, weights: Weights) -> None:
