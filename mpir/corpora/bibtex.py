@@ -57,7 +57,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
             names = {field_name(name): _plain(text) for name, text in values.items()}
             yield document_of({"citationkey": entry.key, **names}, f"{Path(path).name}:{_line(entry)}"), values
     if empty:
-        raise InputError(f'{path}: there is no entry in it; expected some such as "@article{{key, title = {{…}}}}".')
+        raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
 
 
 def _entry(block: Block, path: str | Path) -> Entry | None:
@@ -66,14 +66,14 @@ def _entry(block: Block, path: str | Path) -> Entry | None:
 
     if isinstance(block, ImplicitComment) and _FIELD.search(block.comment):
         location = place_of(path, _line(block))
-        log.warning('%s: text outside of entries is left out; begin an entry with "@article{key,"', location)
+        log.warning('%s: text outside entries is ignored; begin an entry with "@article{key,"', location)
     if isinstance(block, ParsingFailedBlock):
         inner: Any = block.ignore_error_block
         if not isinstance(inner, Entry):
             reason = shortened(str(block.error))
             raise InputError(
-                f"{place_of(path, _line(block))}: no BibTeX entry ({reason}); look for a brace or quotation mark "
-                "that is not closed there."
+                f"{place_of(path, _line(block))}: invalid BibTeX entry ({reason}); look for a brace or quotation mark "
+                "that is not closed."
             )
         return inner
     return block if isinstance(block, Entry) else None

@@ -148,9 +148,7 @@ def _snippet(record: Any, location: str, *, submission: bool) -> Snippet:
 def _offset(record: dict[str, Any], key: str, location: str) -> int | None:
     value = _optional(record, key, int, location)
     if value is not None and abs(value) >= _OFFSETS:
-        raise InputError(
-            f"{location}: {key} is {format_value(value)}; expected a whole number below {_OFFSETS} in size."
-        )
+        raise InputError(f"{location}: {key} is {format_value(value)}; expected a whole number below {_OFFSETS}.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Recognise binary files: workbooks and PDF files are accepted, other kinds are refused by name."""
+"""Detect binary files: accept workbooks and PDF, and raise an error that names any other format."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def container_of(path: str | Path, beginning: bytes) -> Container | None:
     if beginning.startswith(_COMPOUND):
         raise _compound_error(path)
     if beginning.startswith(b"{\\rtf"):
-        raise InputError(f"{path}: is a text with formats (RTF); save it as plain text, or export references again.")
+        raise InputError(f"{path}: is an RTF document; save it as plain text, or export the references again.")
     for start, name in (_COMPRESSED | _DATA).items():
         if beginning.startswith(start):
             remedy = "unpack it" if start in _COMPRESSED else "write its rows as CSV or JSON lines"
-            raise InputError(f"{path}: is {name}; {remedy}, and name what it holds.")
+            raise InputError(f"{path}: is {name}; {remedy}, and give the resulting files.")
     if beginning[_TAR_OFFSET:].startswith(_TAR):
-        raise InputError(f"{path}: is a tar archive; unpack it, and name what it holds.")
+        raise InputError(f"{path}: is a tar archive; unpack it, and give the files in it.")
     return None
 
 
@@ -55,28 +55,28 @@ def _of_zip(path: str | Path) -> Container:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
-        raise InputError(f"{path}: is a ZIP archive or workbook that is damaged ({error}); fetch it again.") from error
+        raise InputError(f"{path}: is a damaged ZIP archive or workbook ({error}); download it again.") from error
     if "xl/workbook.xml" in names:
         return "workbook"
     if "word/document.xml" in names:
         raise InputError(f"{path}: is a Word document (.docx); save references as RIS, a table as .xlsx or CSV.")
     if "xl/workbook.bin" in names:
-        raise InputError(f"{path}: is a binary workbook (.xlsb); save it as .xlsx or CSV.")
+        raise InputError(f"{path}: is a binary Excel workbook (.xlsb); save it as .xlsx or CSV.")
     if "content.xml" in names:
         raise InputError(f"{path}: is an OpenDocument file (.ods or .odt); save it as .xlsx or CSV.")
-    raise InputError(f"{path}: is a ZIP archive ({format_names(names, 3)}); unpack it, and name what it holds.")
+    raise InputError(f"{path}: is a ZIP archive ({format_names(names, 3)}); unpack it, and give the files in it.")
 
 
 def _compound_error(path: str | Path) -> InputError:
     with open(path, "rb") as stream:
         content = stream.read(_COMPOUND_LOOKED_AT)
     if _wide("EncryptedPackage") in content:
-        return InputError(f"{path}: is a workbook or document with a password; save a copy without one.")
+        return InputError(f"{path}: is a password-protected workbook or document; save a copy without a password.")
     if _wide("WordDocument") in content:
         return InputError(f"{path}: is an old Word document (.doc); save references as RIS, a table as .xlsx or CSV.")
     if _wide("Workbook") in content or _wide("Book") in content:
         return InputError(f"{path}: is an old Excel workbook (.xls); save it as .xlsx or CSV.")
-    return InputError(f"{path}: is an old file of Microsoft Office; save it as .xlsx or CSV.")
+    return InputError(f"{path}: is a Microsoft Office file in an old format; save it as .xlsx or CSV.")
 
 
 def _wide(name: str) -> bytes:

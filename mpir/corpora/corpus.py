@@ -44,8 +44,8 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
     which later files update earlier ones. A repeated id that is only a position in a list gets the suffix ":2".
 
     Raises:
-        InputError: at once for a missing path or an unknown suffix; while reading for bad content, or if there is
-            not one document.
+        InputError: immediately for a missing path or an unknown suffix; while reading for invalid content, or if
+            there are no documents.
     """
     files = _files(paths)
     return _checked(files, told_apart(_documents(files), set()))
@@ -82,13 +82,16 @@ def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
     `is_same_corpus` compares two fingerprints.
 
     Raises:
-        InputError: as `read_corpus` raises at once.
+        InputError: as `read_corpus`, for paths and suffixes only.
     """
     return {"files": [_identity(file) for file in _files(paths)]}
 
 
 def is_same_corpus(known: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
-    """Whether two fingerprints describe the same content, judged by modification times for 0.1's, which lack hashes."""
+    """Whether two fingerprints describe the same content.
+
+    Fingerprints of version 0.1 have no hashes, so they are compared by modification time.
+    """
     entries = [file for source in (known, current) for file in _entries(source)]
     ignored = "modified_ns" if all("sha256" in file for file in entries if file.get("name") != STDIN) else "sha256"
     first, second = (
@@ -154,7 +157,7 @@ def _checked(files: list[Path], documents: Iterable[Document]) -> Iterator[Docum
         empty = False
         yield document
     if empty:
-        raise InputError(f"{format_paths(files)}: there is not one document; name a corpus that has some.")
+        raise InputError(f"{format_paths(files)}: no documents found; give a corpus with at least one.")
 
 
 def _documents(files: list[Path]) -> Iterator[Document]:
@@ -195,7 +198,7 @@ def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
                 seen_ids.add(keys)
         earlier.take(seen_ids)
     if copies:
-        log.warning("%d documents are in several files with the same id and words; each counts once", copies)
+        log.warning("%d duplicate documents (same id and words in several files) were dropped", copies)
 
 
 def _key(document: Document) -> str:
@@ -211,7 +214,7 @@ def _key(document: Document) -> str:
 def _files(paths: Iterable[str | Path]) -> list[Path]:
     files = [file for path in paths for file in _expand(Path(path))]
     if not files:
-        raise InputError(f"corpus: no path is given; name a file or folder of {EXPECTED}.")
+        raise InputError(f"corpus: no path given; give a file or folder of {EXPECTED}.")
     return files
 
 
@@ -219,14 +222,14 @@ def _expand(path: Path) -> list[Path]:
     if str(path) == STDIN:
         return [path]
     if not path.exists():
-        raise InputError(f"{path}: there is no such file or folder; check the corpus path.")
+        raise InputError(f"{path}: no such file or folder; check the corpus path.")
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if _is_shown(file) and is_corpus_file(file))
     else:
         files = [path] if format_of(path) else []
     if not files:
-        description = "a folder without any corpus file" if path.is_dir() else "of an unknown kind"
-        raise InputError(f"{path}: this is {description}; expected {EXPECTED}.")
+        problem = "no corpus files in this folder" if path.is_dir() else "unknown file format"
+        raise InputError(f"{path}: {problem}; expected {EXPECTED}.")
     return files
 
 

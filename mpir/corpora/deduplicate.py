@@ -14,7 +14,7 @@ from mpir.text.normalise import normalise
 from mpir.text.types import Document
 
 _TELLING = 100
-"""Abstracts that share so many characters, with the same title, belong to one paper."""
+"""Minimum length in characters of an abstract that is matched inside another one, or despite different DOIs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ class RecordFilter:
 
     def __post_init__(self) -> None:
         if self.first_year is not None and self.last_year is not None and self.first_year > self.last_year:
-            raise InputError(f"--from {self.first_year} is after --to {self.last_year}; exchange the two years.")
+            raise InputError(f"--from {self.first_year} is after --to {self.last_year}; swap the two years.")
 
     @property
     def by_year(self) -> bool:
@@ -49,7 +49,7 @@ class RecordFilter:
                 passing.append(document)
         counts = {reason: count for reason, count in reasons.items() if count}
         if not passing:
-            raise InputError(f"no document passes the filter: {format_counts(counts)}; widen --from, --to or --type.")
+            raise InputError(f"no document matches the filter ({format_counts(counts)}); widen --from, --to or --type.")
         return passing, counts
 
     def _reason(self, document: Document) -> str:
@@ -75,7 +75,7 @@ class RecordFilter:
             if name.casefold() not in known:
                 nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
                 names = format_names([known[key] for key in nearest]) if nearest else "none at all"
-                raise InputError(f"--type: no document has the type {format_value(name)}; the documents have {names}.")
+                raise InputError(f"--type: no document has the type {format_value(name)} (the documents have {names}).")
 
 
 def format_counts(counts: dict[str, int]) -> str:

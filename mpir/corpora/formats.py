@@ -33,7 +33,7 @@ _BY_NAME: dict[str, Format] = {
     **{"*.ciw": "web-of-science", "*.enw": "refer", "*.bib": "bibtex"},
 }
 _OPEN_NAMES = ("*.txt", "*.tsv", "*.tab", "*.json")
-"""Suffixes that do not tell whether a file has documents; in a folder its content decides."""
+"""Name patterns of files that may lack documents; in a folder, the content decides."""
 _HTML = re.compile(
     r"(?:\s|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head|body|script|meta)\b", re.IGNORECASE | re.DOTALL
 )
@@ -69,7 +69,7 @@ def format_of(path: Path) -> Format | None:
     by_name = format_by_name(path)
     if str(path) == STDIN:
         return "jsonl"
-    if not path.is_file():  # a pipe, from which nothing may be consumed
+    if not path.is_file():  # reading from a pipe would consume its content
         return by_name
     with open_bytes(path) as stream:
         beginning = stream.read(_HEAD)
@@ -104,9 +104,9 @@ def _decoded(beginning: bytes) -> str:
 
 def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None:
     if _HTML.match(text):
-        raise InputError(f"{path}: is a web page (HTML), perhaps to sign in; export or fetch the file again.")
+        raise InputError(f"{path}: is a web page (HTML), perhaps a sign-in page; export or download the file again.")
     if "\0" in text:
-        raise InputError(f"{path}: is a binary file of an unknown kind; expected {EXPECTED}.")
+        raise InputError(f"{path}: unknown binary file format; expected {EXPECTED}.")
     start = text.lstrip()[:1]
     if start == "<":
         return "tripclick" if _TRIPCLICK.match(text) else "xml"
@@ -142,7 +142,7 @@ def _has_text(record: dict[str, Any]) -> bool:
 
 
 def _tagged_format(text: str, by_name: Format | None) -> Format | None:
-    """Return the tagged format or BibTeX that a text matches; if several match, prefer the name's, else the first."""
+    """Return the tagged format or BibTeX that a text matches; prefer the file name's format, else the earliest."""
     signs: dict[Format | None, int] = {}
     for known, pattern, least in _SIGNS:
         matches = list(islice(pattern.finditer(text), least))

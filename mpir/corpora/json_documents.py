@@ -37,9 +37,9 @@ def is_list_name(name: str) -> bool:
 
 
 def read_json_documents(path: str | Path) -> Iterator[Document]:
-    """Stream the documents of a ``.json`` file: the elements of an array, or of one under a name such as "articles".
+    """Stream the documents of a ``.json`` file: the elements of an array, or of one under a key such as "articles".
 
-    Each element is read as `read_jsonl` reads a line, and studies of ClinicalTrials.gov by their modules. Ids of
+    Each element is read like a line of `read_jsonl`; studies of ClinicalTrials.gov are read by their modules. Ids of
     CSL-JSON are valid within their own list only.
 
     Raises:

@@ -17,7 +17,7 @@ PDF = (".pdf",)
 _EDGE = 2
 """Lines at the top and bottom of a page that may be running heads or page numbers."""
 _OFTEN = 3
-"""A line that appears there on so many pages is a running head."""
+"""Number of pages from which a line that repeats there is a running head."""
 _REFERENCES = re.compile(
     r"(?:\d{1,2}\.?\s+)?(?:references(?: and notes)?|bibliography|(?:literature|works) cited):?", re.IGNORECASE
 )
@@ -38,7 +38,7 @@ def read_pdf(path: str | Path) -> Iterator[Document]:
     pages = _pages(path)
     lines = _without_references(_without_heads(pages))
     if not any(lines):
-        raise InputError(f"{path}: no text is in it, perhaps because its pages are pictures; run OCR on it first.")
+        raise InputError(f"{path}: contains no text, perhaps because its pages are scanned; run OCR on it first.")
     yield Document(Path(path).name, "", "\n".join(lines))
 
 
@@ -53,9 +53,9 @@ def _pages(path: str | Path) -> list[list[str]]:
         try:
             return [_lines(page.extract_text()) for page in PdfReader(stream).pages]
         except FileNotDecryptedError as error:
-            raise InputError(f"{path}: is locked by a password; save a copy without one.") from error
+            raise InputError(f"{path}: is protected by a password; save a copy without one.") from error
         except Exception as error:  # a damaged file makes pypdf raise nearly anything
-            raise InputError(f"{path}: is no PDF, or a damaged one ({error}); fetch it again.") from error
+            raise InputError(f"{path}: is not a valid PDF file ({error}); download it again.") from error
 
 
 def _lines(text: str) -> list[str]:

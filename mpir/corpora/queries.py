@@ -41,25 +41,23 @@ def _records(path: str | Path) -> list[tuple[str, Any]]:
         value = next((value[name] for name in LISTS if name in value), value)
     if not isinstance(value, list):
         raise InputError(
-            f'{path}: there is no "questions" list; expected {{"questions": [{{"id": …, "body": …}}, …]}}, "topics" in '
-            "its place, or a list of such objects."
+            f'{path}: there is no "questions" list; expected {{"questions": [{{"id": …, "body": …}}, …]}}, the '
+            'same with "topics", or a list of such objects.'
         )
     return [(f"{path}: question {number}", record) for number, record in enumerate(value, 1)]
 
 
 def _distinct(records: Iterator[tuple[str, Any]], path: str | Path) -> Iterator[tuple[str, str]]:
-    """The id and text of each record."""
+    """Yield the id and text of each record. Raises InputError for a duplicate id, or if there are no records."""
     known_ids: set[str] = set()
     for location, record in records:
         identifier, text = _query(record, location)
         if identifier in known_ids:
-            raise InputError(
-                f"{location}: the id {format_value(identifier)} is there a second time; give every question its own."
-            )
+            raise InputError(f"{location}: duplicate id {format_value(identifier)}; give every query its own id.")
         known_ids.add(identifier)
         yield identifier, text
     if not known_ids:
-        raise InputError(f"{path}: there is not one question; give a file that has some.")
+        raise InputError(f"{path}: no queries found; give a file with at least one.")
 
 
 def _query(record: Any, location: str) -> tuple[str, str]:

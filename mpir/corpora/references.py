@@ -62,7 +62,7 @@ def read_references(path: str | Path) -> Iterator[Document]:
         yield document
     if empty:
         raise InputError(
-            f'{path}: there is no reference in it; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '
+            f'{path}: no references found; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '
             "(RIS); export it again in one of these formats."
         )
 

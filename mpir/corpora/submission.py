@@ -46,7 +46,7 @@ def submission_problems(
     ids: set[str] = set()
     for question in questions:
         if question.id in ids:
-            yield f"{source}: the question id {format_value(question.id)} is there twice; submit each question once."
+            yield f"{source}: duplicate question id {format_value(question.id)}; submit each question once."
         ids.add(question.id)
         location = f"{source}, question {shortened(question.id)}"
         yield from _document_problems(question.documents or (), limit, location)
@@ -66,7 +66,7 @@ def _document_problems(documents: Sequence[str], limit: int, location: str) -> I
     for document in documents:
         yield from _id_problems(document, location)
         if document in known:
-            yield f"{location}: the document {shortened(document)} is named twice; name each document once."
+            yield f"{location}: duplicate document {shortened(document)}; list each document once."
         known.add(document)
 
 

@@ -144,7 +144,7 @@ def _rows(
             begin = rows.line_num + skipped + 1
     except csv.Error as error:
         raise InputError(
-            f"{place_of(path, begin)}: no table's row ({error}); look for a quotation mark that is not closed there, "
+            f"{place_of(path, begin)}: invalid table row ({error}); look for a quotation mark that is not closed, "
             "or not doubled inside a cell."
         ) from error
 
@@ -163,15 +163,13 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
         if field_name(name) in KNOWN and name not in ignored
     ]
     if not any(name in TEXTS for name, _ in columns):
-        names_text = format_names(names) or "none at all"
-        raise InputError(
-            f"{location}: no column is named title or abstract, but {names_text}; name them in the header."
-        )
+        names_text = format_names(names) or "no columns"
+        raise InputError(f"{location}: no column named title or abstract (got {names_text}); name them in the header.")
     _check_distinct(names, columns, location)
     unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in KNOWN]
     if unknown and not any(name in IDS for name, _ in columns):
         log.warning(
-            "%s: no column is named as an id is; rows go by their numbers (not read: %s)",
+            "%s: no id column, so row numbers are the ids (ignored columns: %s)",
             location,
             format_names(unknown),
         )
@@ -184,7 +182,7 @@ def _check_distinct(names: Sequence[str], columns: Sequence[tuple[str, int]], lo
             alike = [str(number) for number, header_name in enumerate(names, 1) if header_name == name]
             raise InputError(
                 f"{location}: columns {format_names(alike[:-1])} and {alike[-1]} have the same name, {name}; "
-                "expected one of this name, so rename or remove the others."
+                "rename or remove all but one."
             )
 
 

@@ -82,7 +82,7 @@ def _read(path: str | Path, syntax: Syntax) -> Iterator[Document]:
         empty = False
         yield document
     if empty:
-        raise InputError(f"{path}: there is no reference in it; expected lines such as {syntax.example}.")
+        raise InputError(f"{path}: no references found; expected lines such as {syntax.example}.")
 
 
 def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Fields]]:
@@ -130,7 +130,7 @@ def records(path: str | Path, syntax: Syntax) -> Iterator[tuple[int, Fields]]:
 
 
 _AROUND = ("FN", "VR", "EF")
-"""Tags of the file instead of a record."""
+"""Tags that describe the file, not a record."""
 
 
 def _joined(fields: Mapping[str, list[list[str]]]) -> Fields:

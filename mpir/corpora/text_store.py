@@ -1,4 +1,4 @@
-"""Texts of a corpus or of questions on disk, by id; only requested texts are in memory."""
+"""Store the texts of a corpus or of questions on disk by id, so that only requested texts are in memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Texts:
             InputError: as `read_corpus`, a repeated id, or standard input, which cannot be identified.
         """
         if STDIN in map(str, paths):
-            raise InputError("standard input has no file to look up texts in; write it to one, and name that.")
+            raise InputError("texts cannot be looked up in standard input; write it to a file, and give that file.")
         texts = ((document.id, document.text) for document in read_corpus(paths))
         return cls(format_paths(paths), fingerprint(corpus_fingerprint(paths)), texts)
 
@@ -68,7 +68,7 @@ class Texts:
         return cls(str(path), fingerprint([Path(path).name, sha256(path)]), queries)
 
     def find(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the texts of the given ids, without missing ones."""
+        """Return the texts of these ids; missing ids are omitted."""
         identifiers, texts = list(ids), dict[str, str]()
         for start in range(0, len(identifiers), AT_ONCE):
             batch = identifiers[start : start + AT_ONCE]
@@ -90,11 +90,11 @@ class Texts:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether a folder has undamaged texts; damage is logged, so that they are stored again."""
+    """Whether a folder has complete, undamaged texts; damage is logged, and the texts are stored again."""
     if not (folder / FILE_LIST).is_file():
         return False
     try:
-        check_file_list(folder, "the texts are read anew")
+        check_file_list(folder, "the texts are read again")
     except MpirError as error:
         _log.warning("%s", error)
         return False
@@ -110,9 +110,7 @@ def _write(path: Path, texts: Iterable[tuple[str, str]], source: str) -> None:
             try:
                 database.execute("INSERT INTO texts VALUES (?, ?)", (identifier, text))
             except sqlite3.IntegrityError as error:
-                raise InputError(
-                    f"{source}: the id {format_value(identifier)} is there twice; keep one of them."
-                ) from error
+                raise InputError(f"{source}: duplicate id {format_value(identifier)}; keep one of them.") from error
         database.commit()
     finally:
         database.close()

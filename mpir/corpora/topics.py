@@ -52,11 +52,11 @@ def read_topics(path: str | Path) -> list[Question]:
                 f"and one of {', '.join(TEXTS)} in XML."
             )
         if identity in questions:
-            raise InputError(f"{location}: the topic {shortened(identity)} is there a second time; keep one of them.")
+            raise InputError(f"{location}: duplicate topic number {shortened(identity)}; keep one of them.")
         questions[identity] = Question(identity, text)
     if not questions:
         raise InputError(
-            f"{path}: there is not one topic; expected <top> … </top>, XML of <topic>, or lines of id and text in a "
+            f"{path}: no topics found; expected <top> … </top>, XML of <topic>, or lines of id and text in a "
             "file named .tsv."
         )
     return list(questions.values())
@@ -108,7 +108,7 @@ def _text(topic: ET.Element, fields: Mapping[str, str], location: str) -> str:
     unknown = fields.keys() - {*ASPECTS, *_NUMBERS}
     if unknown and not named and not aspects:
         raise InputError(
-            f"{location}: no text under a known name, but {format_names(sorted(unknown))} (expected one of "
+            f"{location}: no text field with a known name (got {format_names(sorted(unknown))}, expected one of "
             f"{', '.join((*TEXTS, *ASPECTS))}); write lines of id and text in a file named .tsv."
         )
     return ", ".join(aspects) or "; ".join(named) or text_of(topic)

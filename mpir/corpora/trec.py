@@ -55,7 +55,9 @@ def stream_run(path: str | Path) -> Iterator[tuple[str, list[str]]]:
                 finished.add(query)
             query, scores = fields[0], {}
             if query in finished:
-                raise InputError(f"{location}: query {shortened(query)} comes a second time; sort the run by query.")
+                raise InputError(
+                    f"{location}: the lines of query {shortened(query)} are not adjacent; sort the run by query."
+                )
         _add(scores, fields, _score(fields[4], location), location)
     if not query:
         raise InputError(f"{path}: the file has no lines; expected lines of '{RUN_COLUMNS}'.")
@@ -124,8 +126,8 @@ def _add(values: dict[str, Value], fields: Sequence[str], value: Value, location
     """Add the value of a document to those of its query."""
     if fields[2] in values:
         raise InputError(
-            f"{location}: query {shortened(fields[0])} names document {shortened(fields[2])} a second time; keep one "
-            "of the lines."
+            f"{location}: duplicate document {shortened(fields[2])} of query {shortened(fields[0])}; keep one of the "
+            "lines."
         )
     values[fields[2]] = value
 
@@ -144,7 +146,7 @@ def _rows(path: str | Path, columns: str) -> Iterator[tuple[str, list[str]]]:
         if fields and len(fields) != expected:
             names = "query-id corpus-id score" if expected == len(BEIR_HEADER) else columns
             raise InputError(
-                f"{path}:{number}: expected {expected} columns '{names}', found {len(fields)}; correct the line."
+                f"{path}:{number}: expected {expected} columns '{names}', got {len(fields)}; correct the line."
             )
         if fields:
             yield f"{path}:{number}", fields if len(fields) != len(BEIR_HEADER) else [fields[0], "0", *fields[1:]]
@@ -189,8 +191,8 @@ def check_ids(*names: str) -> None:
 
 def _id(name: str) -> str:
     if name.split() != [name]:
-        fault = "has no white space" if name else "is not empty"
-        raise InputError(f"{format_value(name)} cannot stand in a TREC file; expected an id that {fault}.")
+        form = "without white space" if name else "that is not empty"
+        raise InputError(f"{format_value(name)} is not a valid id in a TREC file; expected an id {form}.")
     return name
 
 

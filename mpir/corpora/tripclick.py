@@ -97,13 +97,13 @@ def read_blocks(path: str | Path, begin: str, end: str) -> Iterator[tuple[str, s
             held.append(inside)
             size += len(inside)
             if size > longest:
-                raise too_large(location, f"what {begin} opens", "MPIR_MAX_RECORD_MB")
+                raise too_large(location, f"the block after {begin}", "MPIR_MAX_RECORD_MB")
             remainder = after if opening else ""
             if opening:
                 yield location, "\n".join(held)
                 held, location, size = [], "", 0
     if location:
-        raise InputError(f"{location}: {begin} is never closed by {end}; the file may be cut off, so fetch it again.")
+        raise InputError(f"{location}: {begin} has no closing {end}; the file may be truncated, so download it again.")
 
 
 def read_cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, list[str]]]:
@@ -111,8 +111,6 @@ def read_cells(path: str | Path, count: int, names: str) -> Iterator[tuple[str, 
     for number, line in read_lines(path):
         cells = line.split("\t")
         if line.strip() and len(cells) != count:
-            raise InputError(
-                f"{path}:{number}: expected {count} cells with tabs between them ({names}), found {len(cells)}."
-            )
+            raise InputError(f"{path}:{number}: expected {count} tab-separated cells ({names}), got {len(cells)}.")
         if line.strip():
             yield f"{path}:{number}", cells

@@ -49,7 +49,9 @@ def read_triples(path: str | Path, start: int = 0) -> Iterator[tuple[int, Triple
 def _is_json(path: str | Path) -> bool:
     suffix = Path(str(path).removesuffix(".gz")).suffix
     if suffix not in _SUFFIXES:
-        raise InputError(f"{path}: triples have one of the suffixes {', '.join(_SUFFIXES)}, with or without .gz.")
+        raise InputError(
+            f"{path}: unknown suffix for triples; expected one of {', '.join(_SUFFIXES)}, with or without .gz."
+        )
     return _SUFFIXES[suffix]
 
 
@@ -57,8 +59,8 @@ def _of_cells(line: str, location: str) -> Triple:
     cells = line.split("\t")
     if len(cells) not in (3, 5):
         raise InputError(
-            f"{location}: expected 3 cells with tabs between them (question, positive, negative), or 5 (the scores of "
-            f"positive and negative before them), found {len(cells)}."
+            f"{location}: expected 3 tab-separated cells (question, positive, negative), or 5 (the scores of positive "
+            f"and negative before them), got {len(cells)}."
         )
     return _triple(cells[-3:], cells[:-3] or None, location)
 
@@ -71,7 +73,7 @@ def _of_object(line: str, location: str) -> Triple:
 def _triple(texts: list[Any], teacher: Any, location: str) -> Triple:
     for key, text in zip(KEYS, texts, strict=True):
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{location}: the {key} is {format_value(text)}; expected a text or the id of one.")
+            raise InputError(f"{location}: the {key} is {format_value(text)}; expected a text or an id.")
     question, positive, negative = (text.strip() for text in texts)
     return Triple(question, positive, negative, None if teacher is None else _scores(teacher, location))
 

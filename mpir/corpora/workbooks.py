@@ -65,10 +65,10 @@ def _of_sheets(path: str | Path, book: Any) -> Iterator[tuple[Document, Mapping[
         yield from row_documents(chain(head[header.line :], rows), name, first, first)
     if not read:
         raise InputError(
-            f"{path}: no sheet has a column named title or abstract ({format_names(skipped)}); name one so."
+            f"{path}: no sheet has a column named title or abstract (got {format_names(skipped)}); name a column so."
         )
     if skipped:
-        log.warning("%s: sheets without a column for titles or abstracts are left out: %s", path, format_names(skipped))
+        log.warning("%s: skipped sheets without a column for titles or abstracts: %s", path, format_names(skipped))
 
 
 def _text(value: Any) -> str:

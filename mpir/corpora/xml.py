@@ -117,7 +117,7 @@ class _Parser:
                         block = self._next_document(error, recent)
                         parser, recent = _new_parser(), b""
                 if self.size > self._longest:
-                    raise too_large(str(self._path), "a record of the XML", "MPIR_MAX_RECORD_MB")
+                    raise too_large(str(self._path), "an XML record", "MPIR_MAX_RECORD_MB")
             if recent or not self._lines:
                 parser.close()
                 yield from self._parsed(parser, tags)
@@ -167,7 +167,7 @@ class _Parser:
 
     def _too_deep(self) -> InputError:
         return InputError(
-            f"{self._path}: the XML's elements are nested more than {_DEEPEST:,} deep; fetch the file again."
+            f"{self._path}: the XML's elements are nested more than {_DEEPEST:,} deep; download the file again."
         )
 
     @contextmanager
@@ -177,7 +177,7 @@ class _Parser:
         except ET.ParseError as error:
             line, column = error.position
             reason = str(error).split(":")[0]
-            remedy = "write the character itself" if "entity" in reason else "fetch the file again"
+            remedy = "write the character itself" if "entity" in reason else "download the file again"
             message = f"malformed XML at line {self._lines + line}, column {column + 1} ({reason}); {remedy}."
             raise InputError(f"{self._path}: {message}") from error
         except InputError:

@@ -301,7 +301,7 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("annotate", ["--reports", "nowhere"], "annotate: nowhere: there is no such file or folder"),
+        ("annotate", ["--reports", "nowhere"], "annotate: nowhere: no such file or folder"),
         ("encoding", ["--checkpoint", "nowhere"], "encoding: nowhere: cannot be loaded as a sequence-classification"),
         ("cache", ["--pairs", "0"], "argument --pairs: '0' is given; expected a whole number of at least 1"),
         ("startup", ["--bundle", "nowhere", "--threads", "1"], "bundle 'nowhere' not found"),  # the contender tells

@@ -214,7 +214,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             ["index", "{twice}", "--index", "{index}", "--dense", "--encoder", "{bundle}"],
             "twice.jsonl:1 and {twice}:3: the document id 'a' occurs more than once",
         ),
-        (["index", "{empty}", "--index", "{index}", "--dense", "--encoder", "{bundle}"], "there is not one document"),
+        (["index", "{empty}", "--index", "{index}", "--dense", "--encoder", "{bundle}"], "no documents found"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -281,22 +281,20 @@ def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: 
 def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None:
     query_text = tmp_path / "q.jsonl"
     query_text.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
-    with pytest.raises(InputError, match=r"q\.jsonl:3: the id '1' is there a second time; give every question its own"):
+    with pytest.raises(InputError, match=r"q\.jsonl:3: duplicate id '1'; give every query its own id"):
         mpir("search", "--index", folder, "--questions", query_text)
 
 
 @pytest.mark.parametrize(("name", "text"), [("q.jsonl", "\n"), ("q.json", '{"questions": []}'), ("q.tsv", "\n")])
 def test_a_file_without_questions_is_refused(folder: Path, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=rf"{name}: there is not one (question|topic)"):
+    with pytest.raises(InputError, match=rf"{name}: no (queries|topics) found"):
         mpir("search", "--index", folder, "--questions", tmp_path / name)
 
 
 def test_lines_of_id_and_text_under_another_name(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1\tstatins\n")
-    with pytest.raises(
-        InputError, match=r"q\.txt: there is not one topic; .* lines of id and text in a file named \.tsv"
-    ):
+    with pytest.raises(InputError, match=r"q\.txt: no topics found; .* lines of id and text in a file named \.tsv"):
         mpir("search", "--index", folder, "--questions", tmp_path / "q.txt")
 
 

@@ -61,8 +61,11 @@ def test_a_trec_run(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("odd", "message"),
     [
-        ({"id": "q 2"}, "standard input:2: 'q 2' cannot stand in a TREC file; expected an id that has no white space."),
-        ({"documents": [{"id": "a b", "text": "x"}]}, "standard input:2: 'a b' cannot stand"),
+        (
+            {"id": "q 2"},
+            "standard input:2: 'q 2' is not a valid id in a TREC file; expected an id without white space.",
+        ),
+        ({"documents": [{"id": "a b", "text": "x"}]}, "standard input:2: 'a b' is not a valid id"),
     ],
 )
 def test_an_id_that_no_trec_run_can_have_is_named_by_its_line(
@@ -253,7 +256,7 @@ def test_years_and_types_choose_the_documents(
     assert [document["title"] for document in json.loads(printed.out)["documents"]] == ["Aspirin 2020"]
     assert "note: left out 1 of other years; 1 documents remain" in printed.err
     assert main([*command, "--to", "2005"]) == 2
-    assert "no document passes the filter: 2 of other years; widen" in capsys.readouterr().err
+    assert "no document matches the filter (2 of other years); widen" in capsys.readouterr().err
     assert main(["rerank", "--from", "2015"]) == 2
     assert "filter the documents of --docs, but there is no --docs" in capsys.readouterr().err
 

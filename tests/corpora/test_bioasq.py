@@ -108,7 +108,7 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
         ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True; expected a whole number"),
         (
             {"snippets": [snippet(), snippet(offsetInEndSection=10**20)]},
-            r"\(q2\), snippet 2: offsetInEndSection is 10{20}; expected a whole number below 2147483648 in size",
+            r"\(q2\), snippet 2: offsetInEndSection is 10{20}; expected a whole number below 2147483648",
         ),
         ({"snippets": [snippet(offsetInBeginSection=-(2**31))]}, "offsetInBeginSection is -2147483648; expected"),
     ],
@@ -172,9 +172,9 @@ def test_refuses_a_bad_snippet(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        ([ANSWERED, ANSWERED], "'q1' is there twice"),
+        ([ANSWERED, ANSWERED], "duplicate question id 'q1'"),
         ([replace(ANSWERED, documents=tuple(map(str, range(11))))], "11 documents; Phase A takes at most 10"),
-        ([replace(ANSWERED, documents=("1", "2", "1"))], "the document 1 is named twice"),
+        ([replace(ANSWERED, documents=("1", "2", "1"))], "duplicate document 1"),
         ([replace(ANSWERED, documents=("",))], "'' cannot end a URL"),
         ([replace(ANSWERED, snippets=(SNIPPET,) * 11)], "11 snippets; Phase A takes at most 10"),
     ],

@@ -163,7 +163,7 @@ def test_a_file_of_blank_texts_says_what_was_not_understood(tmp_path: Path, capl
 
 def test_a_table_without_ids_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert read(tmp_path, "a.csv", f"Kennung,Title,Abstract\nx,CFTR,{BODY}\n") == [Document("a.csv:2", "CFTR", BODY)]
-    assert "a.csv:1: no column is named as an id is; rows go by their numbers (not read: Kennung)" in caplog.text
+    assert "a.csv:1: no id column, so row numbers are the ids (ignored columns: Kennung)" in caplog.text
 
 
 def test_field_names_are_compared_without_case_and_punctuation() -> None:

@@ -65,9 +65,9 @@ def test_what_two_pages_say_is_no_running_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"not a PDF at all", "a.pdf: is no PDF, or a damaged one"),
-        (b"%PDF-1.4\n%%EOF\n", "a.pdf: is no PDF, or a damaged one"),
-        (b"", "a.pdf: is no PDF, or a damaged one"),
+        (b"not a PDF at all", "a.pdf: is not a valid PDF file"),
+        (b"%PDF-1.4\n%%EOF\n", "a.pdf: is not a valid PDF file"),
+        (b"", "a.pdf: is not a valid PDF file"),
     ],
 )
 def test_what_is_no_pdf_is_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
@@ -77,7 +77,7 @@ def test_what_is_no_pdf_is_one_sentence(tmp_path: Path, content: bytes, message:
 
 
 def test_pages_without_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a.pdf: no text is in it, .* run OCR on it first"):
+    with pytest.raises(InputError, match=r"a.pdf: contains no text, .* run OCR on it first"):
         list(read_pdf(make_pdf(tmp_path / "a.pdf", [[], []])))
 
 
@@ -98,7 +98,7 @@ def test_a_paper_that_may_be_read_and_not_printed(tmp_path: Path) -> None:
 
 def test_a_locked_file(tmp_path: Path) -> None:
     lock(tmp_path / "a.pdf", "secret")
-    with pytest.raises(InputError, match=r"a.pdf: is locked by a password; save a copy without one"):
+    with pytest.raises(InputError, match=r"a.pdf: is protected by a password; save a copy without one"):
         list(read_pdf(tmp_path / "a.pdf"))
 
 

@@ -1,4 +1,4 @@
-"""Texts on disk: a changed byte is found, and the texts are read anew."""
+"""Texts on disk: a changed byte is detected, and the texts are read again."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ def test_every_changed_byte_is_read_anew(corpus: Path, caplog: pytest.LogCapture
     for name in (DATABASE, FILE_LIST):
         (file,) = cache_folder().rglob(name)
         assert check_flips([file], read, number=25) == 0
-    assert "has changed since it was built); the texts are read anew." in caplog.text
+    assert "has changed since it was built); the texts are read again." in caplog.text
 
 
 def test_texts_without_a_list_of_files_are_read_anew(corpus: Path) -> None:

@@ -97,22 +97,22 @@ def test_json_of_every_source(tmp_path: Path, name: str, text: str, expected: li
         (
             "t.xml",
             '<topics><topic number="1"><idea>x</idea></topic></topics>',
-            "topic 1: no text under a known name, but idea",
+            "topic 1: no text field with a known name \\(got idea",
         ),
         ("t.xml", "<topics><topic><query>x</query></topic></topics>", "topic 1: the topic has no number"),
         ("t.xml", '<topics><topic number="1"/></topics>', "topic 1: the topic has no text"),
-        ("t.xml", COVID.replace('"2"', '"1"'), "topic 2: the topic 1 is there a second time"),
+        ("t.xml", COVID.replace('"2"', '"1"'), "topic 2: duplicate topic number 1"),
         ("t.xml", COVID[:-30], "malformed XML at line"),
-        ("t.xml", "<topics></topics>", "there is not one topic"),
+        ("t.xml", "<topics></topics>", "no topics found"),
         ("t.json", '{"runs": []}', 'there is no "questions" list'),
         ("t.json", '[{"id": 1}]', "question 1: the id is 1 and the text is missing"),
         ("t.json", '[{"id": true, "body": "x"}]', "the id is True"),
         (
             "t.json",
             '{"topics": [{"id": 1, "topic": "a"}, {"id": "1", "topic": "b"}]}',
-            "question 2: the id '1' is there a s",
+            "question 2: duplicate id '1'",
         ),
-        ("t.json", '{"questions": []}', "there is not one question"),
+        ("t.json", '{"questions": []}', "no queries found"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:

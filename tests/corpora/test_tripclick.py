@@ -107,14 +107,14 @@ def test_tuples(tmp_path: Path) -> None:
     ("read", "name", "text", "message"),
     [
         (read_documents, "docs_grp_00.txt", "\n<DOC> <TITLE>x</TITLE> </DOC>", r"00\.txt:2: the document has no DOCNO"),
-        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1</DOCNO>", r":1: <DOC> is never closed by </DOC>; the file"),
+        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1</DOCNO>", r":1: <DOC> has no closing </DOC>; the file"),
         (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1 2</DOCNO> </DOC>", "the document's id is '1 2'; expected"),
-        (read_documents, "docs.tsv", "1\ta\nno tab", r"docs\.tsv:2: expected 2 cells with tabs .*, found 1"),
+        (read_documents, "docs.tsv", "1\ta\nno tab", r"docs\.tsv:2: expected 2 tab-separated cells .*, got 1"),
         (read_topics, "t.txt", "<top> <title> x </top>", r"t\.txt:1: the topic has no number"),
         (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "the topic has no text"),
-        (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: the topic 3 is there a second time"),
-        (read_topics, "t.txt", "", "there is not one topic"),
-        (read_tuples, "tuples.tsv", "3\t17\tginger", r"tuples\.tsv:1: expected 4 cells"),
+        (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate topic number 3"),
+        (read_topics, "t.txt", "", "no topics found"),
+        (read_tuples, "tuples.tsv", "3\t17\tginger", r"tuples\.tsv:1: expected 4 tab-separated cells"),
     ],
 )
 def test_what_is_refused(read: Callable[[Path], Any], name: str, text: str, message: str, tmp_path: Path) -> None:

@@ -37,15 +37,19 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.tsv", "a\tb\tc\na\tb", r"t\.tsv:2: expected 3 cells with tabs between them .* or 5 .*, found 2\."),
-        ("t.tsv", "a\t \tc", r"t\.tsv:1: the positive is ' '; expected a text or the id of one\."),
+        ("t.tsv", "a\tb\tc\na\tb", r"t\.tsv:2: expected 3 tab-separated cells .* or 5 .*, got 2\."),
+        ("t.tsv", "a\t \tc", r"t\.tsv:1: the positive is ' '; expected a text or an id\."),
         ("t.tsv", "1\tx\ta\tb\tc", r"t\.tsv:1: the teacher's scores are \['1', 'x'\]; expected two finite numbers\."),
         ("t.tsv", "1\tnan\ta\tb\tc", r"t\.tsv:1: the teacher's scores are"),
         ("t.jsonl", '{"question": "a", "positive": "b"}', r"t\.jsonl:1: the negative is missing; expected a text"),
         ("t.jsonl", '{"question": 7, "positive": "b", "negative": "c"}', r"t\.jsonl:1: the question is 7; expected"),
         ("t.jsonl", '\n{"question"', r"t\.jsonl:2: not valid JSON at line 1"),
         ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": 1}', "scores are 1; expected two"),
-        ("t.csv", "a,b,c", r"t\.csv: triples have one of the suffixes \.tsv, \.txt, \.jsonl, with or without \.gz\."),
+        (
+            "t.csv",
+            "a,b,c",
+            r"t\.csv: unknown suffix for triples; expected one of \.tsv, \.txt, \.jsonl, with or without \.gz\.",
+        ),
     ],
 )
 def test_what_is_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
@@ -109,12 +113,12 @@ def test_the_texts_of_a_corpus_are_found_by_their_ids_and_kept(tmp_path: Path) -
 
 def test_a_corpus_on_standard_input_is_refused() -> None:
     """Nothing would tell it from the last one, whose texts are kept."""
-    with pytest.raises(InputError, match="standard input has no file to look up texts in; write it to one"):
+    with pytest.raises(InputError, match="texts cannot be looked up in standard input; write it to a file"):
         Texts.of_corpus(["-"])
 
 
 def test_an_id_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "docs.jsonl", '{"id": "7", "text": "a"}\n{"id": "7", "text": "b"}\n')
     for _ in range(2):  # nothing half-written is taken for the whole
-        with pytest.raises(InputError, match=r"the id '7' is there twice; keep one of them\."):
+        with pytest.raises(InputError, match=r"duplicate id '7'; keep one of them\."):
             Texts.of_corpus([path])

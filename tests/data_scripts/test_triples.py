@@ -126,7 +126,7 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
             ["--evaluation", "{folder}/judged.tsv", "--questions", "{folder}/asked.tsv"],
             "question 'q3': 'a held-out question' is kept for evaluation and may not be trained on",
         ),
-        (["--run", "{folder}/twice"], r"twice:3: query a comes a second time; sort the run by query"),
+        (["--run", "{folder}/twice"], r"twice:3: the lines of query a are not adjacent; sort the run by query"),
     ],
 )
 def test_what_is_refused(options: list[str], message: str, tmp_path: Path) -> None:

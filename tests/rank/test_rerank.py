@@ -391,7 +391,7 @@ def test_forms_of_the_result(reranker: Reranker) -> None:
     assert str(title).splitlines()[-1].split() == ["1", "0.0000", "a"]  # no sentence, and nothing read of one
     with pytest.raises(InputError, match="level is 'sentence'; choose from documents, sentences"):
         ranking.to_pandas("sentence")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'PMID 7' cannot stand in a TREC file"):
+    with pytest.raises(InputError, match="'PMID 7' is not a valid id in a TREC file"):
         reranker.rerank("q", [Document("PMID 7")]).to_trec()
 
 
