@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.sia.vectors import train_vectors
 
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
+        """Show a progress bar at a terminal."""
         return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
 
     names = ("size", "window", "epochs", "workers", "seed")

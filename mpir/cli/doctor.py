@@ -122,6 +122,7 @@ def _cache() -> str:
 
 def _bundle(name: str) -> Callable[[], str]:
     def check() -> str:
+        """Open the bundle and describe its files; raises MpirError for a damaged one."""
         from mpir.perspectives.bundle import open_bundle
 
         bundle = open_bundle(name)

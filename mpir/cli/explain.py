@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve the page until told to stop; 0 is the exit status. Raises MpirError for a user's mistake."""
 
     def started(url: str) -> None:
+        """Print the address of the page, and open it in a browser."""
         print(f"mpir: the page is on {url}/explain", file=sys.stderr, flush=True)
         if not arguments.no_browser:  # in a thread: w3m and lynx return only when their user leaves the page
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()

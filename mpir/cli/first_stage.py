@@ -111,11 +111,11 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
 
 def open_everywhere(arguments: argparse.Namespace) -> Retriever:
-    """As `open_first_stage`, and also for servers, whose addresses stand among the folders.
+    """Open the first stage of folders and servers, whose addresses are given like folders.
 
     Raises:
-        ArtefactError: as `open_first_stage`.
-        InputError: as `open_first_stage`, or a hybrid search of servers.
+        ArtefactError: see `open_first_stage`.
+        InputError: see `open_first_stage`; also a hybrid search of servers.
     """
     from mpir.retrieve.remote import IndexesTogether, RemoteIndex
 
@@ -132,12 +132,12 @@ def open_everywhere(arguments: argparse.Namespace) -> Retriever:
 
 
 def is_url(index: object) -> bool:
-    """Whether an index is named by the address of a server."""
+    """Whether an index is given as the address of a server."""
     return isinstance(index, str) and index.startswith(("http://", "https://"))
 
 
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
-    """BM25 over one index or several, with the options of `LuceneIndex`. Raises MpirError as it."""
+    """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
     from mpir.retrieve import LuceneIndex, LuceneIndexes
 
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
@@ -260,7 +260,7 @@ def keep_vectors(
     progress: bool = False,
     opened: Vectoriser | None = None,
 ) -> bool:
-    """Add a corpus's vectors to its index folder, unless they are there; return whether they were.
+    """Add a corpus's vectors to its index folder unless current ones exist; return whether they did.
 
     The index must exist. `opened` is the encoder, if it is already open.
     """

@@ -1,4 +1,4 @@
-"""``mpir index``: make a Lucene index of a corpus and, where that is asked for, one of its vectors."""
+"""``mpir index``: make a Lucene index of a corpus and, with ``--dense``, an index of its vectors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ EPILOG = """\
 A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or PDF, JSON lines
 (.jsonl) or tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or
 references as PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON
-lines on standard input. The index stores titles and abstracts, so a search needs no corpus. It takes its place only
-when it is whole; an index of the same unchanged files is kept as it is. What several files have with the same id and
-words counts once; the same id with other words is refused.
+lines on standard input. The index stores titles and abstracts, so a search needs no corpus. An existing index is
+replaced only once the new one is complete, and is kept if the files have not changed. A document that occurs in several
+files with the same id and text is indexed once; the same id with different texts is an error.
 
 examples:
   mpir index abstracts.jsonl --index pubmed-index
@@ -41,18 +41,18 @@ examples:
   mpir index --verify --index pubmed-index
 
 --update replaces the documents of an index that have the ids of those in PATH, adds the others, and removes what
-PubMed's files delete. Everything else stays, vectors are updated, too, and searches that are open go on meanwhile.
+PubMed's files delete. All other documents stay. Vectors are also updated, and open searches continue to work.
 
---verify compares every file with its hash, and has Lucene check its own. Without it, opening an index compares the
-files that are newer than its manifest and the smallest others, of 1 GiB together. A damaged file is exit status 2.
+--verify compares every file with its hash and runs Lucene's own check. Without it, opening an index checks the files
+that are newer than its manifest, and the smallest others up to 1 GiB in total. The exit status for a damaged file is 2.
 
 --dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made block by block: after an
-interrupt the same command goes on where it stopped. With --shard i/n, only shard i of n is made, in the folder that
+interrupt, repeat the command to resume. With --shard i/n, only shard i of n is made, in the folder that
 --index names; `mpir merge` adds all shards to an index (docs/guides/scale.md):
   mpir index abstracts.jsonl --index shards/3 --dense --shard 3/10
   mpir merge shards/* --output pubmed-index
 
-Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS is handed to it, as in
+Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS sets its options, such as
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
 
@@ -97,7 +97,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build the index, keep the one that matches, or verify it; 0 is the exit status. Raises MpirError otherwise."""
+    """Build, keep, update or verify the index; 0 is the exit status. Raises MpirError for a user's mistake."""
     if arguments.verify:
         return _verify(arguments)
     if not arguments.paths:
@@ -131,7 +131,7 @@ def _build(
     source: dict[str, Any],
     threads: int | None,
 ) -> int:
-    """Build an index, or a shard of its vectors, unless it is there; 0 is the exit status."""
+    """Build an index, or a shard of its vectors, unless a current one exists; 0 is the exit status."""
     from mpir.corpora.corpus import naming_places, read_collection
     from mpir.io.read import STDIN
     from mpir.retrieve import build_index, index_matches, read_info
@@ -155,7 +155,7 @@ def _build(
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    """Print a line for each kind of file that is as it was built. Raises ArtefactError for a damaged one."""
+    """Print a line for each kind of file that is intact. Raises ArtefactError for a damaged one."""
     from mpir.retrieve.verify import verify_index
 
     if arguments.paths:
@@ -167,7 +167,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _encoder(arguments: argparse.Namespace) -> PooledEncoder:
-    """What makes the vectors: opened before the index is built, as that may take hours, and replaces another one."""
+    """Open the encoder before the index is built, because building may take hours and replaces an existing index."""
     from mpir.retrieve.dense.build import check_factory
     from mpir.retrieve.dense.faiss_backend import FLAT
 
@@ -177,7 +177,7 @@ def _encoder(arguments: argparse.Namespace) -> PooledEncoder:
 
 
 def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress: bool) -> bool:
-    """Add the vectors, unless they are there; whether they were. They may have been made by the encoder's old name."""
+    """Add the vectors unless current ones exist; return whether they did. The encoder's former name is updated."""
     from mpir.retrieve.dense.build import rename_encoder
 
     how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
@@ -190,7 +190,7 @@ def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress
 def _make_part(
     arguments: argparse.Namespace, encoder: Vectoriser, shard: Shard, source: dict[str, Any], *, progress: bool
 ) -> int:
-    """Make a shard of the vectors, unless it is there; 0 is the exit status."""
+    """Make a shard of the vectors unless a current one exists; 0 is the exit status."""
     from mpir.corpora.corpus import naming_places, read_collection
     from mpir.retrieve.dense.faiss_backend import FLAT
     from mpir.retrieve.dense.job_shards import VectorSettings, build_shard, document_count, shard_matches

@@ -1,4 +1,4 @@
-"""``mpir index --update``: an index changed in place by PubMed's daily files, or by any documents."""
+"""``mpir index --update``: update an index in place with PubMed's daily files or other documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mpir.retrieve.dense.shards import Vectoriser
 
 BUILDING = ("factory", "sentence_vectors", "shard", "ray")
-"""Options that say how an index is built."""
+"""Options that apply only to building an index."""
 
 
 def update(arguments: argparse.Namespace, threads: int | None) -> int:
@@ -41,7 +41,7 @@ def update(arguments: argparse.Namespace, threads: int | None) -> int:
 
 
 def _check_options(arguments: argparse.Namespace, stdin: str) -> None:
-    """Raise InputError for options that an update does not have."""
+    """Raise InputError for options that do not apply to an update."""
     for name in BUILDING:
         if getattr(arguments, name):
             raise InputError(

@@ -1,4 +1,4 @@
-"""``mpir merge``: the shards of a job, made with ``--shard``, as one result."""
+"""``mpir merge``: join the shards of a job, made with ``--shard``, into one result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mpir.io.job_shards import FinishedShard
 
 EPILOG = """\
-The result is byte for byte what one run without --shard writes; scored questions may differ in their last digits, since
-several share a batch. Missing, doubled and foreign shards are named.
+The result equals that of one run without --shard, byte for byte. Only scored questions may differ in their last digits,
+because several share a batch. Missing, repeated and unrelated shards are errors.
 
 OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
@@ -82,7 +82,7 @@ def _merge_scored(arguments: argparse.Namespace) -> int:
 
 
 def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
-    """Add the vectors of all shards to the index that stands at `output`, or to an empty folder."""
+    """Add the vectors of all shards to the index at `output`, or to an empty folder."""
     from mpir.cli.first_stage import DENSE_FOLDER
     from mpir.corpora.corpus import is_same_corpus
     from mpir.io.write import check_folder
@@ -107,7 +107,7 @@ def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
 
 
 def _other_names(folder: Path, name: str) -> list[str]:
-    """What is in a folder, besides the vectors of an index and what building them needs."""
+    """The names in a folder, except those of an index's vectors and of the files for building them."""
     if not folder.is_dir():
         return []
     return sorted(path.name for path in folder.iterdir() if path.name.partition(".")[0] != name)
@@ -132,4 +132,4 @@ _MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {
     "rankings": _merge_rankings,
     "sia": _merge_sia,
 }
-"""How the shards of each kind are joined; what comes back is said of the result."""
+"""The function that joins the shards of each kind; it returns a description of the result."""

@@ -1,4 +1,4 @@
-"""Number options: an invalid number is refused before anything is read or written."""
+"""Types for number options: argparse refuses an invalid number before anything is read or written."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def at_least(minimum: int) -> Callable[[str], int]:
     """Return a parser of whole numbers of at least `minimum`, for argparse."""
 
     def number(text: str) -> int:
+        """Parse a whole number; an invalid one raises ArgumentTypeError."""
         with suppress(ValueError):
             if (value := int(text)) >= minimum:
                 return value

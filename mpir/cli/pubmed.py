@@ -151,6 +151,7 @@ def _progress(*, shown: bool) -> Any:
 
 def _reporter(bar: Any) -> Any:
     def report(name: str, number: int, total: int) -> None:
+        """Show the number of fetched records in the bar, if there is one."""
         if bar is not None:
             bar.set_description(f"fetching {name}" if name == "records" else f"searching {name}", refresh=False)
             bar.total, bar.n = total, min(number, total)

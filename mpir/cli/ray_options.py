@@ -1,4 +1,4 @@
-"""``--ray``: the options by which actors of a Ray cluster share a job."""
+"""``--ray``: options for sharing a job among the actors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def add_ray_options(parser: argparse.ArgumentParser, action: str) -> None:
 
 
 def check_ray_options(arguments: argparse.Namespace) -> None:
-    """Refuse options that cannot be, before anything is read.
+    """Refuse invalid options before anything is read.
 
-    Without --cache, workers keep no scores: in a folder that machines share, their databases would not be safe.
+    Without --cache, workers keep no scores, because their databases are not safe in a folder that machines share.
 
     Raises:
-        InputError: an option without --ray, a number that cannot be, or a chat model, which no actor is needed for.
+        InputError: an option without --ray, an invalid number, or a chat model, which needs no actors.
         MissingExtraError: Ray is not installed.
     """
     workers, gpus = optional_whole_number("--workers", arguments.workers), arguments.gpus_per_worker
@@ -63,7 +63,7 @@ def check_ray_options(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator[Reranker | PooledScorer]:
-    """The reranker itself or, with --ray, actors that load it. Raises MpirError where there is no such cluster."""
+    """The reranker itself or, with --ray, actors that load it. Raises MpirError if there is no such cluster."""
     if arguments.ray is None:
         yield reranker
         return
@@ -77,7 +77,7 @@ def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator
 def opened_ranker(
     arguments: argparse.Namespace, reranker: Reranker, rank: Callable[[argparse.Namespace, Reranker, Any], str]
 ) -> Iterator[Callable[[Iterator[Any]], Iterator[str]]]:
-    """Ranks queries by `rank`, here or, with --ray, on actors. Raises MpirError where there is no such cluster."""
+    """Yield a function that ranks queries by `rank`, here or on actors. Raises MpirError if there is no cluster."""
     if arguments.ray is None:
         yield partial(map, partial(rank, arguments, reranker))
         return
@@ -92,7 +92,7 @@ def opened_ranker(
 def encoding_on_actors(
     arguments: argparse.Namespace, encoder: PooledEncoder | None, load: Callable[[], PooledEncoder]
 ) -> Iterator[None]:
-    """With --ray, run the encoder's batches on actors. Raises MpirError where there is no such cluster."""
+    """With --ray, run the encoder's batches on actors. Raises MpirError if there is no such cluster."""
     if arguments.ray is None or encoder is None:
         yield
         return

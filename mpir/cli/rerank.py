@@ -1,4 +1,4 @@
-"""``mpir rerank``: several perspectives on documents that are at hand."""
+"""``mpir rerank``: rerank given documents from several perspectives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mpir.rank.reranker import Reranker
     from mpir.text import Document
 
-    Query = tuple[str, str, list[Document]]  # its id, its words, its documents
+    Query = tuple[str, str, list[Document]]  # id, text, documents
 
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
@@ -111,10 +111,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_rankings(
     arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, *, shown: bool
 ) -> None:
-    """Rerank each query and print its ranking as soon as it is there."""
+    """Rerank each query and print its ranking as soon as it is ready."""
     rankings = []
     for identifier, query, documents in queries:
-        with stage("splitting", shown=shown):  # scoring has a bar of its own
+        with stage("splitting", shown=shown):  # scoring has its own progress bar
             (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
         shown_ranking = write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
         if needs_all(arguments):
@@ -123,7 +123,7 @@ def _print_rankings(
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
-    """What is to be reranked. Raises InputError for options that don't go together or with what is given."""
+    """The queries to rerank. Raises InputError for options that conflict with each other or with the input."""
     check_options(arguments)
     if arguments.docs and arguments.query is None:
         raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
@@ -143,7 +143,7 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
-    """The queries of a run, the command line or standard input. Raises InputError for options of several of them."""
+    """The queries of a run, a file, the command line or standard input. Raises InputError for several of them."""
     named = {"--run": arguments.run_file, "--corpus": arguments.corpus, "--topics": arguments.topics}
     absent = [name for name, value in named.items() if not value]
     if len(absent) < len(named):

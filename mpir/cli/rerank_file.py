@@ -38,13 +38,13 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
 def check_file_options(arguments: argparse.Namespace) -> Shard | None:
     """The shard to write to --output, or None if the lines go to standard output.
 
-    Without --cache, no scores are kept then: in half precision they depend on what was scored together with them, and
-    the lines must not depend on earlier runs.
+    Without --cache, such a run keeps no scores: in half precision they depend on the rest of their batch, and the lines
+    must not depend on earlier runs.
 
     Raises:
         InputError: --shard or --ray without --output, or --output without a file of queries or a format of lines.
         MissingExtraError: --ray without Ray.
-        OutputError: it is not writable, or is something else.
+        OutputError: the output is not writable, or is another kind of file.
     """
     check_ray_options(arguments)
     if arguments.output is None:
@@ -98,7 +98,9 @@ def write_rankings_file(
     from mpir.cli.progress import shows_progress
     from mpir.tasks.rankings import write_rankings
 
-    progress = arguments.ray is not None and shows_progress(arguments)  # else the reranker has a bar for each query
+    progress = arguments.ray is not None and shows_progress(
+        arguments
+    )  # otherwise the reranker shows a bar for each query
     with opened_ranker(arguments, reranker, rank_query) as rank:
         job = _job(arguments, reranker)
         total = write_rankings(queries, rank, arguments.output, job, shard, progress=progress)
@@ -107,11 +109,11 @@ def write_rankings_file(
 
 
 def rank_query(arguments: argparse.Namespace, reranker: Reranker, query: Query) -> str:
-    """Rank one query; return its lines as they stand in the file."""
+    """Rank one query; return its lines of the file."""
     from mpir.cli.progress import shows_progress
 
     identifier, text, documents = query
-    reranker.forget_texts()  # which other shards may not have read
+    reranker.forget_texts()  # a shard must not depend on the texts of another
     (ranking,) = reranker.rerank_batch([text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments))
     lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
     return lines.encode("utf-8", "replace").decode()  # as on standard output

@@ -1,4 +1,4 @@
-"""``mpir score``: questions to columns on disk, for tuning, ablation and pictures."""
+"""``mpir score``: score questions once and save the columns, for tuning, ablation and plots."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ if TYPE_CHECKING:
     from mpir.text import Question
 
 EPILOG = """\
-Retrieval and models run once; `mpir tune` reads only what this writes. Interrupted, the same command goes on where it
-stopped (OUTPUT.scores.jsonl holds the finished questions until all are done).
+Retrieval and models run once; `mpir tune` reads only the output. After an interrupt, repeat the command to resume
+(OUTPUT.scores.jsonl holds the finished questions until all are done).
 
 example:
   mpir score --questions training.json --index pubmed-index --output scored
   mpir tune scored --output weights.json
 
-With --mode hybrid, candidates have BM25 and vectors as columns, and tuning finds a weight for each.
+With --mode hybrid, BM25 and vectors are separate columns, and tuning finds a weight for each.
 
-Grades of the page (`mpir explain --pubmed`), without an index:
+Graded candidates saved by the page of `mpir explain --pubmed`, without an index:
   mpir score --graded graded.jsonl --output scored
 
-On a cluster each task of an array scores its shard (docs/guides/scale.md), and `mpir merge` joins the shards:
+On a cluster, each task of an array scores its shard (docs/guides/scale.md), and `mpir merge` joins the shards:
   mpir score --questions training.json --index pubmed-index --shard 3/10 --output shards/3
   mpir merge shards/* --output scored
 
-On the machines of a Ray cluster, each worker with a GPU:
+On the machines of a Ray cluster, with a GPU for each worker:
   mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --gpus-per-worker 1 \
     --precision bf16 --output scored
 
-Questions with judgements in a file of their own, such as TripClick's or TREC's:
+Questions with judgements in a separate file, such as TripClick's or TREC's:
   mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
 """
 
 
 SENTENCES_AT_ONCE = 2048
-"""Sentences that are scored together, at least, and then kept: what a killed process or a lost worker costs is under a
-minute on one thread, also in fp32."""
+"""The number of sentences that are scored together and then saved: a killed process or a lost worker costs less than a
+minute of work on one thread, even in fp32."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def open_scorer(arguments: argparse.Namespace) -> Reranker:
-    """The reranker of the options, with batches that cost little when they are lost. Raises MpirError as it loads."""
+    """The reranker that the options select, with batches that are cheap to repeat. Raises MpirError as it loads."""
     reranker = load_reranker(arguments)
     reranker.pairs_at_once = min(reranker.pairs_at_once, SENTENCES_AT_ONCE)
     return reranker
@@ -162,7 +162,7 @@ def open_scorer(arguments: argparse.Namespace) -> Reranker:
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], CandidateSource]]:
-    """The questions with their gold, and the first stage. Raises InputError for options that don't go together."""
+    """The questions with their gold, and the first stage. Raises InputError for conflicting options."""
     if arguments.graded:
         _check_alone(arguments)
         from mpir.tune.graded import read_graded
@@ -217,7 +217,7 @@ def _questions_of(path: str) -> list[Question]:
 
 
 def _add_gold(questions: dict[str, Question], path: str) -> None:
-    """Documents of a grade above 0 join the gold ones of the questions that are there."""
+    """Add documents graded above 0 to the gold documents of the given questions."""
     from mpir.corpora.trec import read_qrels
 
     for name, grades in read_qrels(path).items():
@@ -228,7 +228,7 @@ def _add_gold(questions: dict[str, Question], path: str) -> None:
 
 
 def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
-    """The questions with only the gold that the index holds, without those that keep none."""
+    """The questions with the gold documents that the index holds; those without any are left out."""
     with_gold = []
     for question in questions:
         held = {name for name in question.documents or () if _holds(index, name)}
@@ -259,7 +259,7 @@ def _holds(index: Retriever, name: str) -> bool:
 
 
 def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[str, Any]:
-    """Where candidates come from: the index and its parameters, or the digests of files with graded ones."""
+    """The source of candidates: the index and its parameters, or the digests of files with graded candidates."""
     if arguments.graded:
         from mpir.io.hash import sha256
 

@@ -168,6 +168,7 @@ def _table(_: str, query: str, documents: Sequence[Document], nearest: Mapping[s
     from tabulate import tabulate
 
     def cut(text: str, limit: int = 80) -> str:
+        """Shorten a text to the width of its column."""
         return shorten(text, limit, placeholder=" …")
 
     several = sorted({name for document in documents for name in document.scores})
