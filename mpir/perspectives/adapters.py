@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Adapter(Perspective):
-    """A perspective that scores pairs itself, in contrast to reading the outputs of a shared model."""
+    """Adapter of a perspective that scores pairs itself instead of reading the outputs of a shared model."""
 
     def __init__(self, perspective: Perspective) -> None:
         self.perspective, self.name = perspective, perspective.name
@@ -44,7 +44,7 @@ class _Adapter(Perspective):
 
 
 class _CacheAdapter(_Adapter):
-    """The same for a perspective that caches values of single texts."""
+    """Adapter of a perspective that caches values of single texts."""
 
     def score_with_cache(
         self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
@@ -54,7 +54,7 @@ class _CacheAdapter(_Adapter):
 
 
 class _QuestionAdapter(_Adapter):
-    """The same for a perspective that scores the texts of one question."""
+    """Adapter of a perspective that scores the texts of one question at a time."""
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
         """Return the perspective's scores and flags of pairs, computed question by question."""

@@ -28,7 +28,7 @@ def answers(
     """Yield the scores of perspectives that share a model, which runs once, or of a single perspective.
 
     Raises:
-        InputError: as `checked`.
+        InputError: the scores or flags are invalid (see `checked`).
     """
     outputs: tuple[F32, Bool] | None = None
     for perspective in perspectives:
@@ -55,11 +55,11 @@ def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Ans
 
 
 def _two(name: str, result: Any) -> tuple[Any, Any]:
-    """Return scores and flags. Raises InputError for anything but a pair of them."""
+    """Unpack scores and flags. Raises InputError for anything else."""
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise InputError(
-            f"perspective {format_value(name)} gave {shortened(repr(result))}; expected scores, and which "
-            "texts were read in passages."
+            f"perspective {format_value(name)} returned {shortened(repr(result))}; expected scores and flags "
+            "(whether a text was read in passages)."
         )
     return result[0], result[1]
 
@@ -69,8 +69,8 @@ def _check_flags(name: str, answer: Answer) -> None:
     shape, count = answer.in_passages.shape, len(answer.values)
     if shape != answer.values.shape:
         raise InputError(
-            f"perspective {format_value(name)} gave flags of shape {shape} for {count} "
-            "sentences; expected True or False for each, whether it was read in passages."
+            f"perspective {format_value(name)} returned flags of shape {shape} for {count} "
+            "sentences; expected True or False for each (whether it was read in passages)."
         )
 
 
@@ -79,6 +79,6 @@ def _check_finite(name: str, values: F64, pairs: Sequence[Pair]) -> None:
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         question, sentence = pairs[row]
         raise InputError(
-            f"perspective {format_value(name)} gave {values[row]} for the sentence {format_value(sentence)} of the "
-            f"question {format_value(question)}; expected a finite number (is its checkpoint damaged?)."
+            f"perspective {format_value(name)} returned {values[row]} for the sentence {format_value(sentence)} and "
+            f"the query {format_value(question)}; expected a finite number. Its checkpoint may be damaged."
         )

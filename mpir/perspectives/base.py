@@ -97,11 +97,11 @@ class Perspective:
         return Column(self.name, self.level, self.role, self.signed)
 
     def score(self, question: str, sentences: Sequence[str]) -> Float:
-        """Score each text for the question, higher is better: shape (len(sentences),), finite; here through pairs."""
+        """Return finite scores (len(sentences),) of the texts, higher is better; by default from `score_pairs`."""
         return self.score_pairs([(question, sentence) for sentence in sentences])[0]
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of (question, text) pairs, and which (N,) a model read in passages.
+        """Return scores (N,) of (question, text) pairs, and flags (N,) of those that a model read in passages.
 
         Scoring uses this method. For a class that defines only `score`, it calls that for each question.
 
@@ -126,7 +126,7 @@ class Perspective:
         return None
 
     def close(self) -> None:
-        """End the processes that it started; another use restarts them. Does nothing by default."""
+        """End the processes that the perspective started; the next use restarts them. Does nothing by default."""
 
     def read(self, outputs: F32) -> F64:
         """Return scores (N,) from the `shared` model's outputs of N pairs."""
@@ -161,8 +161,8 @@ class Perspective:
             return fingerprint(identity)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"perspective {format_value(self.name)} has the identity {format_value(identity)}; expected what "
-                f"JSON can hold ({shortened(str(error))})."
+                f"perspective {format_value(self.name)} has the identity {format_value(identity)}; expected a "
+                f"JSON-able value ({shortened(str(error))})."
             ) from error
 
 
@@ -195,8 +195,8 @@ def as_numbers(name: str, values: Any) -> F64:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
         raise InputError(
-            f"perspective {format_value(name)} gave {format_value(values)}; expected an array of one number for each "
-            f"text ({shortened(str(error))})."
+            f"perspective {format_value(name)} returned {format_value(values)}; expected an array with one number for "
+            f"each text ({shortened(str(error))})."
         ) from error
 
 
@@ -204,7 +204,7 @@ def check_shape(name: str, values: F64, count: int) -> None:
     """Raise InputError unless a perspective returned one score for each text."""
     if values.shape != (count,):
         raise InputError(
-            f"perspective {format_value(name)} gave scores of shape {values.shape} for {count} sentences; expected "
+            f"perspective {format_value(name)} returned scores of shape {values.shape} for {count} sentences; expected "
             "one score for each sentence."
         )
 
@@ -262,8 +262,8 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
         return _as_factory(_import(type_name))
     if ":" in type_name:
         raise InputError(
-            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, say "
-            "so with trust_code=True (--trust-code)."
+            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, pass "
+            "trust_code=True (--trust-code)."
         )
     known = format_names(sorted(_factories))
     raise InputError(

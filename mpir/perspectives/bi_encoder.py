@@ -1,4 +1,4 @@
-"""The bi-encoder: a transformer encodes each text alone, and the similarity of texts is that of their vectors.
+"""The bi-encoder: a transformer encodes each text separately, and the similarity of two texts is that of their vectors.
 
 A text's vector is the mean of its tokens' last states (Reimers & Gurevych, "Sentence-BERT", 2019). Bi-encoder and
 cross-encoder can share one `Encoder` with one set of weights.
@@ -37,7 +37,7 @@ PAIRS_PER_PASS = 16_384
 
 
 class BiEncoderPerspective(Perspective):
-    """The similarity of question and text, on a fixed scale."""
+    """A bi-encoder's similarity of question and text, on a fixed scale."""
 
     reads_best_only = True
 
@@ -66,8 +66,8 @@ class BiEncoderPerspective(Perspective):
         similarity = self.pooling.similarity
         if (similarity == "dot") != (scale == LOGIT):
             raise InputError(
-                f"perspective {format_value(name)}: the similarity {format_value(similarity)} has no scale "
-                f"{format_value(scale)}."
+                f"perspective {format_value(name)}: the scale {format_value(scale)} does not fit the similarity "
+                f"{format_value(similarity)}."
             )
         self.name, self.scale = name, scale
         self._vectors = TextVectors(encoder)

@@ -11,21 +11,21 @@ from mpir.io.checksum import read_json_with_checksum
 from mpir.models.hub import describe_failure, revision_of, without_revision
 
 MOST_FILES = 1000
-"""Files that a manifest of a hub may list."""
+"""Maximum number of files in the manifest of a hub's bundle."""
 NO_MANIFEST = ("EntryNotFoundError", "RemoteEntryNotFoundError")
 """Errors of the hub's client for a repository without a manifest."""
 
 
 @lru_cache(maxsize=32)
 def fetch_bundle(name: str, manifest: str) -> Path:
-    """Return the manifest of a hub's bundle in the local cache, where its files are fetched once a process.
+    """Fetch a hub's bundle into the local cache, once in a process, and return the path of its manifest.
 
     Args:
         name: ``org/name``, or ``org/name@REVISION`` with a branch, tag or commit.
         manifest: the name of a manifest.
 
     Raises:
-        ArtefactError: no such repository, one that is no bundle, or a hub that cannot be reached.
+        ArtefactError: the repository does not exist or is not a bundle, or the hub cannot be reached.
     """
     from huggingface_hub import hf_hub_download, snapshot_download
 
@@ -36,7 +36,9 @@ def fetch_bundle(name: str, manifest: str) -> Path:
         snapshot_download(repository, revision=manifest_path.parent.name, allow_patterns=patterns)
     except MpirError:
         raise
-    except Exception as error:  # errors of HTTP, the hub or the disk
+    except (
+        Exception
+    ) as error:  # HTTP, the hub's client and the disk raise unrelated types, and all mean that fetching failed
         if type(error).__name__ in NO_MANIFEST:
             raise ArtefactError(_no_bundle(name, manifest)) from error
         message = describe_failure(repository, revision, error).removeprefix("model ")
@@ -48,14 +50,14 @@ def _listed_files(manifest_path: Path) -> list[str]:
     files = read_json_with_checksum(manifest_path).get("files")
     if not isinstance(files, dict) or len(files) > MOST_FILES:
         raise ArtefactError(
-            f"{manifest_path}: its files are {format_value(files)} (expected hashes of at most {MOST_FILES:,} files). "
-            "Seal the bundle before it is uploaded."
+            f"{manifest_path}: invalid files (got {format_value(files)}, expected hashes of at most {MOST_FILES:,} "
+            "files). Seal the bundle before uploading it."
         )
     return list(files)
 
 
 def _no_bundle(name: str, manifest: str) -> str:
     return (
-        f"bundle {format_value(name)}: its repository has no {manifest}, so it is no bundle. For a reranker write "
-        f"model={name!r} (--model {name}), and for an embedding model encoder={name!r} (--encoder {name})."
+        f"bundle {format_value(name)}: the repository has no {manifest}, so it is not a bundle. Load a reranker with "
+        f"model={name!r} (--model {name}), and an embedding model with encoder={name!r} (--encoder {name})."
     )

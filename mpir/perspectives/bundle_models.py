@@ -25,10 +25,10 @@ class BundleModel(NamedTuple):
 def models_of(bundle: Bundle) -> list[BundleModel]:
     """Return the checkpoints of a bundle in the order of its manifest.
 
-    Inside the bundle, a checkpoint without a card of its own has the licence of the bundle's.
+    A checkpoint inside the bundle without its own card has the licence of the bundle.
 
     Raises:
-        ArtefactError: a hub's model that is not in the local cache and cannot be fetched.
+        ArtefactError: a hub's model is not in the local cache and cannot be fetched.
     """
     names: dict[tuple[str, str | None], list[str]] = {}
     for entry in bundle.manifest["perspectives"]:
@@ -45,7 +45,7 @@ def _describe(bundle: Bundle, checkpoint: str, revision: str | None, perspective
         return BundleModel(checkpoint, perspectives, revision or "in the bundle", licence or UNKNOWN)
     snapshot = find_model(checkpoint, revision)
     if not (snapshot.folder / CONFIG).is_file():
-        raise ArtefactError(f"{checkpoint}: its {CONFIG} is missing; fetch the model again.")
+        raise ArtefactError(f"{checkpoint}: {CONFIG} is missing; fetch the model again.")
     licence = read_model_files(snapshot.folder, checkpoint).licence
     return BundleModel(checkpoint, perspectives, revision or f"{snapshot.revision} (not pinned)", licence or UNKNOWN)
 

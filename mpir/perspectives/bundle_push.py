@@ -12,7 +12,7 @@ from mpir.perspectives.bundle import HUB_NAME, MANIFEST, Bundle, open_bundle
 
 
 def push_bundle(folder: str | Path, name: str, *, private: bool = False, message: str | None = None) -> str:
-    """Upload the files that a sealed bundle lists as one commit, and return its address.
+    """Upload the files that a sealed bundle lists as one commit, and return the URL of the commit.
 
     Args:
         folder: the bundle.
@@ -21,9 +21,9 @@ def push_bundle(folder: str | Path, name: str, *, private: bool = False, message
         message: the commit message.
 
     Raises:
-        ArtefactError: no bundle, or files that don't match its manifest.
-        InputError: an invalid name, or a bundle that needs files outside it.
-        OutputError: the hub refuses, or cannot be reached.
+        ArtefactError: the folder is not a bundle, or its files don't match its manifest.
+        InputError: the name is invalid, or the bundle needs files outside its folder.
+        OutputError: the hub rejects the upload, or cannot be reached.
     """
     from huggingface_hub import HfApi
 
@@ -36,7 +36,9 @@ def push_bundle(folder: str | Path, name: str, *, private: bool = False, message
         hub = HfApi(library_name="mpir")
         hub.create_repo(name, private=private, exist_ok=True)
         commit = hub.create_commit(name, operations, commit_message=message or f"Upload bundle {bundle.name}")
-    except Exception as error:  # errors of HTTP, the hub or the network
+    except (
+        Exception
+    ) as error:  # HTTP, the hub's client and the network raise unrelated types, and all mean that uploading failed
         raise OutputError(_refusal(name, error)) from error
     return str(commit.commit_url)
 
@@ -45,19 +47,21 @@ def _check_complete(bundle: Bundle) -> None:
     """Raise InputError for a bundle that is not sealed, or has a checkpoint outside its folder."""
     files = bundle.manifest.get("files")
     if not files:
-        raise InputError(f"{bundle.folder}: is not sealed, so nobody could check it; run `mpir bundle seal` on it.")
+        raise InputError(
+            f"{bundle.folder}: the bundle is not sealed, so its files cannot be verified; run `mpir bundle seal`."
+        )
     for entry in bundle.manifest["perspectives"]:
         checkpoint = str(entry.get("checkpoint", ""))
         is_inside = any(name.startswith(f"{checkpoint}/") for name in files)
         if checkpoint and not is_inside and HUB_NAME.fullmatch(checkpoint) is None:
             raise InputError(
                 f"{bundle.folder}: the checkpoint {format_value(checkpoint)} of {format_value(entry['name'])} is not "
-                "in the bundle, so it would work nowhere else; make a bundle that has it by `mpir bundle new`."
+                "in the bundle, so others could not load it; run `mpir bundle new` to make a bundle that contains it."
             )
 
 
 def _operations(bundle: Bundle, name: str) -> Iterator[Any]:
-    """Return the files of the commit: the manifest, its files, and the card under the name that the hub displays."""
+    """Yield the files of the commit: the manifest, its files, and the card under the name that the hub displays."""
     from huggingface_hub import CommitOperationAdd
 
     files = [MANIFEST, *bundle.manifest["files"]]
@@ -71,6 +75,6 @@ def _operations(bundle: Bundle, name: str) -> Iterator[Any]:
 def _refusal(name: str, error: Exception) -> str:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403):
-        return f"{name}: the hub refuses the upload (status {status}). Set $HF_TOKEN to a key that may write there."
+        return f"{name}: the hub rejected the upload (status {status}). Set $HF_TOKEN to a token with write access."
     reason = shortened(f"{type(error).__name__}: {error}", 160) if status is None else f"status {status}"
-    return f"{name}: cannot be uploaded ({reason}). Check the name and the network, and try again."
+    return f"{name}: upload failed ({reason}). Check the name and the network, and try again."

@@ -88,8 +88,7 @@ class ScoreCache:
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or error
             raise OutputError(
-                f"{folder}: cannot be used as a score cache ({reason}); give a folder that can be written, or do "
-                "without a cache."
+                f"{folder}: cannot be used as a score cache ({reason}); give a writable folder, or use no cache."
             ) from error
 
     def look_up(self, fingerprint: str, pairs: Sequence[Pair]) -> tuple[F64, Bool, Bool]:
@@ -149,7 +148,7 @@ class ScoreCache:
                     return self._sound(lambda: job(self._connection()))
             except (OSError, sqlite3.Error) as error:
                 self._stopped = True
-                log.warning("%s: the score cache cannot be used (%s); going on without it", self.folder, error)
+                log.warning("%s: the score cache cannot be used (%s); continuing without it", self.folder, error)
                 return None
 
     def _sound(self, job: Callable[[], Result]) -> Result:
@@ -159,7 +158,7 @@ class ScoreCache:
                 return job()
             except (sqlite3.Error, DamagedError) as error:
                 _raise_unless_damaged(error)
-                log.warning("%s: the score cache is damaged (%s) and is made anew", self.folder, error)
+                log.warning("%s: the score cache is damaged (%s) and is recreated", self.folder, error)
                 self._leave()
                 for suffix in ("", "-wal", "-shm"):
                     (self.folder / f"{FILE}{suffix}").unlink(missing_ok=True)
@@ -186,7 +185,7 @@ class ScoreCache:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             self._check_version(database)
-        except BaseException:
+        except BaseException:  # close the database on any failure, including an interrupt
             database.close()
             raise
         return database
@@ -198,11 +197,12 @@ class ScoreCache:
             return
         if tables and not (tables <= OWN_TABLES and "made_by" in tables):
             raise OutputError(
-                f"{self.folder / FILE}: is a database of something else, so it is left alone; give another folder."
+                f"{self.folder / FILE}: the database belongs to another program and is left unchanged; give another "
+                "folder."
             )
         if tables:
             version = made_by[0][1] if made_by else "unknown"
-            log.warning("%s: the score cache was made by mpir %s and is made anew", self.folder, version)
+            log.warning("%s: the score cache was made by mpir %s and is recreated", self.folder, version)
         with _transaction(database):
             for name in tables:
                 database.execute(f'DROP TABLE "{name}"')
@@ -223,7 +223,7 @@ def _transaction(database: sqlite3.Connection) -> Iterator[None]:
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException:
+    except BaseException:  # roll back on any failure, including an interrupt
         if database.in_transaction:  # SQLite ends some failed transactions itself
             database.execute("ROLLBACK")
         raise

@@ -15,7 +15,7 @@ from mpir.version import __version__
 
 FORMAT = 1
 SCORE = struct.Struct("<d?I")
-"""A score: value, whether a model saw the pair shortened, and a checksum of both and the key."""
+"""A score: the value, whether the pair was read in passages, and a checksum of both and the key."""
 VECTORS = struct.Struct("<II")
 """The header of a text's vectors: the number of passages, and a checksum of it, the key and the vectors."""
 NUMBER = np.dtype("<f4")
@@ -26,7 +26,7 @@ class DamagedError(Exception):
 
 
 def score_keys(fingerprint: str, pairs: Iterable[Pair]) -> Iterator[bytes]:
-    """Return a key of 16 bytes for each pair; the question's digest comes first, so that its rows are adjacent."""
+    """Yield a key of 16 bytes for each pair; the question's digest comes first, so that its rows are adjacent."""
     start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
     for question, sentence in pairs:
         query_bytes = question.encode(errors="surrogatepass")
@@ -45,13 +45,13 @@ def vector_keys(fingerprint: str, texts: Sequence[str]) -> list[bytes]:
 
 
 def pack_score(key: bytes, value: float, in_passages: bool) -> bytes:
-    """The record of a score."""
+    """Return the record of a score."""
     checksum = zlib.crc32(key + SCORE.pack(value, in_passages, 0))
     return SCORE.pack(value, in_passages, checksum)
 
 
 def unpack_score(key: bytes, record: object) -> tuple[float, bool]:
-    """The score of a record, and whether a model saw the pair shortened. Raises DamagedError."""
+    """Return the score of a record, and whether the pair was read in passages. Raises DamagedError."""
     if isinstance(record, bytes) and len(record) == SCORE.size:
         value, in_passages, _ = SCORE.unpack(record)
         if pack_score(key, value, in_passages) == record:
@@ -60,13 +60,13 @@ def unpack_score(key: bytes, record: object) -> tuple[float, bool]:
 
 
 def pack_vectors(key: bytes, vectors: F32) -> bytes:
-    """The record of the vectors (R, W) of a text's passages, in single precision."""
+    """Return the record of the vectors (R, W) of a text's passages, in single precision."""
     numbers, passages = vectors.astype(NUMBER).tobytes(), len(vectors)
     return VECTORS.pack(passages, zlib.crc32(key + VECTORS.pack(passages, 0) + numbers)) + numbers
 
 
 def unpack_vectors(key: bytes, record: object) -> F32:
-    """The vectors (R, W) of a record. Raises DamagedError."""
+    """Return the vectors (R, W) of a record. Raises DamagedError."""
     if isinstance(record, bytes) and len(record) > VECTORS.size:
         passages, _ = VECTORS.unpack_from(record)
         numbers = np.frombuffer(record, NUMBER, offset=VECTORS.size) if (len(record) - VECTORS.size) % 4 == 0 else None

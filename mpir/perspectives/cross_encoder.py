@@ -52,7 +52,7 @@ class CrossEncoderPerspective(Perspective):
         self._column = encoder.column(output, against)
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of pairs on this perspective's scale, and which (N,) were read in passages."""
+        """Return scores (N,) of pairs on this perspective's scale, and flags (N,) of those read in passages."""
         outputs, in_passages = self.encoder.outputs(pairs, progress=progress)
         return self.read(outputs), in_passages
 
@@ -62,7 +62,7 @@ class CrossEncoderPerspective(Perspective):
         return self.encoder
 
     def read(self, outputs: F32) -> F64:
-        """This perspective's scores (N,) from what the encoder's `outputs` gave since the perspective was made."""
+        """Return this perspective's scores (N,) from the encoder's outputs of N pairs."""
         return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
     def close(self) -> None:
@@ -84,18 +84,18 @@ def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) 
 
 
 def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encoder, dict[str, Any]]:
-    """The encoder of a bundle's entry, one for all entries with the same checkpoint, and the entry's other keys.
+    """Return the encoder of a bundle entry, shared by all entries with the same checkpoint, and the entry's other keys.
 
     Raises:
-        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and does not exist.
+        ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
     """
     reading = dict(options)
     checkpoint = checkpoint_folder(options, loading)
     del reading["checkpoint"]
     revision = reading.pop("revision", None)
-    if not checkpoint.exists():  # a hub name, whose files say how they are to be read
+    if not checkpoint.exists():  # a hub name: the model's files declare how to read them
         checkpoint, revision = find_model(str(options["checkpoint"]), revision).folder, None
-    max_length = reading.pop("max_length", reading.pop("length", None))  # as it was once called
+    max_length = reading.pop("max_length", reading.pop("length", None))  # the key's former name
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")
     key = (str(checkpoint), revision, max_length, over_length)
@@ -114,15 +114,15 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
 
 
 def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
-    """Return where an entry's checkpoint is: a folder inside the bundle, or else its hub name as a path.
+    """Return the path of an entry's checkpoint: a folder inside the bundle, or else its hub name as a path.
 
     Raises:
-        ArtefactError: a checkpoint that is a path ("../other-bundle/model") and does not exist.
+        ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
     """
     inside = loading.folder / str(options["checkpoint"])
     if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
         raise ArtefactError(
-            f"{loading.folder}: its checkpoint {options['checkpoint']} is not there; put it there (a bundle may need "
-            "the one beside it), or name another in bundle.json."
+            f"{loading.folder}: the checkpoint {options['checkpoint']} does not exist; copy it there, with the bundle "
+            "that it belongs to, or name another in bundle.json."
         )
     return inside if inside.exists() else Path(options["checkpoint"])

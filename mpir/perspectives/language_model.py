@@ -28,7 +28,7 @@ class LanguageModelPerspective(Perspective):
         self.name, self.model, self.scale = name, model, scale
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of pairs; none is read in passages: an over-long document is cut."""
+        """Return scores (N,) of pairs, and flags (N,) that are all False, because overlong documents are cut."""
         return to_scale(self.model.scores(pairs, progress=progress), self.scale), np.zeros(len(pairs), bool)
 
     @property

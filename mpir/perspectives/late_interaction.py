@@ -1,7 +1,7 @@
-"""Late interaction as a perspective: every token of the question looks for its like among the tokens of the text.
+"""Late interaction as a perspective: each token of the question is compared with all tokens of the text.
 
-Question and text are read apart, so a text is read once for all questions, and its token vectors stay at hand for the
-next ones. How two texts' vectors are compared is the model's: ColBERT's MaxSim, or TK's kernels.
+Question and text are encoded separately, so a text is encoded once for all questions, and its token vectors are cached
+for the next ones. The model determines how vectors are compared: ColBERT's MaxSim or TK's kernels.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 PAIRS_PER_PASS = 1024
-"""Pairs whose texts' vectors are held together: at 200 tokens of 768 single-precision numbers, 600 MB at the most."""
+"""Pairs whose vectors are in memory at once: at most 600 MB for 200 tokens of 768 single-precision numbers."""
 
 
 class Match(NamedTuple):
-    """A token of the question, and the token of the text that is most like it.
+    """A token of the question, and the most similar token of the text.
 
-    `legible(question)[slice(*asked_at)]` is the one, `legible(text)[slice(*found_at)]` the other, since that form
-    (mpir/text/legible.py) is what models read; special tokens stand nowhere: (0, 0).
+    `asked_at` are the offsets of the first in `legible(question)`, `found_at` those of the second in `legible(text)`:
+    models read this form of a text (mpir/text/legible.py). Special tokens have the offsets (0, 0).
     """
 
     query_token: str
@@ -48,7 +48,7 @@ class Match(NamedTuple):
 
 
 class LatePerspective(Perspective):
-    """The sum of what the question's tokens find in the text: a ``logit``, without bounds."""
+    """The sum of the question tokens' similarities to the text: an unbounded ``logit``."""
 
     def __init__(
         self,
@@ -56,23 +56,23 @@ class LatePerspective(Perspective):
         encoder: Encoder | MultiVectorEncoder,
         late: LateInteraction = LateInteraction(),  # noqa: B008
     ) -> None:
-        """Read texts by an encoder, whose outputs from `late.output` on project its tokens' states.
+        """Use an encoder; its outputs from `late.output` on project the states of tokens.
 
         Raises:
-            InputError: the checkpoint has fewer outputs than that.
+            InputError: the checkpoint has too few outputs.
         """
         needed = late.output + (1 if late.width is None else late.width)
         if late.width != 0 and encoder.outputs_count < max(2, needed):
             raise InputError(
                 f"perspective {format_value(name)}: {encoder.checkpoint} has {encoder.outputs_count} outputs, "
                 f"too few to project tokens to {late.width or 'several'} dimensions; give a checkpoint that was "
-                'trained for late interaction, or "form": "states" for an encoder as it is.'
+                'trained for late interaction, or set "form": "states" for an encoder without a projection.'
             )
         self.name, self.encoder, self.late = name, encoder, late
         self._cache: LruCache[list[Tensor]] = LruCache(_bytes)
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Scores (N,) of pairs, and which (N,) have a question or a text in several passages: the best ones count."""
+        """Return scores (N,) of pairs by their best passages, and flags (N,) of those read in several passages."""
         values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)
         long: set[str] = set()
         for start in range(0, len(pairs), PAIRS_PER_PASS):
@@ -85,12 +85,12 @@ class LatePerspective(Perspective):
             in_passages[start : start + len(batch)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in batch]
             long.update(question for question, passages in questions.items() if len(passages) > 1)
         if long:
-            message = "%s: %d questions are longer than %d tokens, are read in passages and count with the best"
+            message = "%s: %d queries are longer than %d tokens; they are read in passages and scored by the best one"
             log.warning(message, self.name, len(long), self.late.query_length)
         return values, in_passages
 
     def _vectors(self, texts: Sequence[str], *, question: bool, progress: bool) -> dict[str, list[Tensor]]:
-        """The token vectors (T, W) of each text's passages: of a document those that are at hand, or from the model."""
+        """Return the token vectors (T, W) of each text's passages; those of documents may come from memory."""
         distinct = list(dict.fromkeys(texts))
         cached = {} if question else self._cache.look_up(distinct)
         if missing := [text for text in distinct if text not in cached]:
@@ -104,7 +104,7 @@ class LatePerspective(Perspective):
         return cached
 
     def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
-        """Scores (N,) of texts for a question, of several passages the best."""
+        """Return scores (N,) of texts for a question, each by the best pair of passages."""
         import torch
 
         from mpir.models.interaction import scores
@@ -119,7 +119,7 @@ class LatePerspective(Perspective):
         return best
 
     def matches(self, question: str, text: str) -> list[Match]:
-        """What each token of the question found in the text, in the question's order; of passages the best ones'."""
+        """Return the best match of each question token, in their order, for the best pair of passages."""
         sides = [(question, True), (text, False)]
         left, right = (
             self._vectors([side_text], question=asks, progress=False)[side_text] for side_text, asks in sides
@@ -136,7 +136,7 @@ class LatePerspective(Perspective):
         ]
 
     def explain(self, question: str, text: str) -> list[str]:
-        """The same in words, such as ``aspirin: aspirin 0.93``, without special tokens."""
+        """Return the matches as words, such as ``aspirin: aspirin 0.93``, without special tokens."""
         matches = (match for match in self.matches(question, text) if match.asked_at != (0, 0))
         return [f"{match.query_token}: {match.text_token} {match.similarity:.2f}" for match in matches]
 
@@ -145,18 +145,18 @@ class LatePerspective(Perspective):
         self._cache.clear()
 
     def close(self) -> None:
-        """End the processes of the encoder's devices, and let go of the vectors."""
+        """End the processes of the encoder's devices, and drop the vectors."""
         self.forget_texts()
         self.encoder.close()
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The encoder's identity, and what its token vectors are."""
+        """The encoder's identity, and the settings of its token vectors."""
         return {"name": self.name, **self.encoder.identity, "late": asdict(self.late)}
 
 
 def _bytes(_: str, vectors: Sequence[Tensor]) -> int:
-    """What a text's vectors take in memory, beside which the text is nothing."""
+    """Return the bytes of a text's vectors; the text itself is negligible."""
     return sum(array.nbytes for array in vectors)
 
 
@@ -169,6 +169,6 @@ def load_colbert(name: str, options: Mapping[str, Any], loading: Loading) -> Per
 
 @register("tk")
 def load_tk(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective of a bundle entry. It computes in single precision, as its kernels are narrow."""
+    """Build the perspective of a bundle entry. It computes in single precision, because its kernels are narrow."""
     encoder, reading = shared_encoder(options, replace(loading, precision="fp32"))
     return LatePerspective(name, encoder, LateInteraction.from_options({"form": "words", **reading}))

@@ -33,8 +33,8 @@ from mpir.validation import check_choice, real_number, whole_number
 
 CONCURRENCY = 8
 PASSAGE, STEP = 12_000, 8_000
-"""Characters of a passage, some 3,000 tokens, as Ollama silently cuts a prompt of more than 4,096; and the characters
-from one passage's beginning to the next one's."""
+"""Characters of a passage (about 3,000 tokens, because Ollama silently cuts prompts of more than 4,096), and characters
+from the start of one passage to the start of the next."""
 SYSTEM = "You judge whether a text is relevant to a query of a biomedical search engine."
 PROMPTS = {
     "yes-no": "Query: {query}\n\nText: {text}\n\nDoes the text help to answer the query? Reply with Yes or No only.",
@@ -47,7 +47,7 @@ ANSWERS = ("auto", *PROMPTS)
 HIGHEST_GRADE = 4
 GRADES = {str(grade): grade / HIGHEST_GRADE for grade in range(HIGHEST_GRADE + 1)}
 TOKENS = {"yes-no": 1, "grade": 4}
-"""Tokens that an answer may have: of a grade a few, since some models begin with white space."""
+"""Maximum tokens of an answer: several for a grade, because some models begin with white space."""
 TRIAL = ("Does aspirin thin the blood?", "Aspirin inhibits the aggregation of platelets.")
 BODIES: tuple[dict[str, Any], ...] = (
     {},
@@ -84,13 +84,13 @@ class Usage:
 
     @property
     def cost(self) -> float | None:
-        """Dollars, or None without a price."""
+        """The cost in dollars; None without a price."""
         if self.price is None:
             return None
         return (self.price[0] * self.prompt_tokens + self.price[1] * self.completion_tokens) / 1e6
 
     def __str__(self) -> str:
-        """The count and cost in one line."""
+        """Return the counts and the cost on one line."""
         cost = "" if self.cost is None else f", ${self.cost:.4f}"
         tokens = f"{self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
         return f"{self.answers:,} answers, {tokens}, {self.seconds:.1f} s{cost}"
@@ -131,7 +131,7 @@ class LlmPerspective(Perspective):
 
     @property
     def declaration(self) -> dict[str, Any]:
-        """How a bundle declares it; the key stays in the environment."""
+        """The bundle entry of this perspective; the API key stays in the environment."""
         options = {"instruction": self.instruction, "body": dict(self.endpoint.body)}
         named = {key: value for key, value in options.items() if value}
         endpoint = {"url": self.endpoint.url, "model": self.endpoint.model, "answers": self.answers}
@@ -141,13 +141,14 @@ class LlmPerspective(Perspective):
         """Send a trial request to determine the form of answers, before anything is scored.
 
         Raises:
-            EndpointError: it is down, has no such model, refuses the key, or answers neither Yes or No nor a grade.
+            EndpointError: the endpoint is down, has no such model or rejects the key, or the model answers with
+                neither Yes or No nor a grade.
         """
         _ = self._answering
 
     @cached_property
     def _answering(self) -> tuple[str, ChatEndpoint]:
-        """The form of answers, and the endpoint with the request fields for it."""
+        """Return the form of answers, and the endpoint with the request fields for it."""
         names = self.endpoint.models()
         if names and not {self.endpoint.model, f"{self.endpoint.model}:latest"} & set(names):
             raise unknown_model(self.endpoint.url, self.endpoint.model, names)
@@ -174,7 +175,7 @@ class LlmPerspective(Perspective):
         )
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Return scores (N,) of pairs, and flags (N,) of those read in passages, of which the best one counts.
+        """Return scores (N,) of pairs, and flags (N,) of those read in passages and scored by the best passage.
 
         Raises:
             EndpointError: a request failed, or an answer has no score. Earlier answers are kept in memory.
@@ -203,7 +204,7 @@ class LlmPerspective(Perspective):
                 for key, future in tqdm(futures.items(), desc="asking", unit="text", disable=not progress):
                     raise_if_cancelled()
                     scores[key] = future.result()
-            except BaseException:
+            except BaseException:  # cancel the waiting requests on any failure, including an interrupt
                 stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -305,7 +306,7 @@ def choose_model(endpoint: ChatEndpoint) -> ChatEndpoint:
     """Return the endpoint with its only model, if none is named.
 
     Raises:
-        EndpointError: it has several, or lists none.
+        EndpointError: the endpoint has several models, or lists none.
     """
     if endpoint.model:
         return endpoint
@@ -327,7 +328,7 @@ def open_llm(url: str, model: str = "", *, timeout: float | None = None, **optio
 
     Raises:
         InputError: an invalid option.
-        EndpointError: as `LlmPerspective.check`.
+        EndpointError: the trial request fails (see `LlmPerspective.check`).
     """
     body = options.pop("body", None) or {}
     if not isinstance(body, Mapping):

@@ -28,7 +28,7 @@ OPENING = ("trust_remote_code", "over_length")
 
 
 class MultiVectorPerspective(LatePerspective):
-    """MaxSim: the sum over the query's tokens, or as a ``probability`` their mean, cut to 0-1."""
+    """MaxSim: the sum over the query's tokens, or, as a ``probability``, their mean clipped to 0-1."""
 
     def __init__(self, name: str, encoder: MultiVectorEncoder, late: LateInteraction, *, scale: str = "logit") -> None:
         """Read a model. Raises InputError for an unknown scale."""
@@ -37,14 +37,14 @@ class MultiVectorPerspective(LatePerspective):
         self.scale = scale
 
     def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
-        """Scores (N,) of texts for a question, of several passages the best."""
+        """Return scores (N,) of texts for a question, each by the best pair of passages."""
         scores = super()._meet(question, texts)
         mean: F64 = np.clip(scores / len(question[0]), 0.0, 1.0)
         return mean if self.scale == "probability" else scores
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The encoder's identity, what its token vectors are, and the scale."""
+        """The encoder's identity, the settings of its token vectors, and the scale."""
         return {**super().identity, "scale": self.scale}
 
 

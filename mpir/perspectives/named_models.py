@@ -1,4 +1,4 @@
-"""Perspectives of models that the user names: recognised by their files, declared as a bundle declares its own."""
+"""Perspectives of models that the user names, recognised by their files and declared like entries of a bundle."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def open_model(name: str, task: Task, revision: str | None = None, *, with_code:
     """Find a model's files and recognise its family.
 
     Raises:
-        ArtefactError: no such model, or one that mpir does not support.
-        InputError: a model for the other task.
+        ArtefactError: the model does not exist, or mpir does not support it.
+        InputError: the model is for the other task.
     """
     snapshot = find_model(name, revision, with_code=with_code)
     name = name if snapshot.revision is None else without_revision(name)
@@ -99,8 +99,8 @@ def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) ->
         reserved: names of other columns, which must not be repeated.
 
     Raises:
-        ArtefactError: no such model, or one that mpir does not support.
-        InputError: a model for another task, or an invalid option.
+        ArtefactError: a model does not exist, or mpir does not support it.
+        InputError: a model is for another task, or an option is invalid.
     """
     names = set(reserved)
     declared: list[DeclaredModel] = []
@@ -121,11 +121,11 @@ def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) ->
 def load_named_models(
     declared: Sequence[DeclaredModel], loading: Loading, *, trust_remote_code: bool = False
 ) -> tuple[Perspective, ...]:
-    """Load the perspectives of declared models, which share what they can.
+    """Load the perspectives of declared models; those of one checkpoint share its encoder.
 
     Raises:
-        ArtefactError: a model that cannot be loaded.
-        InputError: an invalid option.
+        ArtefactError: a model cannot be loaded.
+        InputError: an option is invalid.
     """
     register_perspectives()
     loading = replace(loading, trust_code=loading.trust_code or trust_remote_code)
@@ -133,7 +133,7 @@ def load_named_models(
 
 
 def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
-    """The entries of one reranker."""
+    """Yield the bundle entries of one reranker."""
     options = model_options(recognised, choice.options)
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
     if choice.trust_remote_code:
@@ -141,14 +141,14 @@ def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> I
     for level in ("document", "sentence"):
         if choice.level not in (level, "both"):
             continue
-        # Sentence columns are never rescaled by tuned weights, so their scale has to be one that weights can count on.
+        # Tuned weights never rescale sentence columns, so these need a bounded scale.
         reading = {**options, "scale": "probability"} if level == "sentence" else options
         name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
         yield {"name": name, "kind": recognised.family.perspective_type, "level": level, **reading}
 
 
 def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
-    """The entry of one embedding model, with what mpir knows by its hub name, since a folder has another name."""
+    """Yield the bundle entry of one embedding model, with the settings that mpir knows for its hub name."""
     options = {**recognised.options, **known_settings(recognised.files.name)}
     if choice.trust_remote_code:
         options["trust_remote_code"] = True
@@ -157,36 +157,36 @@ def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoi
 
 
 def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a model's perspective: the chosen ones, and else what its files declare.
+    """Return the options of a model's perspective: the chosen ones, then those that its files declare.
 
     Raises:
-        InputError: a classifier of several outputs, none of which is chosen.
+        InputError: the model is a classifier with several outputs, and none is chosen.
     """
     options = {**recognised.options, **chosen}
     if "output" in chosen and "against" not in chosen:
         options.pop("against", None)
     if recognised.family.perspective_type != "language-model" and "instruction" in options:
         raise InputError(
-            f"{recognised.files.name}: takes no instruction ({recognised.family.name}). Leave it out, or name a "
-            "language model."
+            f"{recognised.files.name}: a model of this family ({recognised.family.name}) takes no instruction. Leave "
+            "it out, or name a language model."
         )
     if recognised.family.perspective_type == "language-model" and "template" not in options:
         raise InputError(
-            f"{recognised.files.name}: is a language model ({recognised.files.architecture}) without a LogitScore "
-            f"module, and its scores would be near random without the prompt that it was trained with; name that by "
+            f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
+            "and its scores are near random without the prompt that it was trained with; name the prompt with "
             f"--model-option template=NAME (one of {format_names((CHAT, *known_templates()))})."
         )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
         labels = recognised.files.config.get("id2label")
         raise InputError(
-            f"{recognised.files.name}: has {recognised.files.labels_count} outputs ({format_value(labels)}); say which "
-            "is relevance, such as --model-option output=2 (model_options={'output': 2})."
+            f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
+            "choose the relevance output, such as --model-option output=2 (model_options={'output': 2})."
         )
     return options
 
 
 def short_name(name: str, reserved: Collection[str]) -> str:
-    """Return the name of a model's column: the last part of its name, numbered where another column has it."""
+    """Return the name of a model's column: the last part of its name, numbered if another column has that name."""
     base = Path(name).resolve().name if name.startswith((".", "~")) else name.rstrip("/").rpartition("/")[2]
     numbered = (base if number == 1 else f"{base}-{number}" for number in range(1, len(reserved) + 2))
     return next(candidate for candidate in numbered if candidate not in reserved)

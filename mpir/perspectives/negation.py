@@ -35,13 +35,13 @@ FORM = 1
 
 
 class NegationPerspective(Perspective):
-    """The mean, over the concepts of the question, of how far the text's polarity agrees with the question's: -1 to 1.
+    """Agreement in polarity between question and text, from -1 to 1: the mean over the question's concepts.
 
-    A concept counts 1 where question and text agree (both affirm or both negate it), -1 where one negates what the
-    other affirms, half of that where one holds it possible or past, and 0 where the text does not mention it. A
-    question without a concept of the lexicon has 0 for every text. Of a text that mentions a concept several times
-    counts, by `several`, ``any``: what is affirmed anywhere is affirmed; ``mean``: the mean; ``last``: the last word on
-    it. A text may be a sentence or a whole document.
+    A concept scores 1 if question and text agree (both affirm or both negate it), -1 if one negates it and the other
+    affirms it, half of that if one calls it possible or past, and 0 if the text does not mention it. A question without
+    a concept of the lexicon scores 0 for every text. If a text mentions a concept several times, `several` selects its
+    polarity: ``any`` affirms it if any mention does, ``mean`` takes the mean, ``last`` the last mention. A text may be
+    a sentence or a whole document.
     """
 
     signed = True
@@ -56,10 +56,10 @@ class NegationPerspective(Perspective):
         several: Several = "any",
         name: str = "negation",
     ) -> None:
-        """Judge by a lexicon; phrases match word for word, or nearly, from a `likeness` on (annotate/fuzzy_match.py).
+        """Use a lexicon; its phrases match exactly, or with at least a `likeness` (annotate/fuzzy_match.py).
 
         Raises:
-            InputError: an unknown rule for several mentions, or a likeness out of bounds.
+            InputError: the rule for several mentions is unknown, or the likeness is out of bounds.
         """
         check_choice("negation: several", several, get_args(Several))
         self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
@@ -68,7 +68,7 @@ class NegationPerspective(Perspective):
         self._cache: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)
 
     def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Score each text for the question: (N,), from -1 to 1."""
+        """Return scores (N,) of texts for the question, from -1 to 1."""
         query_polarity, *text_polarities = self._polarities([question, *sentences])
         values = [
             sum(said.get(concept, 0.0) * query_polarity[concept] for concept in query_polarity)
@@ -83,7 +83,7 @@ class NegationPerspective(Perspective):
         return list(said) or ["nothing of the lexicon"]
 
     def mentions(self, text: str) -> list[Mention]:
-        """The mentions of a text, whose sentences are found as in reports; offsets are into the text."""
+        """Return the mentions in a text, which is split into sentences like a report, with offsets into the text."""
         spans = split(text, splitting="report")
         pieces = [text[begin:end] for begin, end in spans]
         annotations = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
@@ -109,7 +109,7 @@ class NegationPerspective(Perspective):
         return [polarities[text] for text in texts]
 
     def _read(self, text: str) -> dict[str, float]:
-        """From -1 (negated) to 1 (affirmed), for every concept of a text."""
+        """Return the polarity of every concept of a text, from -1 (negated) to 1 (affirmed)."""
         raise_if_cancelled()
         values: dict[str, list[float]] = {}
         for mention in self.mentions(text):

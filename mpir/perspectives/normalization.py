@@ -1,4 +1,4 @@
-"""Scales of scores, which are fixed here and not inherited from checkpoints, and normalisation within a question."""
+"""Fixed scales of scores, which do not depend on checkpoints, and normalisation within a question."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
 LOGIT, COSINE = "logit", "cosine"
 SCALES = (LOGIT, *TOPS)
 USUAL, FEW = 0.133, 5
-"""Prior of BM25's deviation, as a share of the best score: the median over 170 BioASQ dev questions with 30 candidates
-each; and the number of candidates that the prior counts for (docs/evidence/negative-results.md)."""
+"""The prior for BM25's deviation, as a share of the best score (the median over 170 BioASQ dev questions with 30
+candidates each), and its strength as a number of candidates (docs/evidence/negative-results.md)."""
 
 
 def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
-    """Map raw outputs (N,) to a scale: ``logit`` as they are, ``probability`` 0-1, ``0-5`` (STS), ``0-4`` (SIA).
+    """Map raw outputs (N,) to a scale: ``logit`` (unchanged), ``probability`` (0-1), ``0-5`` (STS) or ``0-4`` (SIA).
 
-    The sigmoid carries a logit to its scale; `linear` outputs (a head trained by plain regression on the scale
-    itself) are clipped to it instead.
+    A sigmoid maps logits to the scale; `linear` outputs, of a head trained by regression on the scale, are clipped.
     """
     values = np.asarray(logits, np.float64)
     if scale == LOGIT:
@@ -36,7 +35,7 @@ def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
 
 
 def minmax(values: npt.NDArray[Any], group_of: I64) -> F64:
-    """Map each column to 0-1 within each group. A column that is constant in a group (or single) becomes 0.5 there."""
+    """Map each column to 0-1 within each group; a column that is constant in a group becomes 0.5 there."""
     if not len(values):
         return values.astype(np.float64)
     starts, segment = _groups(group_of)
@@ -48,9 +47,9 @@ def minmax(values: npt.NDArray[Any], group_of: I64) -> F64:
 def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False) -> F64:
     """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there.
 
-    The deviation of BM25 columns (`bm25`, (K,)) is shrunk toward a prior, because top hits score alike: it is at least
-    that with `FEW` more values that deviate by `USUAL` times the group's best. Columns with values below 0 are not
-    BM25. The result does not depend on the order of a group's members, not even in its rounding.
+    The deviation of BM25 columns (`bm25`, (K,)) is shrunk toward a prior, because top hits score alike: its lower bound
+    is the deviation with `FEW` additional values that deviate by `USUAL` times the group's best. Columns with values
+    below 0 are not BM25. The result does not depend on the order of a group's members, not even in its rounding.
     """
     if not len(values):
         return values.astype(np.float64)

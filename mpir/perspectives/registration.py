@@ -8,6 +8,6 @@ MODULES = ("bi_encoder", "cross_encoder", "language_model", "late_interaction", 
 
 
 def register_perspectives() -> None:
-    """Register the kinds, when a bundle or model is loaded instead of with the package."""
+    """Register the kinds. It runs when a bundle or model is loaded, so that importing mpir stays fast."""
     for name in MODULES:
         import_module(f"mpir.perspectives.{name}")

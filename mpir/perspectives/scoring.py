@@ -1,4 +1,4 @@
-"""Fill the score matrix: each pair and each encoder once, without cached scores."""
+"""Fill the score matrix from the cache; score each remaining pair once with each encoder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRS_AT_ONCE = Perspective.pairs_per_save
 class PairScores:
     """Scores of N (question, sentence) pairs by P perspectives: `values` (N, P).
 
-    `in_passages` (N,) marks the pairs that were too long for some model: their scores are those of their best passages.
+    `in_passages` (N,) marks pairs that are longer than a model reads at once, scored by their best passages.
     """
 
     values: F64
@@ -43,11 +43,11 @@ def score_pairs(
     Cached scores are reused, and new ones are cached in portions, so that an interrupted job loses little. Only
     perspectives with an `identity` beyond their class name are cached, because code may change.
 
-    Rounding of a model's scores depends on the batch, so pairs are scored in the order of their texts, and their given
-    order does not matter.
+    Rounding of a model's scores depends on the batch. Pairs are therefore scored in the order of their texts, so that
+    the input order does not matter.
 
     Raises:
-        InputError: a perspective gave a NaN or infinite score, or the wrong number of scores.
+        InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
     """
     numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
     table = ScoreTable.look_up([adapted(perspective) for perspective in perspectives], list(numbers), cache)

@@ -13,13 +13,13 @@ from mpir.rank.ranking import Ranking
 from mpir.rank.reranker import Reranker
 
 MAX_LOADED = 2
-"""So many bundles stay loaded."""
+"""The number of bundles that stay loaded."""
 _loaded: dict[tuple[object, ...], tuple[tuple[object, ...], Reranker]] = {}
 """The rerankers by bundle and models, each with the state of the bundle's files when it was loaded."""
 
 
 def _reranker(bundle: str | Path, **models: Any) -> Reranker:
-    """The reranker of a bundle and models, loaded again where a file of the bundle has changed since."""
+    """Return the reranker of a bundle and models; load it again if a file of the bundle has changed since."""
     state, key = bundle_state(bundle), (bundle, *models.values())
     known = _loaded.get(key)
     if known is None or known[0] != state:
@@ -43,9 +43,10 @@ def rerank(
     llm_model: str | None = None,
     instruction: str | None = None,
 ) -> Ranking:
-    """Rank documents with a bundle, and a model or chat model if one is named; they stay loaded.
+    """Rank documents with a bundle and, if named, a model or chat model; they stay loaded for the next call.
 
-    `bundle`, `model`, `llm`, `llm_model` and `instruction` are those of `Reranker`. See `Reranker.rerank`.
+    `bundle`, `model`, `llm`, `llm_model` and `instruction` are arguments of `Reranker`; the others are arguments of
+    `Reranker.rerank`.
     """
     reranker = _reranker(bundle, model=model, llm=llm, llm_model=llm_model, instruction=instruction)
     return reranker.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
@@ -64,7 +65,7 @@ async def arerank(
     llm_model: str | None = None,
     instruction: str | None = None,
 ) -> Ranking:
-    """`rerank` in a thread of its own, so that an event loop continues meanwhile. See `Reranker.arerank`."""
+    """Run `rerank` in a thread, so that the event loop is not blocked. See `Reranker.arerank`."""
     options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata, "bundle": bundle}
     options |= {"model": model, "llm": llm, "llm_model": llm_model, "instruction": instruction}
     return await in_thread(lambda: rerank(query, docs, **options))

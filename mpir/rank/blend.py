@@ -1,4 +1,4 @@
-"""The blend: two weighted sums over the score columns of all queries at once, from arrays to arrays."""
+"""The blend: two weighted sums over the score columns of all queries at once, as a function of arrays."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mpir.types import F64, I64
 class Blend:
     """Blended scores and their summands.
 
-    `documents` (D,) S_DOC; `sentences` (N,) S_SENT; `context` (D,) S_CONTEXT, zeros where it has no weight; `best`
-    (D, R) the documents' R best sentences by their evidence, without ordering columns (-1 where a document has fewer);
-    `columns` as they went into the sums; `document_shares` (D, K + R) what each document column and each best sentence
-    add to S_DOC.
+    `documents` (D,) is S_DOC, `sentences` (N,) S_SENT, and `context` (D,) S_CONTEXT, zeros if its weight is 0. `best`
+    (D, R) holds each document's R best sentences by evidence, without ordering columns (-1 if a document has fewer).
+    `columns` are the scaled columns, and `document_shares` (D, K + R) the contributions of each document column and
+    each best sentence to S_DOC.
     """
 
     documents: F64
@@ -35,7 +35,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSums:
-    """S_DOC (D,), S_CONTEXT (D,), and what each document column and best sentence add to S_DOC (D, K + R)."""
+    """S_DOC (D,), S_CONTEXT (D,), and the shares (D, K + R) of each document column and best sentence in S_DOC."""
 
     scores: F64
     context: F64
@@ -43,7 +43,7 @@ class DocumentSums:
 
 
 def blend(columns: Columns, weights: Weights) -> Blend:
-    """Compute S_SENT and S_DOC of every sentence and document, without treating lists of sentences differently.
+    """Compute S_SENT and S_DOC of every sentence and document, without special treatment of sentence lists.
 
     Raises:
         InputError: the weights are for other columns.
@@ -88,7 +88,7 @@ def blend_queries(columns: Columns, weights: Weights) -> Blend:
 
 
 def scaled(columns: Columns, normalise: Normalise) -> Columns:
-    """Return the columns as they go into the sums; signed ones unchanged."""
+    """Return the columns rescaled for the sums; signed columns are unchanged."""
     if normalise == "none":
         return columns
     layout, question_of = columns.layout, columns.question_of
@@ -111,8 +111,8 @@ def _unless_signed(columns: tuple[Column, ...], scores: F64, rescaled: F64) -> F
 def sentence_sums(scores: F64, layout: Layout, weights: Weights) -> tuple[F64, F64]:
     """Return S_SENT without context in two terms: the weighted sums of evidence and of ordering columns.
 
-    `scores` (P, …) has a row for each column. The sum goes column by column: a matrix product may round the same row
-    differently from place to place and so break a tie.
+    `scores` (P, …) has a row for each column. The sum is computed column by column, because a matrix product may round
+    equal rows differently and so break a tie.
     """
     evidence, ordering = np.zeros(scores.shape[1:]), np.zeros(scores.shape[1:])
     for values, column in zip(scores, layout.sentence_columns, strict=True):
@@ -124,8 +124,8 @@ def sentence_sums(scores: F64, layout: Layout, weights: Weights) -> tuple[F64, F
 def document_sums(scores: F64, layout: Layout, top: F64, weights: Weights) -> DocumentSums:
     """Return S_DOC with its context and its shares.
 
-    `scores` (D, K) are the document columns; `top` (D, R) the best sums of evidence over sentences of each document,
-    -inf where there are fewer. A column that the weights don't name weighs 0.
+    `scores` (D, K) are the document columns; `top` (D, R) the highest sums of evidence among each document's sentences,
+    -inf if there are fewer. A column that the weights don't name has the weight 0.
     """
     present = top > -np.inf
     top, w = np.where(present, top, 0.0), np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
@@ -135,7 +135,7 @@ def document_sums(scores: F64, layout: Layout, top: F64, weights: Weights) -> Do
     if weights.context == "fixpoint":
         without_context = without_context / (1 - weights.alpha_context * w.sum(axis=1))
     context = context_scores(without_context, scores, layout, weights)
-    # S_DOC as context is added to sentences only; the fixed point and a column are inside S_DOC's sentence sums, too
+    # S_DOC as context is added to sentences only; the fixed point and a column also enter the sentence sums of S_DOC
     inside = np.zeros(len(scores)) if weights.context == "document" else context
     by_sentence = w * (top + weights.alpha_context * inside[:, None])
     documents = without_context if weights.context in RECURSIVE else base + by_sentence.sum(axis=1)
@@ -152,10 +152,10 @@ def context_scores(documents: F64, scores: F64, layout: Layout, weights: Weights
 
 
 def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) -> I64:
-    """Return the numbers (documents, ranks) of each document's best sentences, ties in input order, -1 for none.
+    """Return the indices (documents, ranks) of each document's best sentences, ties in input order, -1 for none.
 
-    It sorts, so that one document of 40,000 sentences does not widen a table for all; `best_of` is faster where the
-    same columns are blended many times.
+    The function sorts, so that one document of 40,000 sentences does not widen a table for all. `best_of` is faster if
+    the same columns are blended many times.
     """
     order = np.append(np.lexsort((-values, document_of)), -1)
     counts = np.bincount(document_of, minlength=documents)[:, None]
@@ -165,9 +165,9 @@ def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) ->
 
 
 def slots(group_of: I64, groups: int) -> I64:
-    """Return the members of each group, in their order, in a table (groups, largest group) padded with -1.
+    """Return the members of each group, in their order, as a table (groups, largest group) padded with -1.
 
-    `group_of` (M,) is the group of each member, ascending. It lets a maximum run over all groups at once.
+    `group_of` (M,) is the group of each member, ascending. With the table, one maximum covers all groups at once.
     """
     counts = np.bincount(group_of, minlength=groups)
     position = np.arange(len(group_of)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -179,7 +179,7 @@ def slots(group_of: I64, groups: int) -> I64:
 def best_of(values: F64, table: I64, ranks: int) -> I64:
     """Return the members (groups, ranks) of highest value in each row of `slots`, best first.
 
-    Ties keep the input order, and -1 stands where a group has fewer.
+    Ties keep the input order; -1 pads groups with fewer members.
     """
     columns = best_columns(np.append(values, -np.inf)[table], ranks)
     if not table.size:
@@ -188,9 +188,10 @@ def best_of(values: F64, table: I64, ranks: int) -> I64:
 
 
 def best_columns(values: F64, ranks: int) -> I64:
-    """Return the columns (rows, ranks) of the highest values in each row, best first, -1 where only -inf is left.
+    """Return the columns (rows, ranks) of the highest values in each row, best first, -1 if only -inf is left.
 
-    Ties keep the input order. It makes `ranks` passes of a maximum and no sort; `values`, contiguous, is overwritten.
+    Ties keep the input order. The function takes a maximum `ranks` times instead of sorting; `values` must be
+    contiguous and is overwritten.
     """
     count, width = values.shape
     columns, maxima = np.full((ranks, count), -1, np.int64), np.full((ranks, count), -np.inf)

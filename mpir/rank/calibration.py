@@ -14,7 +14,7 @@ from mpir.validation import is_finite
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """1 / (1 + exp(-(slope·score + intercept))) in float64: Platt's map, strictly increasing for a positive slope."""
+    """Platt's map, 1 / (1 + exp(-(slope·score + intercept))) in float64: strictly increasing for a positive slope."""
 
     slope: float = 1.0
     intercept: float = 0.0
@@ -24,10 +24,10 @@ class Logistic:
             if not is_finite(value):
                 raise ArtefactError(f"relevance: {name} is {format_value(value)}; expected a finite number.")
         if self.slope <= 0:
-            raise ArtefactError(f"relevance: slope is {self.slope}; expected a number above 0, or the order turns.")
+            raise ArtefactError(f"relevance: slope is {self.slope}; expected a number above 0, which keeps the order.")
 
     def __call__(self, score: float) -> float:
-        """The probability of a score."""
+        """Return the probability of a score."""
         logit = self.slope * score + self.intercept
         small = math.exp(-abs(logit))
         return 1 / (1 + small) if logit >= 0 else small / (1 + small)
@@ -35,9 +35,10 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """The maps of S_DOC and of S_SENT to [0, 1]; `made_by` says what they were fitted on.
+    """The maps of S_DOC and of S_SENT to [0, 1]; `made_by` names the data they were fitted on.
 
-    A bundle without fitted maps has the plain logistic of the blend: monotone and in [0, 1], but 0.5 means nothing.
+    A bundle without fitted maps uses the plain logistic of the blended score: monotone and in [0, 1], but not
+    calibrated, so that 0.5 has no meaning.
     """
 
     document: Logistic = Logistic()
@@ -50,19 +51,19 @@ class Relevance:
         return bool(self.made_by)
 
     def fits(self, weights_fingerprint: str) -> bool:
-        """Whether the maps were fitted to scores that were blended with weights of this fingerprint."""
+        """Whether the maps were fitted to scores blended with the weights of this fingerprint."""
         return self.made_by.get("weights") == weights_fingerprint
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary; `from_dict` gives the same maps back."""
+        """Return a JSON-able dictionary; `from_dict` restores the maps."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Relevance:
-        """The maps of what `to_dict` gave, with or without a checksum.
+        """Return the maps that `to_dict` wrote, with or without a checksum.
 
         Raises:
-            ArtefactError: another form, or values that do not match their checksum; the message begins with `source`.
+            ArtefactError: the form is wrong, or the values do not match their checksum; `source` begins the message.
         """
         values = verify_checksum(values, source)
         form = "expected document and sentence, each with slope and intercept, and made_by"
@@ -72,6 +73,6 @@ class Relevance:
             maps = {name: Logistic(**values[name]) for name in ("document", "sentence")}
             return cls(**maps, made_by=dict(values.get("made_by", {})))
         except (KeyError, TypeError, ValueError) as error:
-            raise ArtefactError(f"{source}: {form}, found {format_value(dict(values))}.") from error
+            raise ArtefactError(f"{source}: {form}, got {format_value(dict(values))}.") from error
         except ArtefactError as error:
             raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error

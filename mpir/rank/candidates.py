@@ -1,4 +1,4 @@
-"""A query with its scored candidates: all that blending, tuning and reporting need, without a model."""
+"""A query with its scored candidates: the input of blending, tuning and reporting, which need no model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Candidates:
     """One query, its D candidate documents, their N sentences and the score columns.
 
     `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
-    `in_passages` (N,) marks the sentences that were too long for some model, which read them in passages, and
-    `documents_in_passages` (D,) the documents. `documents_left_out` (D,) marks those that a slow column was not
-    computed for (rank/document_pass.py). `left_out` counts the sentences that the first pass left out
-    (rank/cascade.py): they are not among the N. `antecedents` maps the row of a sentence that begins with "It" or the
-    like to the sentence that names its subject (text/anaphora.py), which may be among those left out. Only scoring
-    needs them, so records do not hold them.
+    `in_passages` (N,) marks sentences that are longer than a model reads at once and were scored by passages;
+    `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
+    slow column (rank/document_pass.py). `left_out` counts the sentences that the first pass left out
+    (rank/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a pronoun
+    such as "It" to the sentence that names its subject (text/anaphora.py), which the first pass may have left out.
+    Only scoring needs the antecedents, so records do not contain them.
     """
 
     query: str
@@ -53,7 +53,7 @@ class Candidates:
         left_out: int = 0,
         antecedents: Mapping[int, str] | None = None,
     ) -> Candidates:
-        """Return candidates that no model has read yet."""
+        """Return candidates that no model has scored yet."""
         return cls(
             query=query,
             documents=tuple(documents),
@@ -69,11 +69,11 @@ class Candidates:
 
     @property
     def query_as_read(self) -> str:
-        """The part of the query that is read (rank/query_truncation.py)."""
+        """The text of the query that the models read (rank/query_truncation.py)."""
         return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:
-        """Return a JSON-able record of ids, offsets and exact scores; texts stay in the corpus, for `from_record`."""
+        """Return a JSON-able record of ids, offsets and exact scores; `from_record` takes the texts from the corpus."""
         columns = self.columns
         return {
             "format": FORMAT,
@@ -93,17 +93,17 @@ class Candidates:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
-        """Return the candidates of a record, with the documents that it names, in its order.
+        """Return the candidates of a record; `documents` are those that it names, in the same order.
 
         Raises:
-            ArtefactError: the record is not as `to_record` made it, or is of documents with other texts.
+            ArtefactError: the record is damaged, or the documents have other texts.
         """
         try:
             return cls._of_record(record, documents)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ArtefactError(
-                f"the record of {format_value(record.get('query'))} is damaged or of other documents "
-                f"({type(error).__name__}: {error}); remove the journal that holds it, and run the same command again."
+                f"the record of {format_value(record.get('query'))} is damaged or belongs to other documents "
+                f"({type(error).__name__}: {error}); remove the journal that contains it, and run the command again."
             ) from error
 
     @classmethod
@@ -141,7 +141,7 @@ class Candidates:
 
 
 def is_record_of(record: Mapping[str, Any], query: str) -> bool:
-    """Return whether a record is of this query and of the current format."""
+    """Return whether a record belongs to this query and has the current format."""
     return record.get("format") == FORMAT and record.get("query") == query
 
 

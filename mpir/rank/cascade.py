@@ -1,4 +1,4 @@
-"""The cascade: a cheap first pass over the sentences of a question, so that only the promising ones are scored."""
+"""The cascade: a cheap first pass over a query's sentences that selects those to score."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mpir.validation import real_number
 AUTO: Literal["auto"] = "auto"
 DEFAULT_SHARE = 0.6
 FEWEST = 100
-"""Share and number are chosen in docs/evidence/cascade.md; a share of few sentences would lose more."""
+"""Least number of sentences to score: a share of fewer would lose more. Both are chosen in docs/evidence/cascade.md."""
 FURTHER = 0.2
-"""Share of the sentences beyond those 100 that the adaptive cascade lets through."""
+"""Share of the sentences beyond those 100 that the adaptive cascade scores."""
 Share: TypeAlias = float | Literal["auto"] | None
 
 
@@ -30,9 +30,9 @@ def check_share(share: Share) -> Share:
 
 
 def sentence_budget(share: float | Literal["auto"], count: int) -> int:
-    """The number of a question's sentences that are scored: a share of them, but at least 100.
+    """Return how many of a query's `count` sentences are scored: a share of them, but at least 100.
 
-    By "auto" it is 100 and a fifth of the others: the more candidates, the more of their sentences are hopeless.
+    "auto" scores 100 and a fifth of the others: the more candidates there are, the fewer of their sentences answer.
     """
     if share == AUTO:
         return FEWEST + part_of(FURTHER, max(0, count - FEWEST))
@@ -40,19 +40,19 @@ def sentence_budget(share: float | Literal["auto"], count: int) -> int:
 
 
 def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
-    """The sentences (numbers, ascending) of one question that go on to the perspectives; all of them for None.
+    """Return the indices (ascending) of one query's sentences to score; all of them if `share` is None.
 
-    Of N sentences as many as `sentence_budget` says go on: first the most promising one of every document, so that each
-    document still gets a sentence score (these go on even where there are more of them), then the most promising of
-    the rest. A sentence's promise is the sum of its own BM25 and its document's S_BM25 (see `promise`); of equally
-    promising ones the earlier goes on. The others are no candidates at all: they have no score, and are no snippet.
-    Where so few would make documents a list of single sentences, the two most promising of each go on first.
+    `sentence_budget` sets their number. The most promising sentence of every document is always among them, even beyond
+    the budget, so that each document gets a sentence score; the most promising other sentences follow. `promise`
+    measures how promising a sentence is, and the earlier of two equal sentences comes first. Sentences that are left
+    out get no score and cannot become snippets. If this selection would turn documents into a sentence list, the two
+    most promising sentences of every document are always among them.
 
     Args:
-        lexical: (N,) BM25 of each sentence among the question's sentences.
+        lexical: (N,) BM25 of each sentence among the query's sentences.
         bm25: (D,) S_BM25 of the documents.
         document_of: (N,) the document of each sentence, ascending.
-        share: as `check_share` has it.
+        share: the share of sentences to score, "auto", or None (see `check_share`).
     """
     if share is None:
         return np.arange(len(document_of))
@@ -64,25 +64,25 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
 
 
 def _single(document_of: I64, bm25: F64) -> bool:
-    """Whether these documents are single sentences, which are ranked as a sentence list."""
+    """Whether most documents have a single sentence, and so are ranked as a sentence list."""
     return bool(sentence_lists(document_of, np.zeros(len(bm25), np.int64), 1)[0])
 
 
 def part_of(share: float, count: int) -> int:
-    """⌈share·count⌉, where 0.55 of 100 is 55 (the product of the two as floats is a little more)."""
+    """Return ⌈share·count⌉ with a tolerance: 0.55 of 100 is 55, though the product of the floats is slightly more."""
     return math.ceil(share * count - 1e-9)
 
 
 def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
-    """How promising each sentence (N,) is: lexical + S_BM25 of its document, each min-max normalised in the question.
+    """Return the promise (N,) of each sentence: its BM25 plus its document's S_BM25, each min-max normalised.
 
-    Both count alike, and on any scale: S_BM25 may be any first stage's score.
+    The two have equal weight on any scale, so S_BM25 may be the score of any first stage.
     """
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
 def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1) -> I64:
-    """The numbers (ascending) of the `count` sentences of highest value, the best `each` of a document among them."""
+    """Return the indices (ascending) of the `count` best sentences, always with the best `each` of every document."""
     by_document = np.lexsort((-values, document_of))
     first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
     counts = np.diff(first, append=len(by_document))

@@ -1,4 +1,4 @@
-"""Score columns: all that blending knows about queries, their documents and the sentences inside them."""
+"""Score columns of queries, their documents and the documents' sentences: the input of the blend."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpir.types import F64, I64, Bool
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a scored set in order: those of documents first, then those of sentences.
+    """The columns of a scored set in order: document columns, then sentence columns.
 
     Raises:
         InputError: two columns have the same name.
@@ -26,7 +26,7 @@ class Layout:
         object.__setattr__(self, "columns", tuple(sorted(self.columns, key=lambda column: column.level == "sentence")))
         names = [column.name for column in self.columns]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
-            raise InputError(f"two columns are called {format_value(duplicates[0])}; rename one.")
+            raise InputError(f"two columns have the name {format_value(duplicates[0])}; rename one.")
 
     @classmethod
     def of(
@@ -37,15 +37,13 @@ class Layout:
         ordering: Collection[str] = (),
         signed: Collection[str] = (),
     ) -> Layout:
-        """Return the layout of columns by name; the first document column is the first stage's.
+        """Return the layout of columns by name; the first document column belongs to the first stage.
 
         Raises:
-            InputError: two columns have the same name, or an `ordering` column is no sentence column.
+            InputError: two columns have the same name, or an `ordering` column is not a sentence column.
         """
         if unknown := sorted(set(ordering) - set(sentences)):
-            raise InputError(
-                f"the column {format_value(unknown[0])} is to order sentences, but there is no such sentence column."
-            )
+            raise InputError(f"the ordering column {format_value(unknown[0])} is not among the sentence columns.")
         columns = [
             Column(name, "document", "evidence" if number else "first_stage", name in signed)
             for number, name in enumerate(documents)
@@ -87,15 +85,15 @@ class Layout:
         return frozenset(column.name for column in self.columns if column.signed)
 
     def sentence_position(self, name: str) -> int:
-        """Return the index of a sentence column, or their number for an unknown name."""
+        """Return the index of a sentence column, or the number of sentence columns for an unknown name."""
         return self.sentences.index(name) if name in self.sentences else len(self.sentences)
 
     def with_columns(self, columns: Collection[Column]) -> Layout:
-        """Return the layout with more columns, each behind those of its level."""
+        """Return the layout with more columns, each appended to those of its level."""
         return Layout((*self.columns, *columns))
 
     def as_evidence(self) -> Layout:
-        """Return the layout in which ordering columns are evidence, too."""
+        """Return the layout with ordering columns turned into evidence."""
         return Layout(
             tuple(replace(column, role="evidence") if column.role == "ordering" else column for column in self.columns)
         )
@@ -121,8 +119,8 @@ class Columns:
     """The score columns of Q queries with D documents and N sentences in all.
 
     `documents` (D, K) and `sentences` (N, P) hold the columns of `layout`; `question_of` (D,) the query of each
-    document, ascending; `document_of` (N,) the document of each sentence, ascending. `questions` is Q, which may exceed
-    what `question_of` shows, because a query can have no candidates.
+    document, ascending; `document_of` (N,) the document of each sentence, ascending. `questions` is Q; it may exceed
+    the number of queries in `question_of`, because a query can have no candidates.
     """
 
     layout: Layout
@@ -134,7 +132,7 @@ class Columns:
 
     @property
     def first_stage(self) -> F64:
-        """The first stage's own score (D,), which breaks ties; zeros without such a column."""
+        """The first stage's score (D,), which breaks ties; zeros without such a column."""
         for number, column in enumerate(self.layout.document_columns):
             if column.role == "first_stage":
                 return self.documents[:, number]
@@ -175,7 +173,7 @@ class Columns:
 
     @classmethod
     def stack(cls, sets: Sequence[Columns]) -> Columns:
-        """Return the columns of several sets of queries as one; queries and documents are renumbered.
+        """Concatenate the columns of several sets of queries; queries and documents are renumbered.
 
         Raises:
             InputError: the sets have different columns.
@@ -183,7 +181,7 @@ class Columns:
         layout = sets[0].layout
         if different := next((columns.layout for columns in sets if columns.layout != layout), None):
             raise InputError(
-                f"the columns differ between questions: {different} is not {layout}; score them the same way."
+                f"the columns differ between queries (got {different}, expected {layout}); score all in the same way."
             )
         first_query = _offsets([columns.questions for columns in sets])
         first_document = _offsets([len(columns.documents) for columns in sets])

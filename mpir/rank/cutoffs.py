@@ -1,4 +1,4 @@
-"""How many of a query's ranked documents and snippets to submit: cut-offs as values, stored beside the weights."""
+"""Cut-offs: how many of a query's ranked documents and snippets to submit. They are stored with the weights."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
 
 FIRST_CUT = 9
-"""The version of BioASQ's measures from which on submissions are cut: its rounds rank snippets by their mean F."""
+"""The first version of BioASQ's measures for which submissions are cut: its rounds rank snippets by mean F."""
 _TOLERANCE = 1e-9
-"""Sums that are equal on paper may differ in their last bits; the best candidate always reaches a share of 1."""
+"""Tolerance for rounding: mathematically equal sums may differ in the last bits, but the best must reach share 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cutoff:
-    """Which of a query's ranked candidates are submitted: `minimum` in any case, `maximum` at most.
+    """A rule for which of a query's ranked candidates to submit: at least `minimum` and at most `maximum`.
 
-    Between these, a candidate is submitted where it reaches every threshold that is not None: `score`, its blended
-    score; `share`, its position between the query's lowest score (0) and its best (1); `probability`, its score by the
-    bundle's fitted map (rank/calibration.py). Without thresholds the `maximum` best are submitted.
+    Between these, a candidate is submitted if it reaches every threshold that is not None: `score`, its blended score;
+    `share`, its position between the query's lowest score (0) and best score (1); `probability`, its calibrated
+    probability (rank/calibration.py). Without thresholds the best `maximum` candidates are submitted.
 
     Raises:
-        InputError: a minimum below 1, so that nothing might be submitted, a maximum below it or above 10, or a
-            threshold that no score can reach.
+        InputError: the minimum is below 1, so that nothing might be submitted; the maximum is below the minimum or
+            above 10; or no score can reach a threshold.
     """
 
     minimum: int = 1
@@ -52,15 +52,15 @@ class Cutoff:
             real_number("cut-off: probability", self.probability, expected, lambda value: 0 < value < 1)
 
     def threshold(self, best: F64, lowest: F64) -> F64:
-        """The least score (Q,) that is submitted, given the best and the lowest score (Q,) of each query.
+        """Return the lowest score (Q,) to submit, given the best and the lowest score (Q,) of each query.
 
         Raises:
-            InputError: a probability, which `resolved` turns into a score.
+            InputError: the cut-off has a probability; `resolved` converts it to a score.
         """
         if self.probability is not None:
             raise InputError(
-                f"cut-off: probability {self.probability:g} needs the bundle's fitted map, which is not at hand here "
-                "(expected a share or a score)."
+                f"cut-off: probability {self.probability:g} needs the bundle's fitted map, which is not available "
+                "here; give a share or a score."
             )
         limits = np.full(len(best), -np.inf if self.score is None else float(self.score))
         if self.share is not None:
@@ -68,7 +68,7 @@ class Cutoff:
         return limits
 
     def passing(self, ranked: F64, lowest: F64) -> Bool:
-        """Which of the best scores (Q, K), best first and -inf where there are no more, reach the thresholds."""
+        """Return a mask of the scores that reach the thresholds; `ranked` (Q, K) is best first, padded with -inf."""
         if not ranked.shape[1]:
             return np.zeros(ranked.shape, bool)
         best = np.where(np.isfinite(ranked[:, 0]), ranked[:, 0], 0.0)
@@ -76,13 +76,13 @@ class Cutoff:
         return passing
 
     def submitted(self, ranked: F64, lowest: F64) -> Bool:
-        """`passing` within `minimum` and `maximum`: which of the best scores (Q, K) are submitted."""
+        """Return a mask of the scores (Q, K) to submit: `passing`, limited by `minimum` and `maximum`."""
         ranks = np.arange(ranked.shape[1])
         submitted: Bool = self.passing(ranked, lowest) | (ranks < self.minimum)
         return submitted & (ranks < self.maximum) & (ranked > -np.inf)
 
     def resolved(self, curve: Logistic) -> Self:
-        """The same cut-off with the score of the probability in its place."""
+        """Return the cut-off with the probability converted to a score."""
         if self.probability is None:
             return self
         logit = math.log(self.probability / (1 - self.probability))
@@ -90,13 +90,13 @@ class Cutoff:
         return replace(self, probability=None, score=score if self.score is None else max(score, self.score))
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary without the thresholds that are None."""
+        """Return a JSON-able dictionary without the thresholds that are None."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], noun: str = "cut-off") -> Self:
-        """The cut-off of what `to_dict` gave. Raises InputError for another form; `noun` begins the message."""
+        """Return the cut-off that `to_dict` wrote. Raises InputError for another form; `noun` begins the message."""
         _check_keys(values, {item.name for item in fields(cls)}, noun)
         return cls(**values)
 
@@ -108,22 +108,22 @@ class Cutoff:
 class Cutoffs:
     """The cut-offs of documents and of snippets.
 
-    Snippets come from the documents that are submitted.
+    Snippets come from submitted documents only.
     """
 
     documents: Cutoff = field(default_factory=Cutoff)
     snippets: Cutoff = field(default_factory=Cutoff)
 
     def resolved(self, relevance: Relevance) -> Self:
-        """The same cut-offs with scores in place of probabilities.
+        """Return the cut-offs with probabilities converted to scores.
 
         Raises:
-            InputError: a probability, and maps that were not fitted to these weights.
+            InputError: there is a probability, but the maps were not fitted for these weights.
         """
         if {self.documents.probability, self.snippets.probability} != {None} and not relevance.fitted:
             raise InputError(
-                "a cut-off by probability needs a bundle that is calibrated for its weights; run `mpir bundle "
-                "calibrate`, or cut by share."
+                "a cut-off by probability needs a bundle that is calibrated for these weights; run `mpir bundle "
+                "calibrate`, or give a share."
             )
         return replace(
             self,
@@ -132,22 +132,22 @@ class Cutoffs:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary; `from_dict` gives the same cut-offs back."""
+        """Return a JSON-able dictionary; `from_dict` restores the cut-offs."""
         return {"documents": self.documents.to_dict(), "snippets": self.snippets.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Cutoffs:
-        """The cut-offs of what `to_dict` gave. Raises InputError for another form."""
+        """Return the cut-offs that `to_dict` wrote. Raises InputError for another form."""
         _check_keys(values, {item.name for item in fields(cls)}, "cut-offs")
         return cls(**{level: Cutoff.from_dict(cutoff, f"cut-off of {level}") for level, cutoff in values.items()})
 
 
 TEN_EACH = Cutoffs()
-"""Ten documents and ten snippets for every question, the most that BioASQ takes."""
+"""Ten documents and ten snippets for every question, the maximum that BioASQ accepts."""
 
 
 def _check_keys(values: Any, known: set[str], noun: str) -> None:
-    """Raise InputError unless a value is an object of known keys."""
+    """Raise InputError unless a value is an object with known keys only."""
     if not isinstance(values, Mapping):
         raise InputError(f"{noun}: {format_value(values)} (expected an object with {format_names(sorted(known))}).")
     if unknown := sorted(set(map(str, values)) - known):
@@ -155,10 +155,10 @@ def _check_keys(values: Any, known: set[str], noun: str) -> None:
 
 
 def parse_cutoff(text: str) -> Cutoff:
-    """The cut-off that an option such as ``10``, ``share=0.6`` or ``share=0.6,minimum=2,maximum=8`` names.
+    """Parse the value of a cut-off option, such as ``10``, ``share=0.6`` or ``share=0.6,minimum=2,maximum=8``.
 
     Raises:
-        InputError: another form, or a value that a cut-off refuses.
+        InputError: the form or a value is invalid.
     """
     if text.isdecimal():
         return Cutoff(maximum=int(text))

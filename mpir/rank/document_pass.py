@@ -1,7 +1,7 @@
-"""The first pass over documents: a slow document column is computed for those that can still come first.
+"""The first pass over documents: compute a slow document column only for those that can still rank high.
 
-Reading documents whole for their vectors is half of a rerank's work. Sentences and the first stage say already which
-documents stand far behind; those have the column's lowest value of the documents that were read, and stay behind.
+Encoding whole documents is half of a rerank's work. The scores of sentences and of the first stage already show which
+documents rank low. These are not encoded: they get the lowest value among the encoded documents.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mpir.rank.weights import RECURSIVE, Weights
 from mpir.types import F64, I64
 
 READ = 30
-"""Documents of a query that are read. The number is chosen in docs/guides/cascade.md#vectors-of-the-best-documents."""
+"""Documents of a query that are encoded (chosen in docs/guides/cascade.md#vectors-of-the-best-documents)."""
 
 
 def documents_to_read(columns: Columns, weights: Weights | None) -> I64:
-    """The numbers (ascending) of one query's documents that a column still to come is computed for.
+    """Return the indices (ascending) of the documents of one query for which the next column is computed.
 
-    Where there are more than READ, they are those that come first by the columns that are known. All of them without
-    `weights`, and where the context of sentences is a column that is still to come.
+    They are the READ best documents by the columns computed so far. All documents are returned without `weights`, or
+    if the context of sentences is a column that is not computed yet.
     """
     count = len(columns.documents)
     known = columns.layout.documents
@@ -34,7 +34,7 @@ def documents_to_read(columns: Columns, weights: Weights | None) -> I64:
 
 
 def _without_unknown(weights: Weights, known: tuple[str, ...]) -> Weights:
-    """The weights without the document columns that are not there yet."""
+    """Return the weights without the document columns that are not computed yet."""
     listed = weights.sentence_list_beta
     return replace(
         weights,
@@ -44,7 +44,7 @@ def _without_unknown(weights: Weights, known: tuple[str, ...]) -> Weights:
 
 
 def with_lowest(values: F64, rows: I64, count: int) -> F64:
-    """A column (count,) of the values (R,) of some rows, and the lowest of these in all others."""
+    """Return a column (count,) with `values` (R,) in `rows` and their minimum in all other rows."""
     column = np.full(count, values.min(initial=np.inf))
     column[rows] = values
     return column

@@ -26,18 +26,18 @@ def as_documents(
 ) -> list[Document]:
     """Read documents of any accepted type; a document without an id gets its position in the list as id.
 
-    A string is a document whose abstract is the string. A dictionary has the keys of JSON-lines corpora (pmid or id,
-    title, abstract or text, or their other names in mpir/corpora/fields.py), perhaps first-stage scores (`score`, or
-    several by name in `scores`), and whatever else (a second body, say), which is kept as metadata; None, NaN and
-    pandas' NA count as missing. Rows of tables (pandas' Series, named tuples) are dictionaries. Documents of LangChain,
-    LlamaIndex and Haystack are read by their attributes, without their scores, which are on scales of their own. A
-    single string, dictionary or Document is a list of one. `doc_ids` and `metadata` have one entry for each document,
-    and come before what the documents themselves say.
+    A string becomes the abstract of a document. A dictionary has the keys of JSON-lines corpora: pmid or id, title,
+    abstract or text, or their synonyms in mpir/corpora/fields.py. It may have first-stage scores (`score`, or several
+    by name in `scores`); all other keys, such as a second body, are kept as metadata. None, NaN and pandas' NA count as
+    missing. Rows of tables (pandas' Series, named tuples) are read as dictionaries. Documents of LangChain, LlamaIndex
+    and Haystack are read by their attributes; their scores are ignored, because their scales differ. A single string,
+    dictionary or Document is read as a list of one. `doc_ids` and `metadata` have one entry for each document, and take
+    precedence over the documents' own values.
 
     Raises:
-        InputError: no list, something else in it, a dictionary without a text, a value of the wrong type, scores for
-            some documents only, an id that is a list or that two documents have, or `doc_ids` or `metadata` of another
-            length.
+        InputError: the input is not a list, or contains a value of another type; a dictionary has no text, or a value
+            of the wrong type; only some documents have scores; an id is a list or not unique; or `doc_ids` or
+            `metadata` has another length.
     """
     inputs = [docs] if isinstance(docs, str | Mapping | Document) else [_row(doc) for doc in _listed(docs)]
     documents = [_document(doc, number) for number, doc in enumerate(inputs)]
@@ -53,7 +53,7 @@ def as_documents(
 
 
 def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[Document]]:
-    """`as_documents` of the list of each query. Raises InputError, with the number of the query, from 0."""
+    """Yield `as_documents` of each query's list. Raises InputError with the index of the query, from 0."""
     for number, query_docs in enumerate(docs):
         with error_context(f"query {number}"):
             documents = as_documents(query_docs)
@@ -61,7 +61,7 @@ def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[D
 
 
 def _row(doc: Any) -> Any:
-    """A named tuple or a pandas Series as a dictionary; any other value unchanged."""
+    """Convert a named tuple or a pandas Series to a dictionary; return any other value unchanged."""
     if isinstance(doc, tuple) and hasattr(doc, "_asdict"):
         return doc._asdict()
     if hasattr(doc, "keys") and getattr(doc, "ndim", 0) == 1:
@@ -72,7 +72,7 @@ def _row(doc: Any) -> Any:
 def _listed(docs: Any) -> list[Any]:
     if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
         raise InputError(
-            f"docs is {_type_text(docs)}; expected a list of documents (of a table, such as frame.to_dict('records'))."
+            f"docs is {_type_text(docs)}; expected a list of documents; for a data frame use frame.to_dict('records')."
         )
     return list(docs)
 
@@ -89,7 +89,7 @@ def _even(values: Sequence[Any] | None, name: str, count: int) -> list[Any] | No
 
 
 def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] | None) -> list[Document]:
-    """The documents with the given ids, or their positions. Raises InputError for a repeated id."""
+    """Return the documents with the given ids, or with their positions. Raises InputError for a repeated id."""
     keys = [_given_id(doc) for doc in inputs] if doc_ids is None else doc_ids
     number_of: dict[str, int] = {}
     for number, key in enumerate(keys):
@@ -97,8 +97,8 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
         if not is_missing(key) and number_of.setdefault(text, number) != number:
             raise RepeatedIdError(
                 text,
-                f"docs[{number}] and docs[{number_of[text]}] have the id {format_value(key)}; give every document an "
-                "id of its own, or leave all of them out.",
+                f"docs[{number}] and docs[{number_of[text]}] both have the id {format_value(key)}; give every document "
+                "a unique id, or leave all ids out.",
             )
     return [
         replace(document, id=_free(number, number_of), key=None)
@@ -109,12 +109,12 @@ def _with_ids(documents: list[Document], inputs: list[Any], doc_ids: list[Any] |
 
 
 def _integral(key: Any) -> Any:
-    """An id; a whole number that pandas turned into a float, because other ids are missing, becomes one again."""
+    """Return an id; undo pandas' conversion of whole numbers to floats, which happens if other ids are missing."""
     return int(key) if isinstance(key, float) and key.is_integer() else key
 
 
 def _free(number: int, number_of: Mapping[str, int]) -> str:
-    """The position of a document as its id, with signs added until no other document has that id."""
+    """Return the position of a document as its id, with "#" prepended until the id is unique."""
     name = str(number)
     while name in number_of:
         name = f"#{name}"
@@ -135,7 +135,7 @@ def _given_id(doc: Any) -> Any:
 
 
 def _document(doc: DocumentLike, number: int) -> Document:
-    """A document without its id, checked."""
+    """Read and check a document without its id."""
     location = f"docs[{number}]"
     if (key := _given_id(doc)) is not None:
         location += f" (id {format_value(key)})"
@@ -163,18 +163,18 @@ def _from_mapping(doc: Mapping[str, Any], location: str) -> Document:
 
 
 def _is_read(key: Any) -> bool:
-    """Whether a key of a dictionary is one that documents can have."""
+    """Whether a key of a dictionary is a field of documents."""
     return field_name(str(key)) in KNOWN or key in ("score", "scores")
 
 
 def _from_object(doc: Any, location: str) -> Document:
-    """A document of another library: LangChain's page_content, Haystack's content, LlamaIndex's node and its text."""
+    """Read another library's document: LangChain's page_content, Haystack's content, LlamaIndex's node and its text."""
     node = getattr(doc, "node", doc)
     text = _first(node, OBJECT_TEXTS)
     if not isinstance(text, str):
         raise InputError(
             f"{location} is {_type_text(doc)}; expected a string, a dictionary, a Document, or an object with a text "
-            f"under one of {', '.join(OBJECT_TEXTS)}."
+            f"attribute ({', '.join(OBJECT_TEXTS)})."
         )
     metadata = _first(node, OBJECT_METADATA)
     extra = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -198,12 +198,12 @@ def _check_scores(document: Document, location: str) -> None:
     if not isinstance(document.scores, Mapping):
         raise InputError(f"{location}: scores is {format_value(document.scores)}; expected numbers by name.")
     if odd := [name for name in document.scores if not isinstance(name, str)]:
-        raise InputError(f"{location}: a score is called {format_value(odd[0])}; expected a string.")
+        raise InputError(f"{location}: the name of a score is {format_value(odd[0])}; expected a string.")
     for name, score in {"": document.score, **document.scores}.items():
         if (name or score is not None) and not is_finite(score):
             raise InputError(
                 f"{location} has the score {name and f'{format_value(name)} '}{format_value(score)}; expected a finite "
-                "number, or none."
+                "number, or no score."
             )
 
 
@@ -212,13 +212,13 @@ def _check_even_scores(documents: Sequence[Document]) -> None:
         if odd := sorted(set(document.scores) ^ set(documents[0].scores)):
             lacks = number if odd[0] not in document.scores else 0
             raise InputError(
-                f"docs[{lacks}] (id {format_value(documents[lacks].id)}) has no score {format_value(odd[0])} though "
+                f"docs[{lacks}] (id {format_value(documents[lacks].id)}) has no score {format_value(odd[0])}, but "
                 "others have one; give every document the same scores."
             )
     scored = [document.score is not None for document in documents]
     if any(scored) and not all(scored):
         number = scored.index(False)
         raise InputError(
-            f"docs[{number}] (id {format_value(documents[number].id)}) has no first-stage score though others have "
-            "one; give every document a score, or none and mpir computes BM25 itself."
+            f"docs[{number}] (id {format_value(documents[number].id)}) has no first-stage score, but others have one; "
+            "give all documents scores, or none: then mpir computes BM25."
         )

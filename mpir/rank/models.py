@@ -20,7 +20,7 @@ from mpir.rank.weights import RESERVED as RESERVED_NAMES
 from mpir.validation import optional_whole_number
 
 RESERVED = (BM25, Agreement.name, *RESERVED_NAMES)
-"""Names that no model's column takes."""
+"""Names that a model's column cannot have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,29 +43,29 @@ class ModelOptions:
         )
 
     def check_unused(self) -> None:
-        """Raise InputError for a model option without a bundle: the caller's models are loaded already."""
+        """Raise InputError if an option is set: without a bundle, the caller's models are already loaded."""
         for name in ("device", "precision", "tokens_per_batch"):
             if getattr(self, name) is not None:
                 raise InputError(
-                    f"{name} is for a bundle's models, but perspectives are given, which have their models already; "
-                    "name a bundle, or leave it out."
+                    f"{name} applies to a bundle's models, but the given perspectives have already loaded theirs; name "
+                    f"a bundle, or leave {name} out."
                 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModels:
-    """The perspectives of a reranker by source: the bundle, models named by the user, and objects of the caller."""
+    """The perspectives of a reranker by source: the bundle, models that the user names, and the caller's objects."""
 
     bundle: Bundle | None
     of_bundle: tuple[Perspective, ...] = ()
     named: tuple[Perspective, ...] = ()
     callers: tuple[Perspective, ...] = ()
     declared: tuple[DeclaredModel, ...] = ()
-    """How a bundle declares those that are `named`."""
+    """The declarations of the `named` perspectives, as a bundle would store them."""
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
-        """All of them: the bundle's first."""
+        """All perspectives, the bundle's first."""
         return (*self.of_bundle, *self.named, *self.callers)
 
 
@@ -75,14 +75,14 @@ def chat_models(
     """Return the chat model that the user names, if any.
 
     Raises:
-        InputError: a name without a URL, or an instruction for nothing.
-        EndpointError: several models at the URL, none of which is named.
+        InputError: a name without a URL, or an instruction without a model.
+        EndpointError: the URL serves several models, and none is named.
     """
     if url is None:
         if name is not None:
-            raise InputError(f"llm_model is {format_value(name)}, but there is no endpoint. Name its URL as llm.")
+            raise InputError(f"llm_model is {format_value(name)}, but llm is missing. Pass the endpoint's URL as llm.")
         if instruction is not None and not has_models:
-            raise InputError("instruction is for a model or llm, but none is named. Name one, or leave it out.")
+            raise InputError("instruction needs a model or llm, but none is named. Name one, or leave it out.")
         return ()
     from mpir.perspectives.llm import open_llm
 
@@ -92,13 +92,13 @@ def chat_models(
 def load_models(
     bundle: str | Path | None, perspectives: Sequence[Perspective], options: ModelOptions, choice: ModelChoice
 ) -> LoadedModels:
-    """Load the perspectives of a bundle and of the models that the user names; the caller's are loaded already.
+    """Load the perspectives of a bundle and of the models that the user names; the caller's are already loaded.
 
-    Models that replace the bundle's columns read documents only: then the bundle still orders the sentences.
+    If models that read whole documents replace the bundle's columns, the bundle still orders the sentences.
 
     Raises:
         ArtefactError: the bundle or a model is missing, damaged or unknown.
-        InputError: an invalid option or perspective, or a model that is no reranker.
+        InputError: an option or perspective is invalid, or a model is not a reranker.
     """
     callers = as_perspectives(perspectives)
     if bundle is None and callers and not (choice.names or choice.encoders):

@@ -1,4 +1,4 @@
-"""Passages: adjacent sentences of one section of a document, joined where both answer."""
+"""Passages: adjacent sentences of one section, joined if both score well."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mpir.text import ABSTRACT, TITLE
 from mpir.validation import real_number
 
 LONGEST = 3
-"""The most sentences of a passage."""
+"""Maximum number of sentences in a passage."""
 
 
 class ScoredSpan(NamedTuple):
-    """A sentence's section, offsets (the end exclusive) and blended score."""
+    """The section, offsets (end exclusive) and blended score of a sentence."""
 
     section: str
     begin: int
@@ -24,16 +24,16 @@ class ScoredSpan(NamedTuple):
 
 
 def check_share(name: str, share: float) -> None:
-    """Raise InputError, which begins with the name of the option, for a share outside 0 to 1."""
+    """Raise InputError for a share outside 0 to 1; `name` begins the message."""
     real_number(name, share, "a number from 0 to 1", lambda value: 0 <= value <= 1)
 
 
 def join_adjacent(spans: Sequence[ScoredSpan], share: float) -> list[list[int]]:
-    """Group a document's sentences into passages, best first: lists of their numbers, each in the order of the text.
+    """Group a document's sentences into passages, best first: lists of sentence indices, each in the order of the text.
 
-    The best sentence takes in a neighbour of its section that scores at least `share` of the way from the document's
-    lowest score to its own, the better neighbour first, up to `LONGEST` sentences; the best that is left begins the
-    next passage. Equal scores keep the order of the input.
+    The best sentence starts the first passage. A neighbour in the same section joins it if it scores at least `share`
+    of the way from the document's lowest score to that sentence's; the better neighbour comes first, and a passage has
+    at most `LONGEST` sentences. The best remaining sentence starts the next passage. Equal scores keep the input order.
 
     Raises:
         InputError: a share outside 0 to 1.
@@ -56,7 +56,7 @@ def join_adjacent(spans: Sequence[ScoredSpan], share: float) -> list[list[int]]:
 def _grown(
     spans: Sequence[ScoredSpan], ordered: Sequence[int], free: set[int], *, at: int, limit: float
 ) -> tuple[int, int]:
-    """Return where the passage around a position of the ordered sentences begins and ends."""
+    """Return the begin and end of the passage around a position of the ordered sentences."""
     begin, end = at, at + 1
     section = spans[ordered[at]].section
     while end - begin < LONGEST:
@@ -78,7 +78,7 @@ def _grown(
 def with_passages(document: RankedDocument, share: float) -> RankedDocument:
     """Return a ranked document with passages in place of its sentences, best first.
 
-    A passage has the scores of its best sentence, and its text is the section's own between its offsets.
+    A passage has the scores of its best sentence; its text is the section's text between its offsets.
 
     Raises:
         InputError: a share outside 0 to 1.

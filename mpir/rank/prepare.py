@@ -1,4 +1,4 @@
-"""Preparing a query's documents for scoring: their sentences, the first stage's columns, and the first pass."""
+"""Prepare a query's documents for scoring: split sentences, collect first-stage columns, run the first pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mpir.text.types import Sentence
 from mpir.types import F64
 
 BM25 = "bm25"
-"""The document column of the first stage, which every query has."""
+"""The first stage's document column, which every query has."""
 
 
 def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitting: Splitting) -> Candidates:
@@ -43,7 +43,7 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
     )
     rows = first_pass(lexical, columns.first_stage, document_of, cascade)
     columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
-    antecedent_of = antecedents(sentences, document_of)[rows]  # among all, so that the first pass does not change them
+    antecedent_of = antecedents(sentences, document_of)[rows]  # before the first pass, so that it cannot change them
     with_antecedent = np.flatnonzero(antecedent_of != rows).tolist()
     return Candidates.of(
         query,
@@ -64,8 +64,8 @@ def _split(document: Document, splitting: Splitting) -> list[Sentence]:
 def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F64]:
     """Return first-stage scores (D,) by name, BM25 first.
 
-    Documents without scores get BM25 by PubMed's document frequencies. The candidates' own frequencies would call the
-    query's words common, since most candidates have them.
+    Documents without scores get BM25 with PubMed's document frequencies. With the candidates' own frequencies the
+    query's words would count as common, since most candidates contain them.
     """
     names = list(documents[0].scores) if documents else []
     scores = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}

@@ -1,4 +1,4 @@
-"""Turn scored candidates into a ranking: blend them, and convert the results to plain values."""
+"""Blend scored candidates into a ranking of plain values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def rank(
 ) -> Ranking:
     """Blend a query's scored candidates into a ranking of the `top_k` best documents (all of them by default).
 
-    `relevance` holds the maps of scores to probabilities that were fitted with these weights; None for no
-    probabilities.
+    `relevance` holds the maps from scores to probabilities that were fitted for these weights; None gives a ranking
+    without probabilities.
 
     Raises:
-        InputError: the weights belong to other columns, or are so great that a float cannot hold the scores.
+        InputError: the weights belong to other columns, or are so large that the scores overflow.
     """
     weights.check_columns(candidates.columns.layout)
     is_list = bool(lists_of(candidates.columns, weights).any())
@@ -33,7 +33,7 @@ def rank(
     with np.errstate(over="ignore", invalid="ignore"):
         blended = blend(columns, blend_weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
-        raise InputError("the weights and scores are so great that no number can hold their sums; lower the weights.")
+        raise InputError("the weighted sums of scores overflow; lower the weights.")
     relevance = None if is_list else relevance  # the maps were fitted on documents of several sentences
     presenter = _Presenter(candidates, blended, blend_weights, relevance)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
@@ -51,7 +51,7 @@ def rank(
 
 
 class _Presenter:
-    """Plain values of blended candidates, document by document."""
+    """Converter of blended candidates to plain values, one document at a time."""
 
     def __init__(self, candidates: Candidates, blended: Blend, weights: Weights, relevance: Relevance | None) -> None:
         self.candidates, self.blended, self.weights, self.relevance = candidates, blended, weights, relevance
@@ -87,7 +87,7 @@ class _Presenter:
         )
 
     def sentence(self, row: int, number: int, document_id: object) -> RankedSentence:
-        """Return the sentence of a row, of the document of a number."""
+        """Return the ranked sentence in row `row` of the columns, which belongs to document `number`."""
         sentence, columns, blended = self.candidates.sentences[row], self.candidates.columns, self.blended
         names, values = columns.layout.sentences, blended.columns.sentences[row].tolist()
         shares = {name: self.weights.alpha[name] * value for name, value in zip(names, values, strict=True)}

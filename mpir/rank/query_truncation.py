@@ -8,13 +8,13 @@ from mpir.text.field_syntax import is_field_search, plain_query, report_field_se
 
 log = logging.getLogger(__name__)
 LONGEST = 4_000
-"""Characters, some 600 words: a model of 512 tokens reads them in four passages, each of them with every sentence."""
+"""Characters (about 600 words). A model of 512 tokens reads them as four passages, each paired with every sentence."""
 
 
 def as_read(question: str) -> str:
-    """Return the part of a question that is read: its words (mpir/text/field_syntax.py), up to 4,000 characters.
+    """Return the text of a query that the models read: without field syntax, and at most 4,000 characters long.
 
-    A question without field syntax that is not longer comes back as it is.
+    A shorter query without field syntax (mpir/text/field_syntax.py) is returned unchanged.
     """
     return _cut(plain_query(question))
 
@@ -28,19 +28,19 @@ def _cut(text: str) -> str:
 
 
 def unread(question: str) -> int:
-    """The number of characters at the end of a question that are not read."""
+    """Return the number of characters cut from the end of a query."""
     words = plain_query(question)
     return len(words) - len(_cut(words))
 
 
 def report_unread(question: str) -> None:
-    """Log that a question is not read to its end, and once how field syntax is read.
+    """Log a warning if a query is cut, and, once, how field syntax is read.
 
-    The text itself is not logged.
+    The text of the query is not logged.
     """
     if is_field_search(question):
         report_field_search()
     if count := unread(question):
         length = len(plain_query(question))
-        message = "a question has %d characters, and only the first %d are read; shorten it to what it asks"
+        message = "a query has %d characters, and only the first %d are read; shorten it"
         log.warning(message, length, length - count)

@@ -1,4 +1,4 @@
-"""The result of reranking: a list of ranked documents that can be shown, converted, saved and explained."""
+"""The result of reranking: a list of ranked documents with methods that show, convert, save and explain it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 DEEPEST = 100
-"""Levels of containers that `plain` converts: encoders of JSON recurse, as does every reader of it."""
+"""Levels of nested containers that `plain` converts; a limit, because JSON encoders and decoders recurse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -35,29 +35,29 @@ class Ranking(RankedList):
     """The best documents for a query, best first: see `RankedList` for its fields."""
 
     def top(self, k: int) -> Ranking:
-        """The ranking of the k best documents only (all of them where there are fewer).
+        """Return the ranking of the k best documents, or of all if there are fewer.
 
         Raises:
-            InputError: `k` is no whole number of at least 1.
+            InputError: `k` is not a whole number of at least 1.
         """
         return replace(self, documents=self.documents[: whole_number("k", k)])
 
     def joined(self, share: float = 0.8) -> Ranking:
-        """The ranking with passages in place of sentences: neighbours of one section that both answer, as one.
+        """Return the ranking with adjacent sentences of a section joined into passages if they score well.
 
-        A neighbour joins where it scores at least `share` of the way from the document's lowest sentence to the
-        passage's best one (rank/passages.py). Documents keep their scores and order.
+        A neighbour joins if it scores at least `share` of the way from the document's lowest sentence to the passage's
+        best one (rank/passages.py). Documents keep their scores and order.
 
         Raises:
-            InputError: a share outside 0 to 1.
+            InputError: the share is outside 0 to 1.
         """
         return replace(self, documents=tuple(with_passages(document, share) for document in self.documents))
 
     def above(self, probability: float) -> Ranking:
-        """The ranking of the documents of at least this probability only.
+        """Return the ranking of the documents with at least this probability.
 
         Raises:
-            InputError: no number from 0 to 1, or a ranking without probabilities.
+            InputError: `probability` is not a number from 0 to 1, or the ranking has no probabilities.
         """
         threshold = real_number("probability", probability, "a number from 0 to 1", lambda value: 0 <= value <= 1)
         check_probable(self)
@@ -67,19 +67,19 @@ class Ranking(RankedList):
         return self.table()
 
     def table(self, width: int | None = None) -> str:
-        """The query and a table of the documents, at most `width` characters wide, or without a limit."""
+        """Return the query and a table of the documents, at most `width` characters wide; None for no limit."""
         return without_surrogates(document_table(self, width))
 
     def sentence_table(self, k: int = 10, width: int | None = None) -> str:
-        """The k best sentences of all ranked documents with their positions, in the form of `table`.
+        """Return the query and a table of the k best sentences of all ranked documents with their positions.
 
         Raises:
-            InputError: `k` is no whole number of at least 1.
+            InputError: `k` is not a whole number of at least 1.
         """
         return without_surrogates(sentence_table(self, whole_number("k", k), width))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries, lists, strings and numbers."""
+        """Return the ranking as plain dictionaries, lists, strings and numbers."""
         return {
             "query": self.query,
             "documents": [{**plain(d), "bm25": d.bm25} for d in self.documents],
@@ -95,7 +95,7 @@ class Ranking(RankedList):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Ranking:
-        """Return the ranking that `to_dict` gave. Raises InputError for another form."""
+        """Return the ranking that `to_dict` wrote. Raises InputError for another form."""
         try:
             return cls(
                 query=values["query"],
@@ -109,26 +109,29 @@ class Ranking(RankedList):
                 expected_relevant=values.get("expected_relevant"),
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"ranking: not the form that to_dict gives ({format_value(str(error))}).") from error
+            raise InputError(
+                f"ranking: invalid form ({format_value(str(error))}); expected the output of to_dict."
+            ) from error
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """`to_dict` as JSON text; half a surrogate pair, which no file can hold, becomes U+FFFD."""
+        """Return `to_dict` as JSON; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
         return without_surrogates(json.dumps(self.to_dict(), ensure_ascii=False, indent=indent, allow_nan=False))
 
     def to_pandas(self, level: Literal["documents", "sentences"] = "documents") -> pandas.DataFrame:
-        """A data frame with a row for each document or sentence, best first. Needs the pandas package.
+        """Return a pandas data frame with a row for each document or sentence, best first. Needs pandas.
 
-        Documents have their probability, and their best sentence with its reading (such as `relevance`).
+        The row of a document has its probability, its best sentence, and that sentence's score in the shown columns
+        (such as `relevance`).
 
         Raises:
-            InputError: another level.
+            InputError: the level is unknown.
         """
         import pandas
 
         return pandas.DataFrame(self._columns(level))
 
     def to_polars(self, level: Literal["documents", "sentences"] = "documents") -> polars.DataFrame:
-        """`to_pandas` as a data frame of polars, which it needs. Raises InputError for another level."""
+        """Return the data of `to_pandas` as a polars data frame. Needs polars. Raises InputError for another level."""
         import polars
 
         columns = self._columns(level)
@@ -136,7 +139,7 @@ class Ranking(RankedList):
         return polars.DataFrame({**columns, **{name: list(map(_text, columns[name])) for name in ids}})
 
     def _columns(self, level: str) -> dict[str, list[Any]]:
-        """The columns of a data frame by name."""
+        """Return the columns of a data frame by name."""
         check_choice("level", level, ("documents", "sentences"))
         if level == "documents":
             names, reading = list(self.documents[0].scores) if self.documents else [], self.shown_columns
@@ -157,39 +160,39 @@ class Ranking(RankedList):
         return dict(zip(heads, map(list, columns), strict=True))
 
     def to_html(self) -> str:
-        """A compact table in HTML, for a notebook, page or mail: no scripts, legible on light and dark grounds.
+        """Return a compact HTML table for a notebook, page or email: no scripts, legible on light and dark backgrounds.
 
-        The page with sliders is `mpir rerank --html FILE`.
+        `mpir rerank --html FILE` writes an interactive page with sliders.
         """
         return to_html(self)
 
     _repr_html_ = to_html
 
     def to_csv(self, sentences: int | None = None) -> str:
-        """The documents as a CSV file's text for spreadsheets, or the best `sentences` of all of them.
+        """Return CSV for spreadsheets, with a row for each document or for each of the best `sentences`.
 
         Raises:
-            InputError: `sentences` is no whole number of at least 1.
+            InputError: `sentences` is not a whole number of at least 1.
         """
         return spreadsheet(self, optional_whole_number("sentences", sentences))
 
     def to_ris(self) -> str:
-        """The documents as RIS, for Zotero, EndNote and Rayyan: rank and probability are keywords and a note."""
+        """Return the documents as RIS for Zotero, EndNote and Rayyan; rank and probability are keywords and a note."""
         return to_ris(self)
 
     def to_nbib(self) -> str:
-        """The documents in PubMed's format: rank and probability are keywords (OT) and a note (GN)."""
+        """Return the documents in PubMed's format; rank and probability are keywords (OT) and a note (GN)."""
         return to_nbib(self)
 
     def to_markdown(self) -> str:
-        """The query as a heading, and the documents as a table in Markdown."""
+        """Return Markdown with the query as a heading and the documents as a table."""
         return to_markdown(self)
 
     def to_trec(self, query_id: str | int = "1", tag: str = "mpir") -> str:
-        """The documents as lines of a TREC run: query, Q0, document, rank, score, tag.
+        """Return the documents as lines of a TREC run: query, Q0, document, rank, score, tag.
 
         Raises:
-            InputError: an id or `tag` that holds white space, which no TREC file can have.
+            InputError: an id or `tag` contains white space, which the TREC format does not allow.
         """
         return "".join(
             run_line(_text(query_id), _text(d.id), rank, d.score, str(tag)) for rank, d in enumerate(self.documents, 1)
@@ -199,14 +202,14 @@ class Ranking(RankedList):
         """Explain in words and numbers why a document has its rank (from 1).
 
         Raises:
-            InputError: the rank is no whole number from 1 on.
+            InputError: the rank is not a whole number of at least 1.
             IndexError: there is no such rank.
         """
         return without_surrogates(explain(self, rank))
 
 
 def _of_best(document: RankedDocument, reading: list[str]) -> list[Any]:
-    """The best sentence's scores and text."""
+    """Return the best sentence's scores in the shown columns, and its text."""
     best = document.best_sentence
     return [None] * (len(reading) + 1) if best is None else [*(best.scores[name] for name in reading), best.text]
 
@@ -216,9 +219,9 @@ def _writable(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def plain(value: Any, outer: tuple[Any, ...] = ()) -> Any:
-    """Convert a value to what JSON can hold: NumPy numbers as Python's, dataclasses by field, anything else as text.
+    """Convert a value to JSON types: NumPy numbers to Python's, dataclasses to dictionaries, other objects to text.
 
-    `outer` holds the containers around the value. A container inside itself, or at level `DEEPEST`, becomes "…".
+    `outer` holds the enclosing containers. A container inside itself, or at level `DEEPEST`, becomes "…".
     """
     if value is None or isinstance(value, str | bool):
         return value
@@ -243,7 +246,7 @@ def _plain_container(value: Any, outer: tuple[Any, ...]) -> Any:
 def _text(value: Any) -> str:
     try:
         return str(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, or a set of very many levels
+    except (ValueError, RecursionError):  # an integer with thousands of digits, or a deeply nested set
         return format_value(value)
 
 

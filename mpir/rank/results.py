@@ -1,4 +1,4 @@
-"""The values that a ranking holds: sentences, documents, and the list of ranked documents."""
+"""The values in a ranking: sentences, documents, and the list of ranked documents."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ CONTEXT = "context"
 
 
 ANSWERS = 0.02
-"""The least probability of a sentence that counts as evidence: about the share of judged candidates' sentences that
-belong to an answer (0.017 where the default bundle was calibrated), below which it says less than chance."""
+"""The lowest probability of a sentence that counts as evidence: about the base rate, the share of judged candidates'
+sentences that belong to an answer (0.017 in the calibration of the default bundle)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedSentence:
     """A sentence with the summands of its score: ``section_text[begin:end] == text``.
 
-    `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name; `shares`
-    what each column adds to `score`, its weight included; `in_passages` marks a pair that was longer than some model
-    reads, and whose score is that of its best passage. `probability` is the calibrated probability that the sentence
-    belongs to an answer, None where the weights have no calibration.
+    `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name, and
+    `shares` the weighted contribution of each column to `score`. `in_passages` marks a sentence that is longer than a
+    model reads at once and has the score of its best passage. `probability` is the calibrated probability that the
+    sentence belongs to an answer, None if the weights have no calibration.
     """
 
     document: Any
@@ -51,19 +51,20 @@ class RankedSentence:
 class RankedDocument:
     """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
 
-    `score` is the blended score, a weighted sum on no absolute scale. It compares the documents of one query under one
-    set of weights; it does not compare queries, and no threshold on it has a meaning. `probability` is what it means:
-    the calibrated probability that the document is relevant. It is None where the bundle has no calibration for these
-    weights, and for single sentences, whose scores are on another scale.
+    `score` is the blended score, a weighted sum without an absolute scale. It compares the documents of one query under
+    one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` is the
+    calibrated probability that the document is relevant. It is None if the bundle has no calibration for these weights,
+    and for single sentences, whose scores are on another scale.
 
-    `scores` are the document columns' raw scores by name, the first stage's first; `ranks` its rank by each of them
-    among all candidates (from 1; equal scores share one). `shares` says what each document column and each of the best
-    sentences ("sentence 1", …) add to `score`; `best` has the positions of these in `sentences`: 0, 1, … unless an
-    ordering column, such as agreement, changes the order. `in_passages` marks a document that was longer than some
-    document model reads, and whose score there is that of its best passage. `left_out` marks a document that stood so
-    far behind that no slow model read it: in that column it has the lowest score of the documents that were read.
+    `scores` are the document columns' raw scores by name, the first stage's first; `ranks` are the document's ranks by
+    each of them among all candidates (from 1; equal scores share a rank). `shares` are the contributions of each
+    document column and each of the best sentences ("sentence 1", …) to `score`. `best` has the positions of these
+    sentences in `sentences`: 0, 1, … unless an ordering column, such as agreement, changes the order. `in_passages`
+    marks a document that is longer than a document model reads at once and has the score of its best passage there.
+    `left_out` marks a document that ranked too low for a slow model to read; in that model's column it has the lowest
+    score among the documents that were read.
 
-    `text` is its body and `metadata` holds the input's other keys, which are attributes, too: ``document.source`` is
+    `text` is its body. `metadata` holds the input's other keys, which are also attributes: ``document.source`` is
     ``document.metadata["source"]``.
     """
 
@@ -95,9 +96,9 @@ class RankedDocument:
 
     @property
     def best_sentence(self) -> RankedSentence | None:
-        """The sentence to show as evidence: the body's best, as a title names a subject and answers nothing.
+        """The sentence to show as evidence: the best of the body, since a title rarely answers a query.
 
-        The title comes first only where the body has no sentence, or none that probably answers (`ANSWERS`).
+        It is the title only if that scores best and no sentence of the body is likely to answer (`ANSWERS`).
         """
         body, title = (
             next((s for s in self.sentences if (s.section == TITLE) is in_title), None) for in_title in (False, True)
@@ -108,7 +109,7 @@ class RankedDocument:
 
     @property
     def bm25(self) -> float | None:
-        """Its BM25, for short; None where there is no column of that name."""
+        """The document's BM25 score; None if there is no column of that name."""
         return self.scores.get("bm25")
 
 
@@ -117,11 +118,11 @@ class RankedList:
     """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
 
     It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
-    the one of that id. `left_out` counts the sentences of all candidates that the first pass left out: no document's
-    `sentences` holds them. `ordering` names the columns that only order sentences, `signed` those that are never
-    rescaled. `sentence_list` marks candidates that are single sentences, ranked by `Weights.sentence_list_beta`: all
-    sentence columns are evidence then, and there is no context. `expected_relevant` is the sum of the probabilities of
-    all candidates, and so the number of relevant ones to expect among them; None where there is no calibration.
+    the document with that id. `left_out` counts the sentences of all candidates that the first pass left out, which
+    are not in any document's `sentences`. `ordering` names the columns that only order sentences, `signed` those that
+    are never rescaled. `sentence_list` marks candidates that are single sentences, ranked by
+    `Weights.sentence_list_beta`: then all sentence columns are evidence, and there is no context. `expected_relevant`
+    is the expected number of relevant candidates, the sum of their probabilities; None if there is no calibration.
     """
 
     query: str
@@ -163,7 +164,7 @@ class RankedList:
 
     @property
     def unread(self) -> int:
-        """How many characters at the end of a very long query were not read."""
+        """The number of characters at the end of a very long query that were not read."""
         return unread(self.query)
 
     @property
@@ -173,16 +174,16 @@ class RankedList:
 
     @property
     def in_passages(self) -> int:
-        """How many sentences and documents were longer than some model reads, and have their best passage's score."""
+        """The number of sentences and documents that are longer than a model reads at once, scored by best passage."""
         return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
 
     @property
     def shown_columns(self) -> list[str]:
-        """The perspective to show next to blended scores, which alone do not say whether a document is relevant."""
+        """The column to show next to blended scores, which alone do not tell whether a document is relevant."""
         return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]
 
 
 def _measure(ranked: RankedSentence | RankedDocument) -> str:
-    """The score, behind the probability where there is one."""
+    """Return the score as text, after the probability if there is one."""
     probability = "" if ranked.probability is None else f"probability={ranked.probability:.3f}, "
     return f"{probability}score={ranked.score:.4f}"

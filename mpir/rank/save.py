@@ -1,4 +1,4 @@
-"""Writing a reranker as a bundle: its perspectives, their models' files or pinned hub names, weights and card."""
+"""Save a reranker as a bundle: its perspectives, the files or pinned hub names of their models, weights and card."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from mpir.rank.weights import Weights
 
 WEIGHTS, BUNDLE_CARD = "weights.json", "CARD.md"
 OMITTED = (*SKIPPED, "checkpoint-*/*")
-"""Files of a checkpoint's folder that no model reads: other formats, and states of its training."""
+"""Files of a checkpoint's folder that no model reads: other formats, and states of training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A bundle's entries, and the folders of its checkpoints by their name in it, with their licences."""
+    """A bundle's entries, and the source folders and licences of its checkpoints by their names in the bundle."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
@@ -58,8 +58,8 @@ def save_bundle(
     """Write a bundle; see `Reranker.save_pretrained`.
 
     Raises:
-        InputError: a perspective of the caller's that no file can declare.
-        OutputError: the folder cannot be written, or something else stands there.
+        InputError: a perspective of the caller cannot be declared in a file.
+        OutputError: the folder cannot be written, or the path already exists and is not a bundle.
     """
     contents = Contents()
     encoders = [model for model in loaded.declared if model.entry["kind"] == "bi-encoder"]
@@ -87,7 +87,7 @@ def save_bundle(
 
 
 def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
-    """Add the entries of the bundle whose perspectives are loaded; hub names are pinned."""
+    """Add the entries of the bundle's loaded perspectives; hub names are pinned to a commit."""
     if loaded.bundle is None:
         return
     names = {perspective.name for perspective in loaded.of_bundle}
@@ -107,7 +107,7 @@ def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
 
 
 def _add_named(contents: Contents, model: DeclaredModel) -> None:
-    """Add the entry of a model that the user named: by the hub's commit, or with a copy of its folder."""
+    """Add the entry of a model that the user named: pinned to the hub's commit, or with a copy of its folder."""
     files, entry = model.files, _pin_query_encoder(model.entry)
     source = Path(entry["checkpoint"])
     if files.revision is not None and source == files.folder.resolve():
@@ -117,25 +117,25 @@ def _add_named(contents: Contents, model: DeclaredModel) -> None:
 
 
 def _pin_query_encoder(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry with the commit of the hub's model that reads queries, where there is another one for them."""
+    """Pin the query encoder of an entry to the hub's commit, if queries have their own encoder."""
     name = entry.get("query_encoder")
     commit = None if name is None else find_model(str(name)).revision
     return {**entry, "query_encoder": f"{str(name).partition('@')[0]}@{commit}"} if commit else dict(entry)
 
 
 def _declaration(perspective: Any) -> dict[str, Any]:
-    """The entry of a perspective of the caller's, if it has one. Raises InputError."""
+    """Return the bundle entry of a caller's perspective. Raises InputError if it has none."""
     declaration = getattr(perspective, "declaration", None)
     if declaration is None:
         raise InputError(
-            f"perspective {format_value(perspective.name)} is an object of yours, which a bundle cannot hold; leave it "
+            f"perspective {format_value(perspective.name)} is a Python object, which a bundle cannot contain; leave it "
             "out, or register its class and declare it in bundle.json (docs/guides/perspectives.md)."
         )
     return dict(declaration)
 
 
 def _copy_checkpoint(source: Path, folder: Path, licence: str) -> None:
-    """Copy the files that a model is read from. One without a card gets a card with its licence."""
+    """Copy the files of a model; if it has no card, write one with its licence."""
     for name in _model_files(source):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, folder / name)
@@ -144,7 +144,7 @@ def _copy_checkpoint(source: Path, folder: Path, licence: str) -> None:
 
 
 def _model_files(source: Path) -> Iterator[str]:
-    """The names of the files that a model is read from; Python files are for models that need them."""
+    """Yield the names of a model's files; Python files only for models that need them."""
     has_safe_weights = any(source.glob(SAFE_WEIGHTS[0]))
     patterns = (*SETTINGS, *SAFE_WEIGHTS, "*.py", "*.jinja", *(() if has_safe_weights else OLD_WEIGHTS))
     for name in sorted(file_names(source)):
@@ -154,7 +154,7 @@ def _model_files(source: Path) -> Iterator[str]:
 
 
 def _card(manifest: Mapping[str, Any], contents: Contents, base: Bundle | None, weights: Weights) -> str:
-    """The beginning of a model card: perspectives and models, and what is known of the weights."""
+    """Return a model card: perspectives and models, untuned weights, and the card of the bundle it was made from."""
     columns = ("name", "kind", "checkpoint", "revision")
     rows = [[entry.get(key, "") for key in columns] for entry in manifest["perspectives"]]
     licences = {*contents.licences.values()}
@@ -171,5 +171,5 @@ def _card(manifest: Mapping[str, Any], contents: Contents, base: Bundle | None, 
 
 
 def _without_head(card: str) -> str:
-    """A card without its YAML head."""
+    """Return a card without its YAML header."""
     return card.partition("\n---\n")[2].lstrip() if card.startswith("---\n") else card

@@ -1,4 +1,4 @@
-"""Scoring: perspectives fill the columns of prepared candidates, and derived columns follow from those."""
+"""Scoring: perspectives fill the columns of prepared candidates, and derived columns are computed from these."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """The perspectives that score candidates, the columns derived from theirs, and the cache that keeps scores."""
+    """The perspectives that score candidates, the columns derived from their scores, and the score cache."""
 
     perspectives: Sequence[Perspective]
     derived: Sequence[Derived]
     cache: ScoreCache | None
     first_pass: Weights | None = None
-    """Weights by which slow document columns are computed for the best documents only (rank/document_pass.py)."""
+    """Weights that select the best documents, for which alone slow columns are computed (rank/document_pass.py)."""
 
     def score(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
-        """Return prepared candidates of many queries with all of their columns; the models see all pairs together.
+        """Return the candidates of all queries with all columns; each model scores the pairs of all queries together.
 
         Raises:
-            InputError: a perspective gave a score that is not finite, or the wrong number of scores.
+            InputError: a perspective returned a score that is not finite, or the wrong number of scores.
         """
         check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
         readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
@@ -90,7 +90,7 @@ class Scorer:
     def _score_documents(
         self, candidates: Sequence[Candidates], perspective: Perspective, progress: bool
     ) -> list[Candidates]:
-        """Return the candidates with a document column, scored where they did not bring it: an index may know it."""
+        """Return the candidates with a document column; scores that the documents bring from an index are kept."""
         scored = list(candidates)
         numbers = [
             number
@@ -116,7 +116,7 @@ class Scorer:
 def _with_column(
     candidates: Candidates, perspective: Perspective, rows: I64, values: F64, in_passages: Bool
 ) -> Candidates:
-    """Return the candidates with a column whose values are known for some of the documents."""
+    """Return the candidates with one more document column, computed for some of the documents."""
     count = len(candidates.documents)
     is_read, is_long = np.zeros(count, bool), candidates.documents_in_passages.copy()
     is_read[rows], is_long[rows] = True, is_long[rows] | in_passages
@@ -129,17 +129,18 @@ def _with_column(
 
 
 def antecedent_gain(separate: F64, antecedent: F64, together: F64, *, signed: Sequence[bool]) -> F64:
-    """Return what a sentence gains from the sentence that its "It" refers to, (A, P), never below 0.
+    """Return the gain (A, P), at least 0, of each sentence from the sentence that names its subject.
 
-    The gain is the score of both as one text above the better of the two alone: "It is caused by mutations of CFTR."
-    gains behind "Cystic fibrosis", and nothing behind a sentence that says the same. Signed columns gain nothing.
+    The gain is the score of both as one text minus the better of their separate scores. "It is caused by mutations of
+    CFTR." gains from a preceding "Cystic fibrosis", and nothing from a sentence with the same content. Signed columns
+    gain nothing.
     """
     gain = together - np.maximum(separate, antecedent)
     return np.where(signed, 0, gain).clip(0)
 
 
 def _antecedent_pairs(candidates: Sequence[Candidates]) -> tuple[I64, list[Pair], list[Pair]]:
-    """Return the rows (A,) of sentences with an antecedent, pairs of the antecedents, and pairs of both as one text."""
+    """Return the rows (A,) of sentences with an antecedent, the antecedents' pairs, and pairs of both as one text."""
     rows, separate, together, start = [], [], [], 0
     for query_candidates in candidates:
         for row, text in query_candidates.antecedents.items():
@@ -159,10 +160,10 @@ def _slices(counts: Sequence[int]) -> Iterator[slice]:
 
 
 def check_cosines(candidates: Sequence[Candidates], perspectives: Sequence[Perspective]) -> None:
-    """Check the scores that documents bring in place of a perspective whose scores are cosines.
+    """Check scores that come with the documents in place of those of a perspective that computes cosines.
 
     Raises:
-        InputError: a score below -1 or above 1, beyond what rounding explains.
+        InputError: a score is below -1 or above 1 by more than rounding.
     """
     for name in (perspective.name for perspective in perspectives if getattr(perspective, "scale", None) == COSINE):
         for query_candidates in (
@@ -175,13 +176,13 @@ def check_cosines(candidates: Sequence[Candidates], perspectives: Sequence[Persp
                     raise InputError(
                         f"document {format_value(document.id)} of the query {format_value(query_candidates.query)} "
                         "has the score "
-                        f"{format_value(name)} {score:.6g}; expected a cosine from -1 to 1 (the index or file that "
-                        "gives it may be damaged)."
+                        f"{format_value(name)} {score:.6g}; expected a cosine from -1 to 1. The index or file that "
+                        "it comes from may be damaged."
                     )
 
 
 def report_passages(in_passages: Bool, noun: str) -> None:
     """Log how many texts were read in passages, if any were."""
     if in_passages.any():
-        message = "note: %d of %d %s are longer than a model reads at once, and count with their best passage"
+        message = "note: %d of %d %s are longer than a model reads at once, and are scored by their best passage"
         log.warning(message, in_passages.sum(), len(in_passages), noun)

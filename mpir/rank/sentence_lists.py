@@ -1,4 +1,4 @@
-"""Candidate lists of single sentences: they are recognised before the blend, and have weights of their own."""
+"""Candidate lists of single sentences: recognised before the blend, and blended with their own weights."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mpir.rank.weights import Weights
 from mpir.types import I64, Bool
 
 MIN_SHARE = 0.75
-"""The share of documents of one sentence that makes a sentence list: a splitter may cut a sentence in two."""
+"""Least share of one-sentence documents in a sentence list; not 1, because a splitter may cut a sentence in two."""
 
 
 def sentence_lists(document_of: I64, question_of: I64, queries: int) -> Bool:
-    """Return which queries (Q,) have candidates that are single sentences; documents without any do not count.
+    """Return a mask (Q,) of the queries whose candidates are single sentences; documents without sentences don't count.
 
     `document_of` (N,) is the document of each sentence, `question_of` (D,) the query of each document.
     """
@@ -26,7 +26,7 @@ def sentence_lists(document_of: I64, question_of: I64, queries: int) -> Bool:
 
 
 def lists_of(columns: Columns, weights: Weights) -> Bool:
-    """Return which queries (Q,) are blended as sentence lists: none if the weights name no such case."""
+    """Return a mask (Q,) of the queries to blend as sentence lists: none if the weights have no such version."""
     if weights.sentence_list_beta is None:
         return np.zeros(columns.questions, bool)
     return sentence_lists(columns.document_of, columns.question_of, columns.questions)

@@ -1,4 +1,4 @@
-"""Validation of a reranker's arguments: each function returns the value in its expected form, or raises InputError."""
+"""Validation of a reranker's arguments: the functions return a value in its expected form, or raise InputError."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Derived
     if len(set(names)) != len(names) or not readers:
         documents = ", all of which read documents" if names and not readers else ""
         raise InputError(
-            "perspectives: expected one or more of different names that read sentences, found "
+            "perspectives: expected perspectives with different names, at least one of which reads sentences; got "
             f"{format_value(names)}{documents}."
         )
     for column in derived:
@@ -36,23 +36,23 @@ def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Derived
 
 
 def as_perspectives(values: Any) -> tuple[Perspective, ...]:
-    """Return perspectives. Raises InputError for any other object, or no list."""
+    """Return a tuple of perspectives. Raises InputError for any other object."""
     if not isinstance(values, Iterable):
-        raise InputError(f"perspectives is {format_value(values)}; expected a list of them.")
+        raise InputError(f"perspectives is {format_value(values)}; expected a list of perspectives.")
     return tuple(map(as_perspective, values))
 
 
 def as_perspective(value: Perspective) -> Perspective:
-    """Return a perspective. Raises InputError for any other object, or one with an invalid name, level or role."""
+    """Return a valid perspective. Raises InputError for any other object, or an invalid name, level or role."""
     if not isinstance(value, Perspective) or not isinstance(getattr(value, "name", None), str):
         raise InputError(
-            f"perspectives: one is {format_value(value)}; expected an instance of a subclass of mpir.Perspective "
-            "with a name."
+            f"an entry of perspectives is {format_value(value)}; expected an instance of a subclass of "
+            "mpir.Perspective with a name."
         )
     if hasattr(value, "evidence"):
         raise InputError(
-            f"perspectives: {format_value(value.name)} has `evidence`, which role replaces since 0.2; set "
-            "role = 'ordering' or 'evidence'."
+            f"perspectives: {format_value(value.name)} has the attribute `evidence`, which `role` replaced in 0.2; "
+            "set role = 'ordering' or 'evidence'."
         )
     with error_context("perspectives"):
         _ = value.column
@@ -65,24 +65,24 @@ def as_perspective(value: Perspective) -> Perspective:
 
 
 def as_model_names(model: Any, models: Any) -> tuple[Any, ...]:
-    """Return the names of models. Raises InputError for both arguments at once, or no list of several."""
+    """Return the names of models. Raises InputError if both arguments are given, or `models` is not a list."""
     if isinstance(models, str | Path) or not isinstance(models, Iterable):
-        raise InputError(f"models is {format_value(models)}; expected a list of names (for one model use model=).")
+        raise InputError(f"models is {format_value(models)}; expected a list of names; for a single model use model=.")
     names = tuple(models)
     if model is not None and names:
-        raise InputError("model and models are both given; name all of them in models.")
+        raise InputError("model and models are both given; name all models in models.")
     return names if model is None else (model,)
 
 
 def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:
-    """Return an open cache, opened if it is a folder. Raises InputError for any other object."""
+    """Return an open cache; open it if the value is a path. Raises InputError for any other object."""
     if not isinstance(value, ScoreCache | str | Path | None):
         raise InputError(f"cache is {format_value(value)}; expected the path of a folder or an open ScoreCache.")
     return ScoreCache(value) if isinstance(value, str | Path) else value
 
 
 def as_pair(value: Any, number: int) -> Pair:
-    """Return the (query, text) pair of this number. Raises InputError for any other object."""
+    """Return a (query, text) pair, the one at index `number` of the input. Raises InputError for any other object."""
     texts = () if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     if len(texts) != 2 or not all(isinstance(text, str) for text in texts):
         raise InputError(f"pairs[{number}] is {format_value(value)}; expected a query and a text.")
@@ -90,20 +90,20 @@ def as_pair(value: Any, number: int) -> Pair:
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """Return a list. Raises InputError as `check_is_list`."""
+    """Return the values as a list. Raises InputError if they are a single value (see `check_is_list`)."""
     check_is_list(name, values)
     return list(values)
 
 
 def check_is_list(name: str, values: Any) -> None:
-    """Raise InputError for one value where a list of several is expected."""
+    """Raise InputError for a single value in place of a list."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise InputError(f"{name} is {format_value(values)}; expected a list of several (for one query use rerank).")
+        raise InputError(f"{name} is {format_value(values)}; expected a list; for a single query use rerank.")
 
 
 def check_same_length(queries: Sequence[Any], documents: Sequence[Any]) -> None:
-    """Raise InputError unless every query has its documents."""
+    """Raise InputError unless there are as many lists of documents as queries."""
     if len(queries) != len(documents):
         raise InputError(
-            f"{len(queries)} queries came with {len(documents)} lists of documents; give one list for each query."
+            f"got {len(queries)} queries and {len(documents)} lists of documents; give one list for each query."
         )

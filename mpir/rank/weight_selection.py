@@ -1,4 +1,4 @@
-"""Which weights a reranker blends with, and whether they belong to its columns and models."""
+"""Select a reranker's weights, and check that they belong to its columns and models."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from mpir.rank.weights import Weights
 
 log = logging.getLogger(__name__)
 MODEL_WEIGHTS = {"zscore": 0.5, "minmax": 1.0, "none": 1.0, "untuned": 1.0}
-"""The weight of a model's document column that nothing was tuned for, by how the other columns are scaled: 0.5 did no
-harm with models of different strength (docs/evidence/models.md)."""
+"""The untuned weight of a model's document column, by the scaling of the other columns. 0.5 did no harm with models of
+different strength (docs/evidence/models.md)."""
 WeightsLike = Weights | Mapping[str, Any] | str | Path | None
-"""Weights, or a dictionary, a file or a published name of them; None for the bundle's, or equal ones."""
+"""Weights, or their dictionary, file or published name; None selects the bundle's weights, or equal ones."""
 
 
 def select_weights(
@@ -38,16 +38,19 @@ def select_weights(
 ) -> tuple[Weights, str]:
     """Return the weights for these columns, and their name in messages.
 
-    `added` are the caller's perspectives, and `named` those of the models that the user names, which the weights need
-    not name; with `only_named` the latter alone order documents. `context` replaces the weights' own, and
-    `without_agreement` drops the weight of that column.
+    `added` are the caller's perspectives and `named` those of models that the user names; they get a weight if `chosen`
+    has none for them. With `only_named`, only the latter order documents. `context` replaces the context of the
+    weights, and `without_agreement` drops the weight of the agreement column.
 
     Raises:
-        InputError: weights for other columns, or no such file or name.
+        InputError: the weights are for other columns, or there is no such file or name.
     """
     weights, source = _load(chosen, bundle) or (_untuned(layout, without=_weighted_by_default(added)), "weights")
     if weights.is_untuned:
-        log.warning("nothing is tuned for these columns; equal weights of scores mapped to 0-1 are used (mpir tune)")
+        log.warning(
+            "no weights are tuned for these columns; using equal weights of scores mapped to 0-1 (mpir tune finds "
+            "better ones)"
+        )
     if without_agreement:
         weights = replace(weights, alpha={k: value for k, value in weights.alpha.items() if k != Agreement.name})
     weights = _with_defaults(weights, added, untuned=chosen is None and bundle is not None)
@@ -68,7 +71,7 @@ def select_calibration(bundle: Bundle | None, weights: Weights) -> Relevance:
 
 
 def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | None:
-    """Return the caller's weights or the bundle's, and their name; None where equal ones are to be made."""
+    """Return the caller's weights or the bundle's, and their name in messages; None if there are neither."""
     if isinstance(chosen, Weights):
         return chosen, "weights"
     if isinstance(chosen, Mapping):
@@ -85,16 +88,16 @@ def _weighted_by_default(perspectives: Sequence[Perspective]) -> set[str]:
 
 
 def _untuned(layout: Layout, *, without: Collection[str]) -> Weights:
-    """Return untuned weights of all columns but some."""
+    """Return untuned weights for all columns except those in `without`."""
     names = ([name for name in level if name not in without] for level in (layout.sentences, layout.documents))
     return Weights.untuned(*names)
 
 
 def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: bool) -> Weights:
-    """Return the weights with those of added perspectives that they do not name.
+    """Add weights for the perspectives in `added` that the weights do not name.
 
-    `untuned` gives perspectives without a default weight the mean of their level's, as the columns of a bundle are on
-    comparable scales, and logs it.
+    With `untuned`, a perspective without a default weight gets the mean weight of its level, because the columns of a
+    bundle are on comparable scales; this is logged.
     """
     for perspective in added:
         half = "alpha" if perspective.level == "sentence" else "beta"
@@ -104,14 +107,14 @@ def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: b
             continue
         if weight is None:
             weight = sum(map(abs, named.values())) / max(1, len(named))
-            log.warning("no weight is tuned for %s; it has the mean of its level, %.4g", perspective.name, weight)
+            log.warning("no weight is tuned for %s; using the mean weight of its level, %.4g", perspective.name, weight)
         extended = {perspective.name: weight, **named}
         weights = replace(weights, alpha=extended) if half == "alpha" else replace(weights, beta=extended)
     return weights
 
 
 def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
-    """Return the weights with those of models that they do not name: MODEL_WEIGHTS, on the scale of the others."""
+    """Add weights for the models in `named` that the weights do not name (MODEL_WEIGHTS, or the mean of sentences)."""
     added = [perspective for perspective in named if perspective.name not in {*weights.alpha, *weights.beta}]
     document_weight = MODEL_WEIGHTS["untuned" if weights.is_untuned else weights.normalise]
     sentence_weight = sum(map(abs, weights.alpha.values())) / max(1, len(weights.alpha))
@@ -119,15 +122,15 @@ def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
     sentences = {item.name: sentence_weight for item in added if item.level == "sentence"}
     if added and not weights.is_untuned:
         log.warning(
-            "no weight is tuned for %s; %s used (mpir score and mpir tune find better ones)",
+            "no weight is tuned for %s; using %s (mpir score and mpir tune find better ones)",
             format_names([item.name for item in added]),
-            " and ".join(f"{weight:.4g} is" for weight in {*documents.values(), *sentences.values()}),
+            " and ".join(f"{weight:.4g}" for weight in {*documents.values(), *sentences.values()}),
         )
     return replace(weights, alpha={**sentences, **weights.alpha}, beta={**weights.beta, **documents})
 
 
 def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
-    """Return weights by which the models alone order documents, each by its z-scores, and the rest only sentences."""
+    """Return weights with which only the z-scores of `named` order documents; other columns order sentences."""
     documents = [perspective.name for perspective in named if perspective.level == "document"]
     if not documents:
         return replace(weights, alpha_context=0.0, beta=dict.fromkeys(weights.beta, 0.0), beta_sentences=1.0)
@@ -146,10 +149,10 @@ def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
 def check_models(
     weights: Weights, source: str, perspectives: Sequence[Perspective], derived: Sequence[Derived]
 ) -> None:
-    """Tuned weights belong to the models, and to the derived columns, whose scores they were tuned on.
+    """Check that tuned weights belong to these models and derived columns.
 
     Raises:
-        InputError: they were tuned on others.
+        InputError: they were tuned on scores of other models or derived columns.
     """
     tuned, tuned_derived = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
     for perspective in perspectives:
@@ -163,6 +166,6 @@ def check_models(
 def _check_same(expected: object, actual: object, name: str, source: str) -> None:
     if expected not in (None, actual):
         raise InputError(
-            f"{source}: the weights were tuned on another model of {format_value(name)} ({format_value(expected)}, "
-            f"here {format_value(actual)}); use the bundle's own weights, or tune again."
+            f"{source}: the weights were tuned with another model for {format_value(name)} (got "
+            f"{format_value(actual)}, expected {format_value(expected)}); use the bundle's own weights, or tune again."
         )

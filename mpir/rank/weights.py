@@ -1,4 +1,4 @@
-"""The weights of the two sums, as a value: frozen, printable, comparable, saved with what made them."""
+"""The weights of the two sums: immutable, comparable values that are saved with their provenance."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
 RENAMED = {"single": "sentence_list_beta"}
-"""Keys that weights of 0.1 had under another name."""
+"""Keys of version 0.1's weights, and their current names."""
 FIRST_STAGE = "bm25"
-"""The column that is S_CONTEXT by default, where the weights have it."""
+"""The column that is S_CONTEXT by default, if the weights have it."""
 UNTUNED = "untuned"
-"""The key of `made_by` that marks weights which no tuning found."""
+"""The key of `made_by` that marks untuned weights."""
 RECURSIVE = ("document", "fixpoint")
-"""The contexts that are S_DOC; any other is the name of a document column."""
+"""The contexts that are computed from S_DOC; any other context is the name of a document column."""
 RANKS = 3
-"""How many of a document's best sentences count in S_DOC by default, as in the paper."""
+"""The default number of a document's best sentences in S_DOC, as in the paper."""
 RESERVED = {"context", *RECURSIVE}
-"""Names that no column may have."""
+"""Names that a column cannot have."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,23 @@ class Weights:
         S_SENT = Σ_k alpha[k]·s_k + alpha_context·S_CONTEXT
         S_DOC  = Σ_k beta[k]·d_k + beta_sentences·Σ_i w[i]·S_SENT(i)
 
-    Ordering columns are part of S_SENT, and not of the S_SENT(i) of S_DOC, which are a document's evidence. `context`
-    names S_CONTEXT: a document column of `beta` (the paper's text: ``bm25``, which is the default where `beta` has it);
+    Ordering columns are part of S_SENT, but not of the S_SENT(i) in S_DOC, which are a document's evidence. `context`
+    names S_CONTEXT: a document column of `beta` (the paper's text: ``bm25``, which is the default if `beta` has it);
     ``document`` for S_DOC computed without context; ``fixpoint`` for S_DOC itself, the recursion solved exactly.
-    `normalise` is ``minmax`` to map every column of each query to 0-1 first, so that weights compare like with like;
-    ``zscore`` to bring every document column of each query to mean 0 and deviation 1 (sentence columns have declared
-    scales and stay unchanged); or ``none`` for raw scores, where BM25 in tens outweighs a probability.
+    `normalise` is ``minmax`` to map every column of each query to 0-1, which makes weights comparable; ``zscore`` to
+    bring every document column of each query to mean 0 and deviation 1 (sentence columns have declared scales and stay
+    unchanged); or ``none`` for raw scores, with which BM25 values above 10 outweigh a probability.
 
-    `sentence_list_beta` is for candidate lists of single sentences (at least three in four): β of the document columns
-    that it names, the others as in `beta`. Such a list has no context, and ordering columns count as evidence. None:
-    such lists are blended like any other.
+    `sentence_list_beta` is for candidate lists of which at least three in four are single sentences. It replaces the β
+    of the document columns that it names. Such a list has no context, and ordering columns count as evidence. If it is
+    None, such lists are blended like any other.
 
-    `cutoffs` say how many documents and snippets a submission takes by these scores (rank/cutoffs.py); None: ten each.
-
-    `made_by` records how the values were made and takes no part in equality. Weights are immutable and hashable.
+    `cutoffs` set how many documents and snippets to submit (rank/cutoffs.py); None means ten each. `made_by` records
+    how the values were made and is ignored in comparisons. Weights are immutable and hashable.
 
     Raises:
-        InputError: a value that is not a finite number, an unknown choice, a column of a reserved name or on both
-            levels, or weights for which the fixed point does not exist (alpha_context·beta_sentences·Σw must stay
-            below 1).
+        InputError: a value is not a finite number, a choice is unknown, a column has a reserved name or is on both
+            levels, or the fixed point does not exist (alpha_context·beta_sentences·Σw must be below 1).
     """
 
     alpha: Mapping[str, float]
@@ -101,7 +99,7 @@ class Weights:
         if self.context == "fixpoint" and self.feedback >= 1:
             raise InputError(
                 f"weights: alpha_context·beta_sentences·Σw is {self.feedback:.4g}, but the fixed point exists only "
-                "below 1; lower one of them, or choose another context."
+                "below 1; lower a factor, or choose another context."
             )
 
     def __hash__(self) -> int:
@@ -118,11 +116,11 @@ class Weights:
         for invalid in (
             name for name in (*self.alpha, *self.beta, *(self.sentence_list_beta or ())) if not isinstance(name, str)
         ):
-            raise InputError(f"weights: a column is called {format_value(invalid)}; expected a string.")
+            raise InputError(f"weights: the name of a column is {format_value(invalid)}; expected a string.")
         for unknown in sorted(set(self.sentence_list_beta or ()) - set(self.beta)):
             raise InputError(
-                f"weights: sentence_list_beta names {format_value(unknown)}, which is no column of beta; name one of "
-                "those."
+                f"weights: sentence_list_beta names {format_value(unknown)}, which is not in beta; name only columns "
+                "of beta."
             )
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
             raise InputError(f"weights: name {format_value(name)} is reserved for another column; rename the column.")
@@ -139,14 +137,14 @@ class Weights:
 
     @property
     def feedback(self) -> float:
-        """The greatest factor with which a document's score returns to itself in the ``fixpoint`` reading."""
+        """The factor by which a document's score feeds back into itself through the ``fixpoint`` context."""
         return max(self.alpha_context * self.beta_sentences * total for total in accumulate(self.w))
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify what a blended score depends on: weights other than 0, and choices.
+        """Sixteen hexadecimal digits that identify the values a blended score depends on: nonzero weights and options.
 
-        The weights of sentence lists are left out, since a score is calibrated for documents, and so are cut-offs.
+        The weights of sentence lists and the cut-offs are left out: calibration is for the scores of documents.
         """
         unused = ("made_by", "sentence_list_beta", "cutoffs")
         values = {name: value for name, value in self.to_dict().items() if name not in unused}
@@ -156,21 +154,21 @@ class Weights:
         return fingerprint({**values, **used, "w": list(map(float, self.w))})
 
     def of_sentence_list(self) -> Weights:
-        """Return the weights of sentence lists: those of an ordinary blend without context."""
+        """Return the weights for sentence lists, as weights of an ordinary blend without context."""
         beta = {**self.beta, **(self.sentence_list_beta or {})}
         return replace(self, beta=beta, alpha_context=0.0, sentence_list_beta=None)
 
     @property
     def is_untuned(self) -> bool:
-        """Whether mpir made them up, because nothing was tuned."""
+        """Whether these are default weights, because none were tuned."""
         return bool(self.made_by.get(UNTUNED))
 
     @classmethod
     def untuned(cls, sentences: Iterable[str], documents: Iterable[str] = (FIRST_STAGE,)) -> Weights:
-        """Return the weights of a ranking for which nothing is tuned, on comparable scales.
+        """Return default weights for columns that nothing was tuned on.
 
-        Each column is mapped to 0-1 within a query. S_DOC is the sum of the document columns and of the best sentence's
-        mean over the sentence columns.
+        Each column is mapped to 0-1 within a query. S_DOC is the sum of the document columns plus the mean of the
+        sentence columns of the best sentence.
         """
         alpha, beta = tuple(sentences), tuple(documents)
         return cls(
@@ -202,7 +200,7 @@ class Weights:
         )
 
     def check_sentences(self, layout: Layout, source: str = "weights") -> None:
-        """Raise InputError unless exactly these sentence columns are weighted."""
+        """Raise InputError unless exactly the layout's sentence columns have weights."""
         expected, weighted = set(layout.sentences), set(self.alpha)
         if expected < weighted:
             name = sorted(weighted - expected)[0]
@@ -217,24 +215,24 @@ class Weights:
             )
 
     def check_columns(self, layout: Layout) -> None:
-        """Raise InputError unless exactly these sentence columns are weighted, and no document column that lacks.
+        """Raise InputError unless exactly the layout's sentence columns have weights, and no missing document column.
 
-        Document columns that the weights don't name weigh 0: a first stage may give more scores than a blend takes.
+        Document columns that the weights don't name weigh 0: a first stage may return more scores than a blend uses.
         """
         self.check_sentences(layout)
         used = {name for name, value in self.beta.items() if value} | {self.context} - set(RECURSIVE)
         if missing := sorted(used - set(layout.documents)):
             raise InputError(
-                f"weights: the weights take the document column {format_value(missing[0])}, but the documents have "
+                f"weights: the weights need the document column {format_value(missing[0])}, but the documents have "
                 f"{format_names(layout.documents) or 'none'}; use the weights that belong to the bundle and "
                 "first stage."
             )
 
     def align_to(self, layout: Layout, source: str = "weights") -> Weights:
-        """Return the weights for a layout: a column of weight 0 may be missing, an unnamed ordering column weighs 0.
+        """Return the weights for a layout: without missing columns of weight 0, with 0 for unnamed ordering columns.
 
         Raises:
-            InputError: the sentence columns differ, or lack one that has a weight.
+            InputError: the sentence columns differ, or a column with a nonzero weight is missing.
         """
         alpha = {name: value for name, value in self.alpha.items() if value or name in layout.sentences}
         alpha |= dict.fromkeys(layout.ordering - set(alpha), 0.0)
@@ -243,7 +241,7 @@ class Weights:
         return weights
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary; `from_dict` gives the same weights back. Cut-offs that are None are left out."""
+        """Return a JSON-able dictionary; `from_dict` restores the weights. Cut-offs that are None are left out."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         if self.cutoffs is None:
             del values["cutoffs"]
@@ -253,14 +251,14 @@ class Weights:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
-        """Weights from what `to_dict` gave, or from the content of a file that `save` wrote.
+        """Return the weights that `to_dict` or `save` wrote.
 
         Raises:
-            ArtefactError: the values do not match the checksum among them.
-            InputError: an unknown or missing key or an invalid value; the message begins with `source`.
+            ArtefactError: the values do not match their checksum.
+            InputError: a key is unknown or missing, or a value is invalid; `source` begins the message.
         """
         if not isinstance(values, Mapping):
-            raise InputError(f"{source}: they are {format_value(values)}; expected an object such as to_dict gives.")
+            raise InputError(f"{source}: got {format_value(values)}; expected an object such as to_dict returns.")
         values = verify_checksum(values, source)
         values = {RENAMED.get(name, name): value for name, value in values.items()}
         unknown = set(values) - {item.name for item in fields(cls)}
@@ -283,7 +281,7 @@ class Weights:
 
     @classmethod
     def load(cls, which: str | Path) -> Weights:
-        """Weights by the name of a published set (such as ``rawal-baral-2020``) or from a JSON file."""
+        """Load published weights by name (such as ``rawal-baral-2020``), or weights from a JSON file."""
         if str(which) in PUBLISHED:
             return PUBLISHED[str(which)]
         if not isinstance(which, str | Path) or found_file(which) is None:

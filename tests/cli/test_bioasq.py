@@ -350,7 +350,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (half_built_index, ["index", "half-built", "mpir index"]),
         (foreign_weights, ["rawal-baral-2020", "relevance, sia, sts", "words"]),
         (unbounded_weights, ["weights.json", "below 1"]),
-        (nan_scores, ["'words' gave nan", "expected a finite number"]),
+        (nan_scores, ["'words' returned nan", "expected a finite number"]),
         (infinite_scores, ["'words' gave", "expected a finite number"]),
         (output_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (run_file_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),

@@ -126,7 +126,7 @@ def test_tuned_weights_load_with_their_bundle_only(
     (work / "other.json").write_text(json.dumps(values))
     assert main(["rerank", "aspirin", "--docs", str(work / "corpus.jsonl"), "--bundle", str(tiny_bundle), "--device",
                  "cpu", "--weights", str(work / "other.json")]) == 2  # fmt: skip
-    assert "tuned on another model of 'sts'" in capsys.readouterr().err
+    assert "tuned with another model for 'sts'" in capsys.readouterr().err
     assert tune(work) == 0  # as after a kill behind the writing
     assert f"{work / 'weights.json'} already has these weights." in capsys.readouterr().out
     assert tune(work, "--seed", "1") == 1

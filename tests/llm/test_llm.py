@@ -229,9 +229,9 @@ def test_the_reranker_takes_it_by_url(chat_url: str, tiny_bundle: Path) -> None:
     scores = {document.text: document.scores["llm"] for document in reranker.rerank(QUERY, TEXTS).documents}
     assert scores == pytest.approx(dict(zip(TEXTS, [0.8, 0.1], strict=True)))
     assert Reranker(llm=chat_url, llm_model="logprobs").layout.documents[:2] == ("bm25", "dense")
-    with pytest.raises(InputError, match="no endpoint"):
+    with pytest.raises(InputError, match="llm is missing"):
         Reranker(tiny_bundle, llm_model="logprobs")
-    with pytest.raises(InputError, match="instruction is for a model or llm, but none is named"):
+    with pytest.raises(InputError, match="instruction needs a model or llm, but none is named"):
         Reranker(tiny_bundle, instruction="Prefer trials.")
 
 

@@ -157,7 +157,7 @@ def test_a_document_is_explained_by_its_own_evidence() -> None:
     assert (first.shares["sentence 1"], first.best) == (2.0, (1,))
     text = reranker.rerank("q", docs).explain(1)
     assert "Sentence 1 (abstract 0-13): Genes, genes." in text
-    assert "Agreement orders sentences, and is no part of a document's score." in text
+    assert "Agreement only orders sentences; it is not part of a document's score." in text
 
 
 def test_weights_without_it_weigh_it_nothing() -> None:
@@ -201,7 +201,7 @@ def test_a_bundle_declares_it(tiny_bundle: Path) -> None:
                     {"x": 1.0, AGREEMENT: 1.0}, made_by={"derived": {AGREEMENT: {"rests_on": "y"}}}, normalise="none"
                 ),
             },
-            "the weights were tuned on another model of 'agreement' .* or tune again",
+            "the weights were tuned with another model for 'agreement' .* or tune again",
         ),
     ],
 )

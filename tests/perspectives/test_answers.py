@@ -60,7 +60,7 @@ def test_an_answer_is_there_before_the_next_is_asked_for() -> None:
     model = Model()
     stream = answers([Reader(model), Reader(model, float("nan"))], PAIRS, None, progress=False)
     assert next(stream).values.tolist() == [1, 2]
-    with pytest.raises(InputError, match="'times nan' gave nan for the sentence 'a' of the question 'q'"):
+    with pytest.raises(InputError, match="'times nan' returned nan for the sentence 'a' and the query 'q'"):
         next(stream)
 
 
@@ -74,12 +74,15 @@ def test_nobody_is_asked_once_the_caller_has_gone() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (np.ones(2), r"'p' gave array\(\[1., 1.\]\); expected scores, and which texts were read in passages"),
-        ((["x", "y"], [False, False]), "'p' gave .*; expected an array of one number for each text"),
-        ((np.ones(3), np.zeros(3, bool)), r"'p' gave scores of shape \(3,\) for 2 sentences; expected one score"),
-        ((np.ones(2), True), r"'p' gave flags of shape \(\) for 2 sentences; expected True or False for each"),
-        (([0.0, np.inf], [False, False]), "'p' gave inf for the sentence 'bb' of the question 'q'; expected a finite"),
-        (([-np.inf, np.nan], [False, False]), "'p' gave -inf for the sentence 'a'"),
+        (np.ones(2), r"'p' returned array\(\[1., 1.\]\); expected scores and flags"),
+        ((["x", "y"], [False, False]), "'p' returned .*; expected an array with one number for each text"),
+        ((np.ones(3), np.zeros(3, bool)), r"'p' returned scores of shape \(3,\) for 2 sentences; expected one score"),
+        ((np.ones(2), True), r"'p' returned flags of shape \(\) for 2 sentences; expected True or False for each"),
+        (
+            ([0.0, np.inf], [False, False]),
+            "'p' returned inf for the sentence 'bb' and the query 'q'; expected a finite",
+        ),
+        (([-np.inf, np.nan], [False, False]), "'p' returned -inf for the sentence 'a'"),
     ],
 )
 def test_what_is_no_answer_is_refused(result: Any, message: str) -> None:

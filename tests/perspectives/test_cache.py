@@ -195,7 +195,7 @@ def test_another_version_is_made_anew_and_said_once(
     repeated.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
     assert [record.getMessage() for record in caplog.records] == [
-        f"{cache.folder}: the score cache was made by mpir {mpir.__version__} and is made anew"
+        f"{cache.folder}: the score cache was made by mpir {mpir.__version__} and is recreated"
     ]
 
 
@@ -250,7 +250,7 @@ def test_damage_found_by_two_caches_is_repaired_once(cache: ScoreCache, caplog: 
 def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file/inside"):
-        with pytest.raises(OutputError, match=r"file.*: cannot be used as a score cache \(.*\); give a folder"):
+        with pytest.raises(OutputError, match=r"file.*: cannot be used as a score cache \(.*\); give a writable folder"):
             ScoreCache(folder)
     (tmp_path / "odd" / FILE).mkdir(parents=True)
     with pytest.raises(OutputError, match="unable to open"):
@@ -269,7 +269,7 @@ print(cache.look_up("f", [("question 1", "sentence 1")])[2].tolist())
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     (warning,) = finished.stderr.splitlines()
     assert "the score cache cannot be used (" in warning
-    assert "going on without it" in warning
+    assert "continuing without it" in warning
     assert finished.stdout.splitlines()[-2:] == ["49", "[False]"]
     assert ScoreCache(tmp_path).look_up("f", of_part(0))[2].all()
 
@@ -289,7 +289,9 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     database.execute("INSERT INTO patients VALUES ('a')")
     database.commit()
     database.close()
-    with pytest.raises(OutputError, match="is a database of something else, so it is left alone; give another folder"):
+    with pytest.raises(
+        OutputError, match="the database belongs to another program and is left unchanged; give another folder"
+    ):
         ScoreCache(tmp_path)
     with sqlite3.connect(tmp_path / "scores.sqlite") as repeated:
         assert repeated.execute("SELECT * FROM patients").fetchall() == [("a",)]
@@ -330,5 +332,5 @@ def test_a_damaged_vector_makes_the_cache_anew(
         database.execute("UPDATE scores SET record = ? WHERE length(record) > 13", (content,))
     assert ScoreCache(cache.folder).look_up_vectors("v", list(VECTORS)) == {}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{cache.folder}: the score cache is damaged (a vector fails its checksum) and is made anew"
+        f"{cache.folder}: the score cache is damaged (a vector fails its checksum) and is recreated"
     ]

@@ -193,7 +193,7 @@ def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, capl
     item, words = loaded(colbert, query_length=20, masked=False), LONG.split()
     with caplog.at_level(logging.WARNING):
         scores, in_passages = item.score_pairs([(LONG, "the heart"), ("the heart", "the heart")])
-    assert "late: 1 questions are longer than 20 tokens, are read in passages" in caplog.text
+    assert "late: 1 queries are longer than 20 tokens; they are read in passages" in caplog.text
     assert in_passages.tolist() == [True, False]
     first = item.score(" ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
     assert scores[0] >= first - 1e-5

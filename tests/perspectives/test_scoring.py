@@ -89,7 +89,7 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
         def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
             return np.array([1.0] * (len(sentences) - 1) + [value])
 
-    with pytest.raises(InputError, match=r"'broken' gave (nan|inf) for the sentence 'two'.*finite"):
+    with pytest.raises(InputError, match=r"'broken' returned (nan|inf) for the sentence 'two'.*finite"):
         score_pairs([Broken()], [("q", "one"), ("q", "two")])
 
 
@@ -107,12 +107,15 @@ def test_the_wrong_number_of_scores_is_refused() -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ((np.ones(1), np.zeros(2, bool)), r"'batched' gave scores of shape \(1,\) for 2 sentences; expected one score"),
-        ((np.ones((2, 1)), np.zeros(2, bool)), r"gave scores of shape \(2, 1\) for 2 sentences"),
-        ((np.ones(2), np.zeros(1, bool)), r"'batched' gave flags of shape \(1,\) for 2 sentences"),
+        (
+            (np.ones(1), np.zeros(2, bool)),
+            r"'batched' returned scores of shape \(1,\) for 2 sentences; expected one score",
+        ),
+        ((np.ones((2, 1)), np.zeros(2, bool)), r"returned scores of shape \(2, 1\) for 2 sentences"),
+        ((np.ones(2), np.zeros(1, bool)), r"'batched' returned flags of shape \(1,\) for 2 sentences"),
         ((np.ones(2), None), r"flags of shape \(\) for 2 sentences; expected True or False for each"),
-        (np.ones(2), r"'batched' gave array\(\[1., 1.\]\); expected scores, and which texts were read in passages"),
-        (None, "'batched' gave None; expected scores, and which texts were read in passages"),
+        (np.ones(2), r"'batched' returned array\(\[1., 1.\]\); expected scores and flags"),
+        (None, "'batched' returned None; expected scores and flags"),
     ],
 )
 def test_the_wrong_number_of_scores_for_pairs_is_refused_and_not_spread_over_them(found: Any, message: str) -> None:
@@ -133,7 +136,7 @@ def test_a_tensor_that_still_has_its_gradient_is_refused_in_one_sentence() -> No
         def score(self, question: str, sentences: Sequence[str]) -> Any:
             return torch.ones(len(sentences), requires_grad=True)
 
-    with pytest.raises(InputError, match=r"'learning' gave tensor.*; expected an array of one number.*detach"):
+    with pytest.raises(InputError, match=r"'learning' returned tensor.*; expected an array with one number.*detach"):
         score_pairs([Learning()], [("q", "one"), ("q", "two")])
 
 
@@ -145,7 +148,7 @@ def test_an_identity_that_is_no_json_is_named(tmp_path: Path) -> None:
         def identity(self) -> dict[str, Any]:
             return {"words": {"a", "b"}}
 
-    with pytest.raises(InputError, match=r"perspective 'odd' has the identity .*words.*; expected what JSON can hold"):
+    with pytest.raises(InputError, match=r"perspective 'odd' has the identity .*words.*; expected a JSON-able value"):
         score_pairs([Odd()], [("q", "one")], cache=ScoreCache(tmp_path))
 
 

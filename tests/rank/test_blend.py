@@ -108,7 +108,7 @@ def test_the_context_may_be_any_document_column() -> None:
     result = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
     np.testing.assert_allclose(result.sentences, [0.55, 0.55, 1.55, 0.76])
     np.testing.assert_allclose(result.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
-    with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25"):
+    with pytest.raises(InputError, match="need the document column 'dense', but the documents have bm25"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
 
 
@@ -124,7 +124,7 @@ def test_the_fixed_point_holds_with_more_document_columns() -> None:
 def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_a_column_is_refused() -> None:
     extended = THREE.with_columns({Column("dense", "document"): np.array([9.0, 0.0, 0.0])})
     np.testing.assert_array_equal(blend(extended, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
-    with pytest.raises(InputError, match="take the document column 'dense', but the documents have bm25; use"):
+    with pytest.raises(InputError, match="need the document column 'dense', but the documents have bm25; use"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
 
 

@@ -50,7 +50,7 @@ def test_it_is_saved_and_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "expected document and sentence, each with slope and intercept, and made_by, found {}"),
+        ({}, "expected document and sentence, each with slope and intercept, and made_by, got {}"),
         ({**FITTED, "documents": 1}, "unknown key 'documents'"),
         ({**FITTED, "document": {"slope": -1.0}}, "slope is -1.0; expected a number above 0"),
         ({**FITTED, "document": {"slope": "1"}}, "slope is '1'; expected a finite number"),

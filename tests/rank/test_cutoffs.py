@@ -46,7 +46,7 @@ def test_a_probability_is_the_score_that_its_map_gives_it() -> None:
     assert cutoffs.documents.score == pytest.approx(0.5)
     assert relevance.sentence(cutoffs.snippets.score or 0.0) == pytest.approx(0.9)
     assert cutoffs.snippets.probability is None
-    with pytest.raises(InputError, match="needs a bundle that is calibrated for its weights"):
+    with pytest.raises(InputError, match="needs a bundle that is calibrated for these weights"):
         Cutoffs(snippets=Cutoff(probability=0.9)).resolved(Relevance())
     assert Cutoffs().resolved(Relevance()) == Cutoffs()
 

@@ -104,8 +104,8 @@ def test_records_and_sets_keep_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("docs", "message"),
     [
-        ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) has no score 'd' though others"),
-        ([{"text": "a"}, {"text": "b", "scores": {"d": 1}}], r"docs\[0\] \(id '0'\) has no score 'd' though others"),
+        ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) has no score 'd', but others"),
+        ([{"text": "a"}, {"text": "b", "scores": {"d": 1}}], r"docs\[0\] \(id '0'\) has no score 'd', but others"),
         ([{"text": "a", "scores": {"d": float("nan")}}], "has the score 'd' nan; expected a finite number"),
         ([{"text": "a", "scores": 3}], "scores is 3; expected numbers by name"),
     ],
@@ -159,9 +159,7 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
 
 
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"one or more of different names that read sentences, found .*, all of which read documents"
-    ):
+    with pytest.raises(InputError, match=r"at least one of which reads sentences; got .*, all of which read documents"):
         Reranker(perspectives=[Long()])
 
 

@@ -82,7 +82,7 @@ def test_a_ranking_says_which_documents_were_not_read(monkeypatch: pytest.Monkey
     assert not any(document.left_out for document in reranker.rerank("a question", MANY))
     ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, cascade=AUTO).rerank("a question", MANY)
     assert [document.left_out for document in ranking] == [False] * READ + [True] * (60 - READ)
-    assert "Documents that stand far behind, and have no vector of their own: 30." in ranking.explain()
+    assert "Low-ranked documents that were not encoded: 30." in ranking.explain()
 
 
 def test_nothing_read_is_nothing_to_fill_in_from() -> None:

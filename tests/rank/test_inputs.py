@@ -90,8 +90,8 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
 @pytest.mark.parametrize(
     ("docs", "options", "message"),
     [
-        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] have the id '1'"),
-        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] have the id 'x'; give every document"),
+        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] both have the id '1'"),
+        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] both have the id 'x'; give every document"),
         (["a"], {"doc_ids": ["x", "y"]}, "doc_ids has 2 entries for 1 documents"),
         (["a", "b"], {"doc_ids": "xy"}, "doc_ids has 1 entries for 2 documents"),
         (["a"], {"metadata": [5]}, "an entry of metadata is 5; expected a dictionary for each"),
@@ -102,11 +102,11 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
         ),
         ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
         ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
-        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "a score is called 1; expected a string"),
+        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "the name of a score is 1; expected a string"),
         ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: the id is \[1\]; expected a string or a number"),
         ([{"id": 10**5000, "text": "b"}], {}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
         (["b"], {"doc_ids": [-(10**5000)]}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
-        ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text under one of"),
+        ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text attribute"),
     ],
 )
 def test_what_is_refused_names_the_document(docs: Any, options: dict[str, Any], message: str) -> None:

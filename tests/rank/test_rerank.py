@@ -79,7 +79,9 @@ def ids(ranking: Ranking) -> list[str]:
 def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> None:
     options: list[dict[str, Any]] = [{"device": "cpu"}, {"precision": "fp32"}, {"tokens_per_batch": 512}]
     for option in options:
-        with pytest.raises(InputError, match=f"{next(iter(option))} is for a bundle's models, but perspectives"):
+        with pytest.raises(
+            InputError, match=f"{next(iter(option))} applies to a bundle's models, but the given perspectives"
+        ):
             Reranker(perspectives=[Count("x")], **option)
 
 
@@ -92,11 +94,14 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
         ({"weights": 5}, "weights '5': no such file; give a JSON file or one of"),
         ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
-        ({"perspectives": 5}, "perspectives is 5; expected a list of them"),
+        ({"perspectives": 5}, "perspectives is 5; expected a list of perspectives"),
         ({"perspectives": [at("sentence", default_weight="2")]}, "default weight of 'y' is '2'; expected a finite"),
-        ({"perspectives": [with_evidence()]}, "'y' has `evidence`, which role replaces since 0.2; set role"),
+        (
+            {"perspectives": [with_evidence()]},
+            "'y' has the attribute `evidence`, which `role` replaced in 0.2; set role",
+        ),
         ({"perspectives": [Count("x"), at("sentence", role="extra")]}, "'y': role is 'extra'; choose from evidence"),
-        ({"perspectives": [None]}, "perspectives: one is missing; expected an instance of a subclass"),
+        ({"perspectives": [None]}, "an entry of perspectives is missing; expected an instance of a subclass"),
         ({"splitting": "novel"}, "splitting is 'novel'; choose from abstract, report"),
         (
             {"perspectives": [Count("x"), at("documents")]},
@@ -361,9 +366,9 @@ def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> N
     with pytest.raises(InputError, match=r"top_k is 1\.5; expected a whole number"):
         reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
     for wrong in (len, type(reranker.perspectives[0])):
-        with pytest.raises(InputError, match=r"perspectives: one is .*; expected an instance"):
+        with pytest.raises(InputError, match=r"an entry of perspectives is .*; expected an instance"):
             Reranker(perspectives=[wrong])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="2 queries came with 1 lists"):
+    with pytest.raises(InputError, match="got 2 queries and 1 lists"):
         reranker.rerank_batch(["a", "b"], [["c"]])
 
 
@@ -438,7 +443,7 @@ def test_the_column_to_read_is_the_first_that_is_evidence_and_has_no_sign() -> N
 def test_explain_names_what_orders_sentences_where_it_weighs(weight: float) -> None:
     weights = Weights({"x": 1.0, "y": weight}, normalise="none")
     result = Reranker(perspectives=[Count("x"), at("sentence", role="ordering")], weights=weights).rerank("q", ["x."])
-    assert ("Y orders sentences, and is no part of a document's score." in result.explain()) is bool(weight)
+    assert ("Y only orders sentences; it is not part of a document's score." in result.explain()) is bool(weight)
 
 
 def test_explain_says_why(reranker: Reranker) -> None:
@@ -476,7 +481,7 @@ def test_long_inputs_work_and_sentences_read_in_passages_are_reported(
     assert by_index[0].sentences[0].in_passages
     assert by_index[1].sentences[0].text == "The heart is in a trial."
     assert len(by_index[1].sentences) == 42_000
-    assert "are longer than a model reads at once, and count with their best passage" in caplog.text
+    assert "are longer than a model reads at once, and are scored by their best passage" in caplog.text
     assert ranking.in_passages > 0
 
 
@@ -500,8 +505,8 @@ def test_of_a_question_far_too_long_the_beginning_is_read_and_the_ranking_says_s
     assert item.question == complete.question == question[:read]
     assert ranking.query == question
     assert ranking.unread == ranking.to_dict()["unread"] == 30_000 - read
-    assert f"a question has 30000 characters, and only the first {read} are read" in caplog.text
-    assert f"The last {30_000 - read} characters of the question were not read" in ranking.explain()
+    assert f"a query has 30000 characters, and only the first {read} are read" in caplog.text
+    assert f"The query is too long: its last {30_000 - read} characters were not read." in ranking.explain()
     caplog.clear()
     shorter = reranker.rerank("what " * 800, ["a x."])
     assert (shorter.unread, item.question, caplog.text) == (0, "what " * 800, "")
@@ -550,7 +555,7 @@ def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
     ranking = Reranker(perspectives=[recorded, Count("y")], weights=LETTERS, cascade=0.5).rerank("the cat", many(20))
     assert sorted(recorded.sentences) == sorted(sentence.text for sentence in ranking.sentences)
     assert len(recorded.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
-    assert "left out by the first pass, in all documents: 200." in ranking.explain()
+    assert "Sentences that the first pass left out, in all documents: 200." in ranking.explain()
     assert len(ranking) == 20
     assert all(document.sentences for document in ranking.documents)
 
@@ -644,7 +649,7 @@ def test_default_weights_have_no_part_in_equal_weights() -> None:
     assert reranker.weights.alpha == {"x": 1.0, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
     assert document.shares["length"] == pytest.approx(1.0)  # of a single document, every column is 0.5
-    with pytest.raises(InputError, match="expected one or more of different names that read sentences"):
+    with pytest.raises(InputError, match="at least one of which reads sentences; got"):
         Reranker(perspectives=lengths(2.0, None)[:1])
 
 
@@ -659,7 +664,7 @@ def test_perspectives_are_added_to_a_named_bundle(
     assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
     assert both.weights.beta == {"length": 0.25, "bm25": 0.2}
     assert both.weights.alpha["each"] == pytest.approx(0.5)  # the mean of 1, 0.5 and 0
-    assert "no weight is tuned for each; it has the mean of its level, 0.5" in caplog.text
+    assert "no weight is tuned for each; using the mean weight of its level, 0.5" in caplog.text
     (added,), (bare,) = (item.rerank("q", ["A gene, x."])[0].sentences for item in (both, single))
     assert added.scores.items() > bare.scores.items()
 

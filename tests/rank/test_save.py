@@ -77,7 +77,7 @@ def test_an_object_of_the_callers_is_not_saved(tiny_bundle: Path, tmp_path: Path
         def score(self, question: str, sentences: object) -> object:  # type: ignore[override]
             return np.array([len(text) for text in sentences])  # type: ignore[attr-defined]
 
-    with pytest.raises(InputError, match=r"'length' is an object of yours, which a bundle cannot hold"):
+    with pytest.raises(InputError, match=r"'length' is a Python object, which a bundle cannot contain"):
         Reranker(tiny_bundle, perspectives=[Length()], **ON_CPU).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]
     assert not (tmp_path / "mine").exists()
 
@@ -139,9 +139,9 @@ def test_a_bundle_goes_to_a_hub_and_comes_back(tiny_bundle: Path, tmp_path: Path
     lines = run.stdout.splitlines()
     assert lines[0] == f"{url}/org/mine/commit/{COMMIT}"
     assert lines[1:3] == [f"{name} ['relevance', 'sts', 'sia']" for name in ("org/mine", "org/mine@main")]
-    assert lines[3].startswith("bundle 'org/plain': its repository has no bundle.json")
+    assert lines[3].startswith("bundle 'org/plain': the repository has no bundle.json")
     assert "model='org/plain' (--model org/plain)" in lines[3]
     assert lines[4].startswith("bundle 'org/unknown': the hub has no such model, or only for those with a key")
     assert refused.returncode == 2
-    assert "the hub refuses the upload (status 401). Set $HF_TOKEN" in refused.stderr
+    assert "the hub rejected the upload (status 401). Set $HF_TOKEN" in refused.stderr
     assert "hf_wrong" not in refused.stderr

@@ -1,7 +1,7 @@
-"""A ranking as a compact HTML table, for notebooks and mails, and as Markdown.
+"""Compact HTML tables of a ranking, for notebooks and emails, and Markdown tables.
 
-The HTML is a fragment without scripts. It takes its colours from the page around it, and highlights by translucent
-colours alone, so that it is legible on light and dark grounds. Texts are escaped.
+The HTML is a fragment without scripts. It inherits its colours from the page, and highlights with translucent colours,
+so that it is legible on light and dark backgrounds. Texts are escaped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def to_html(ranking: RankedList) -> str:
-    """Return an HTML table of the documents, best first, with texts to open and their best sentences marked."""
+    """Return an HTML table of the documents, best first, with collapsible texts and their best sentences marked."""
     rows = "".join(_row(ranking, document, rank) for rank, document in enumerate(ranking, 1))
     advice = reading_advice(ranking)
     note = f'<p class="from">{escape(advice)}</p>' if advice else ""
@@ -46,7 +46,7 @@ def to_html(ranking: RankedList) -> str:
 
 
 def to_markdown(ranking: RankedList) -> str:
-    """Return the query as a heading and the documents as a table of Markdown."""
+    """Return the query as a Markdown heading and the documents as a Markdown table."""
     name, measure = measure_of(ranking)
     lines = [f"## {_plain(ranking.query)}", "", f"| rank | {name} | document | best sentence |", "| --- " * 4 + "|"]
     for rank, document in enumerate(ranking, 1):
@@ -73,7 +73,7 @@ def _row(ranking: RankedList, document: RankedDocument, rank: int) -> str:
 
 
 def _marked(document: RankedDocument) -> Iterator[str]:
-    """The body, with the sentences that count for the document marked."""
+    """Yield the body as HTML, with the sentences that contribute to the document's score marked."""
     at = 0
     counted = (document.sentences[position] for position in document.best)
     for sentence in sorted((s for s in counted if s.section != "title"), key=lambda s: s.begin):
@@ -83,10 +83,10 @@ def _marked(document: RankedDocument) -> Iterator[str]:
 
 
 def _origin(document: RankedDocument) -> str:
-    """Journal and year, if known."""
+    """Return the journal and the year, if known."""
     return ", ".join(str(document.metadata[key]) for key in (JOURNAL, YEAR) if document.metadata.get(key))
 
 
 def _plain(text: str) -> str:
-    """A text in one line with Markdown characters escaped."""
+    """Return a text on one line with Markdown characters escaped."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))

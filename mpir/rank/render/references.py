@@ -1,8 +1,8 @@
 """Export a ranking as references (RIS or PubMed's format), with rank and probability as keywords.
 
 Zotero, EndNote and Rayyan keep keywords (RIS ``KW``, PubMed ``OT``) as tags or keywords, and notes (RIS ``N1``,
-PubMed ``GN``) as notes. So each record has the keywords "mpir rank 0001" and "mpir probability 0.620", which sort and
-filter, and a note with all of it and the best sentence.
+PubMed ``GN``) as notes. Each record therefore has the keywords "mpir rank 0001" and "mpir probability 0.620" for
+sorting and filtering, and a note with the rank, the probability, the query and the best sentence.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def to_ris(ranking: RankedList) -> str:
 
 
 def to_nbib(ranking: RankedList) -> str:
-    """Return the ranked documents in PubMed's format, best first; one without a PMID has a blank one."""
+    """Return the ranked documents in PubMed's format, best first; the PMID field is blank if a document has none."""
     return "".join(
         _record(_nbib_fields(ranking, document, rank), "{:<4}- {}", "\n") for rank, document in enumerate(ranking, 1)
     )
 
 
 def link_of(document: RankedDocument) -> str:
-    """Return the address of a document at PubMed or by its DOI; an empty text for neither."""
+    """Return the URL of a document at PubMed or, without a PMID, at doi.org; an empty string without either."""
     pmid, doi = (str(document.metadata.get(name) or "") for name in ("pmid", "doi"))
     return f"{PUBMED_URL}{pmid}/" if pmid else f"{DOI_URL}{doi}" if doi else ""
 
@@ -76,7 +76,7 @@ def _note(ranking: RankedList, document: RankedDocument, rank: int) -> str:
 
 
 def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
-    """A record with a line for each field that is not empty."""
+    """Return a record with one line for each field that is not empty."""
     texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
     lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
     return without_surrogates("\n".join(lines) + "\n") + end

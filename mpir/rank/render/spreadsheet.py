@@ -1,4 +1,4 @@
-"""A ranking as a table that spreadsheet programs open."""
+"""CSV tables of a ranking for spreadsheet programs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from mpir.rank.results import RankedDocument, RankedList
 from mpir.text.normalise import without_surrogates
 
 _NAMES = ("pmid", "doi")
-"""What documents of references and tables bring along beside their ids."""
+"""Identifiers that documents from reference files and tables have in addition to their ids."""
 _KNOWN = (YEAR, JOURNAL, TYPES)
 _FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d++\.?+\d*+\s*+(?:;|$))))""")
-"""Where a cell begins that is no number, and that spreadsheets compute: they show "-Omics" as #NAME?, and would do what
-a stranger's title tells them to. An apostrophe before it, as OWASP recommends, leaves it a text. Where numbers have a
-decimal comma, semicolons separate cells, even in the middle of a text; and some programs read full-width signs, too."""
+"""The start of a cell that a spreadsheet would compute as a formula, unless it is a number. "-Omics" would be shown as
+#NAME?, and a formula in a title could run commands. An apostrophe in front, as OWASP recommends, keeps the cell a text.
+In locales with a decimal comma a semicolon separates cells, even inside a text; some programs also read full-width
+signs as operators."""
 _SIGNATURE = "\ufeff"
-"""Without it Excel takes UTF-8 for another encoding."""
+"""The byte order mark, without which Excel does not recognise UTF-8."""
 
 
 def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentences: int | None = None) -> str:
-    """Return a CSV file with a row for each document and its best sentence, or for each of the best `sentences`.
+    """Return a CSV text with one row per document and its best sentence, or one row for each of the best `sentences`.
 
-    Texts are whole, white space in them is single spaces, and what would be a formula has an apostrophe before it.
-    PMID, DOI, year, journal, types and probability have columns where any document has one. Several rankings, each
-    behind the id of its query, stand one below the other, and have the id and the query in the last two columns.
+    Texts are not shortened; runs of white space become single spaces, and an apostrophe precedes formulas. PMID, DOI,
+    year, journal, types and probability have a column if any document has a value. `rankings` may be a list of
+    (query id, ranking) pairs: then the rows follow one another, with the id and the query in the last two columns.
     """
     several = [("1", rankings)] if isinstance(rankings, RankedList) else rankings
     rows = [
@@ -45,7 +46,7 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
 
 
 def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], sentences: int | None) -> list[str]:
-    """The columns: those of every table, those of the scores, and optional ones that are not empty."""
+    """Return the column names: the fixed ones, those of the scores, and the optional ones that are not empty."""
     of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
     reading = [name for ranking in rankings for name in ranking.shown_columns]
     heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section"] if sentences else []), "probability"]
@@ -57,7 +58,7 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
 
 
 def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]]:
-    """The rows, by the names of their columns."""
+    """Yield the rows as dictionaries by column name."""
     known = {document.id: _known_of(document) for document in ranking}
     if sentences is None:
         for rank, document in enumerate(ranking, 1):
@@ -71,14 +72,14 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
 
 
 def _known_of(document: RankedDocument) -> dict[str, Any]:
-    """The id, the title and the known fields of the document's publication."""
+    """Return the id, the title and the bibliographic fields of a document."""
     known = {name: document.metadata.get(name, "") for name in (*_NAMES, *_KNOWN)}
     texts = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in known.items()}
     return {"document": document.id, "title": document.title, **texts}
 
 
 def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
-    """The best sentence and its scores; empty for a document without sentences."""
+    """Return the best sentence and its scores; an empty dictionary for a document without sentences."""
     best = document.best_sentence
     return {} if best is None else {**{name: best.scores[name] for name in reading}, "best sentence": best.text}
 

@@ -1,4 +1,4 @@
-"""A ranking as tables for a terminal: of its documents, or of its best sentences."""
+"""Tables of a ranking for a terminal: its documents, or its best sentences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mpir.corpora.bibliography import JOURNAL, YEAR
 from mpir.rank.results import RankedDocument, RankedList, RankedSentence
 
 WIDTHS = {"document": 24, JOURNAL: 20}
-"""The most characters in a line of a column."""
+"""Maximum characters in a line of a column."""
 NARROWEST, WIDEST = 24, 88
-"""Characters of the last column, of titles and sentences."""
+"""Minimum and maximum width, in characters, of the last column (titles and sentences)."""
 PROBABILITY, SCORE = "probability", "blended score"
 
 
@@ -25,14 +25,14 @@ def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | Ran
 
 
 def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
-    """Return those of the given metadata keys that any ranked document has."""
+    """Return the metadata keys among `names` that at least one ranked document has."""
     return [name for name in names if any(document.metadata.get(name) for document in ranking)]
 
 
 def document_table(ranking: RankedList, width: int | None) -> str:
-    """Return the query and the documents, best first, in a table of at most `width` characters.
+    """Return the query and a table of the documents, best first, at most `width` characters wide.
 
-    Each document has its title and, in the next line, its best sentence.
+    Each row has the document's title and, on the next line, its best sentence.
     """
     name, measure = measure_of(ranking)
     known, titled = said_of(ranking, (YEAR, JOURNAL)), any(document.title for document in ranking)
@@ -45,7 +45,7 @@ def document_table(ranking: RankedList, width: int | None) -> str:
 
 
 def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
-    """Return the query and the k best sentences of all documents in a table of the same form."""
+    """Return the query and a table of the k best sentences of all documents, at most `width` characters wide."""
     name, measure = measure_of(ranking)
     rows = [
         (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
@@ -56,7 +56,7 @@ def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
 
 
 def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
-    """A table of the given width, if its last column can be made narrow enough."""
+    """Draw a table of at most the given width, if its last column can be made narrow enough."""
 
     def drawn(last: int) -> str:
         widths = [*(WIDTHS.get(head) for head in heads[:-1]), last]
@@ -74,7 +74,7 @@ def _location(sentence: RankedSentence) -> str:
 
 
 def _headline(document: RankedDocument) -> str:
-    """The title and, in the next line, the best sentence, unless that is the title."""
+    """Return the title and, on the next line, the best sentence unless it is the title."""
     best = document.best_sentence
     title, sentence = (" ".join(text.split()) for text in (document.title, best.text if best else ""))
     lines = [title, f"> {sentence}"] if title and sentence and title != sentence else [title or sentence]

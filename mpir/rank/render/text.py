@@ -14,7 +14,7 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
     """Explain why a document has its rank (from 1).
 
     Raises:
-        InputError: the rank is no whole number from 1 on.
+        InputError: the rank is not a whole number of at least 1.
         IndexError: there is no such rank.
     """
     if not 1 <= (rank := whole_number("rank", rank)) <= len(ranking.documents):
@@ -37,26 +37,26 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
             f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
         ]
     if ranking.sentence_list:
-        lines.append("The candidates are single sentences, and ranked as such: they have no context.")
+        lines.append("The candidates are single sentences and are ranked as a sentence list, without context.")
     if not document.sentences:
-        lines.append("It has no sentences, so only the scores of documents count.")
+        lines.append("It has no sentences, so only its document scores count.")
     lines += [
-        f"{name.capitalize()} orders sentences, and is no part of a document's score."
+        f"{name.capitalize()} only orders sentences; it is not part of a document's score."
         for name in sorted(ranking.ordering)
         if ranking.weights.alpha.get(name)
     ]
     lines += _gap(ranking, rank)
     if ranking.unread:
-        lines.append(f"The last {ranking.unread} characters of the question were not read: it is too long.")
+        lines.append(f"The query is too long: its last {ranking.unread} characters were not read.")
     if ranking.left_out:
-        lines.append(f"Sentences left out by the first pass, in all documents: {ranking.left_out}.")
+        lines.append(f"Sentences that the first pass left out, in all documents: {ranking.left_out}.")
     if unread := sum(ranked.left_out for ranked in ranking.documents):
-        lines.append(f"Documents that stand far behind, and have no vector of their own: {unread}.")
+        lines.append(f"Low-ranked documents that were not encoded: {unread}.")
     return "\n".join(lines)
 
 
 def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str) -> Iterator[str]:
-    """Each perspective's score of the best document, of this text, or of its best sentence."""
+    """Yield each perspective's explanation of the best document, whose text is `text`, or of its best sentence."""
     best = ranking[0]
     for perspective in perspectives:
         reads_document = perspective.level == "document"
@@ -70,7 +70,7 @@ def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str)
 
 
 def _gap(ranking: RankedList, rank: int) -> list[str]:
-    """The difference from the next document."""
+    """Return a sentence on the difference from the next document; an empty list for the last one."""
     if rank == len(ranking.documents):
         return []
     document, below = ranking.documents[rank - 1], ranking.documents[rank]
@@ -79,8 +79,11 @@ def _gap(ranking: RankedList, rank: int) -> list[str]:
     largest = max(gaps, key=lambda name: gaps[name])
     gap = document.score - below.score
     if gap <= 0:
-        first = next(iter(document.scores), "nothing else")
-        return [f"It has the same score as the next document, {below.id}; {first}, then the input's order, decide."]
+        first = next(iter(document.scores), None)
+        tie_breakers = (
+            "the order of the input breaks" if first is None else f"{first}, then the order of the input, break"
+        )
+        return [f"It has the same score as the next document, {below.id}; {tie_breakers} the tie."]
     return [
         f"It is {gap:.4f} above the next document, {below.id}; most of that comes from {largest} "
         f"({gaps[largest]:+.4f})."
