@@ -27,7 +27,7 @@ _CLEARLY_UTF8 = re.compile("[\u00a0-\u017f\u0300-\u03ff\u0800-\U0010ffff]|[\u018
 
 
 def wide_encoding(beginning: bytes) -> str | None:
-    """The UTF-16 or UTF-32 encoding that the first four bytes of a text indicate; None for any other."""
+    """Return the UTF-16 or UTF-32 encoding that the first four bytes of a text indicate; None for any other."""
     if beginning.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -37,7 +37,7 @@ def wide_encoding(beginning: bytes) -> str | None:
 
 
 def as_utf8(stream: IO[bytes], name: str) -> IO[bytes]:
-    """The stream, recoded as UTF-8 if it is UTF-16; `name` begins error messages."""
+    """Return the stream, recoded as UTF-8 if it is UTF-16; `name` begins error messages."""
     peek = getattr(stream, "peek", None)
     encoding = wide_encoding(peek(4)[:4]) if peek else None
     return io.BufferedReader(_Recoded(stream, encoding, name)) if encoding else stream
@@ -129,7 +129,7 @@ def _is_damaged_utf8(line: bytes) -> bool:
 
 
 def older_encoding(text: bytes) -> str:
-    """The likely encoding of a text that is not UTF-8, or ""; charset-normalizer recognises non-Western scripts.
+    """Return the likely encoding of a text that is not UTF-8, or ""; charset-normalizer recognises non-Western scripts.
 
     It cannot tell Windows-1252 from its relatives by a short text, so all Western texts are read as Windows-1252.
     """

@@ -44,7 +44,7 @@ def allow_open(folder: str | Path, files: int) -> None:
 
 
 def list_files(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """The entries for these files of a folder."""
+    """Return the entries for these files of a folder."""
     return {
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(paths)

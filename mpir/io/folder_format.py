@@ -70,7 +70,7 @@ class FolderFormat:
             )
 
     def foreign_files(self, folder: Path) -> list[str]:
-        """The names of a folder's files that do not belong to the format, sorted."""
+        """Return the names of a folder's files that do not belong to the format, sorted."""
         listed = set(self.listed(folder))
         names = (name for name in file_names(folder) if name not in listed and not self._matches(name))
         return sorted(name for name in names if not _is_leftover(name))

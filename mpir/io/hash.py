@@ -10,7 +10,7 @@ from typing import Any
 
 
 def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal; computed once per process unless the file changes."""
+    """Return the SHA-256 of a file's content, in hexadecimal; computed once per process unless the file changes."""
     status = Path(path).stat()
     return _sha256(str(path), (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 

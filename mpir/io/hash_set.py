@@ -19,7 +19,7 @@ class HashSet:
         self._hashes: list[npt.NDArray[np.bytes_]] = []
 
     def among(self, names: Sequence[str]) -> set[str]:
-        """The subset of the names that the set contains."""
+        """Return the subset of the names that the set contains."""
         hashes = _hashed(names)
         known = np.zeros(len(names), bool)
         for run in self._hashes:

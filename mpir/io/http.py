@@ -39,7 +39,7 @@ def checked_url(url: Any, *, option: str, key: str, example: str) -> str:
 
 
 def url_opener(url: str) -> OpenerDirector:
-    """The opener of requests to a URL, which uses no proxy for this machine itself and follows no redirects."""
+    """Return the opener of requests to a URL, which uses no proxy for this machine itself and follows no redirects."""
     host = urlsplit(url).hostname or ""
     is_local = host in ("localhost", "::1") or host.startswith("127.")
     return build_opener(_NoRedirects, *([ProxyHandler({})] if is_local else []))

@@ -40,7 +40,7 @@ class Shard:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Shard:
-        """The shard for the current task of a Slurm array; outside an array, the whole job.
+        """Return the shard for the current task of a Slurm array; outside an array, the whole job.
 
         Raises:
             InputError: Slurm's variables are not whole numbers, or the array's numbers have gaps.
@@ -53,13 +53,13 @@ class Shard:
         number = int(task) - int(first or 0) + 1
         if not 1 <= number <= int(count):
             raise InputError(
-                f"task {task} does not fit a Slurm array of {count} (do the array's numbers have gaps?); "
+                f"task {task} does not fit a Slurm array of {count}, perhaps because the array's numbers have gaps; "
                 "give --shard i/n."
             )
         return cls(number, int(count))
 
     def share_of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """The shard's items, which are consecutive; the sizes of shards differ by at most one.
+        """Return the shard's items, which are consecutive; the sizes of shards differ by at most one.
 
         Raises:
             InputError: there are fewer items than shards.
@@ -164,7 +164,7 @@ def _check_same_job(shard: FinishedShard, first: FinishedShard) -> None:
 
 
 def _changed_files(shard: FinishedShard, first: FinishedShard) -> str:
-    """The files in which two corpora differ, for a message."""
+    """Return the files in which two corpora differ, for a message."""
     mine, theirs = ({file["name"]: file for file in each.job[CORPUS].get("files", ())} for each in (shard, first))
     changed = sorted(name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name))
     return format_names(changed, 3) if changed else "their files"

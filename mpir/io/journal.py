@@ -175,7 +175,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _set_aside_name(path: Path, header: bytes, number: int = 1) -> Path:
-    """The name under which a journal with this first line is set aside, unique to its settings."""
+    """Return the name under which a journal with this first line is set aside, unique to its settings."""
     suffix = f".{number}" if number > 1 else ""
     return path.with_name(f"{path.name}.{hashlib.sha256(header).hexdigest()[:8]}{suffix}.old")
 
@@ -189,7 +189,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The object of a complete line; an empty one for anything else."""
+    """Return the object of a complete line; an empty one for anything else."""
     try:
         value = json.loads(line) if line.endswith(b"\n") else {}
     except ValueError:

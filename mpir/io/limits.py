@@ -73,7 +73,9 @@ def _open_pipe(path: str) -> io.BufferedReader:
     ready.register(pipe, select.POLLIN)
     if not ready.poll(1000 * PIPE_SECONDS):
         os.close(pipe)
-        raise InputError(f"{path}: nobody wrote to this named pipe for {PIPE_SECONDS} seconds; start its writer first.")
+        raise InputError(
+            f"{path}: no data came from this named pipe in {PIPE_SECONDS} seconds; start its writer first."
+        )
     os.set_blocking(pipe, True)
     return open(pipe, "rb")
 

@@ -36,10 +36,10 @@ def check_file(option: str, path: str | Path | None) -> None:
 
 
 def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
-    """Apply `check_file` to all outputs; none may equal another one or be an input, alone or inside a folder.
+    """Apply `check_file` to all outputs, and check that none is another output or an input, or inside one.
 
     Raises:
-        OutputError: that is so.
+        OutputError: an output cannot be written, or would overwrite another file.
     """
     sources = [(option, resolved(path)) for option, path in read if path]
     user_of: dict[Path, str] = {}
@@ -50,7 +50,7 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         target = resolved(path)
         reader = next((name for name, source in sources if _is_within(target, source)), option)
         if (user := user_of.setdefault(target, reader)) != option:
-            raise OutputError(f"{path}: is {user}, too, which would be lost; give {option} another name.")
+            raise OutputError(f"{path}: is also {user}, which would be lost; give {option} another name.")
 
 
 def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
@@ -76,7 +76,7 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
     """Refuse to replace a folder that is or contains an input or another output.
 
     Raises:
-        OutputError: that is so.
+        OutputError: an input or output would be lost.
     """
     inputs = [(option, resolved(path)) for option, path in read if path]
     for option, path in written:
@@ -86,9 +86,7 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         for input_option, input_path in inputs:
             if folder == input_path or folder in input_path.parents:
                 holds = "is" if folder == input_path else "holds"
-                raise OutputError(
-                    f"{path}: {holds} {input_option}, too, which would be lost; give {option} another name."
-                )
+                raise OutputError(f"{path}: {holds} {input_option}, which would be lost; give {option} another name.")
         inputs.append((option, folder))
 
 

@@ -33,7 +33,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         if str(path) == STDIN:
             if sys.stdin is None:
-                raise InputError("standard input is closed; pipe something in.")
+                raise InputError("standard input is closed; pipe data into it.")
             yield sys.stdin.buffer
             return
         with open_regular(path_text(path)) as stream:
@@ -55,7 +55,7 @@ def _expanded(stream: IO[bytes], name: str) -> IO[bytes]:
 
 
 def found_file(path: str | Path) -> Path | None:
-    """The path of an existing file, with ``~`` expanded; None for any other path, even an invalid one."""
+    """Return the path of an existing file, with ``~`` expanded; None for any other path, even an invalid one."""
     try:
         checked = checked_path(path)
         return checked if checked.is_file() else None
@@ -64,7 +64,7 @@ def found_file(path: str | Path) -> Path | None:
 
 
 def found_folder(path: str | Path) -> Path | None:
-    """The path of an existing folder, like `found_file`; None for any other, such as a hub name."""
+    """Return the path of an existing folder, like `found_file`; None for any other, such as a hub name."""
     try:
         checked = checked_path(path)
         return checked if checked.is_dir() else None
@@ -78,7 +78,7 @@ def at_terminal(stream: IO[Any] | None) -> bool:
 
 
 def place_of(path: str | Path, line: int) -> str:
-    """The location of a line of a file or of standard input, for messages."""
+    """Return the location of a line of a file or of standard input, for messages."""
     return f"{'standard input' if str(path) == STDIN else path}:{line}"
 
 

@@ -15,7 +15,7 @@ FILE, MADE_BY = "vectors.bin", "made_by.json"
 
 
 def vectors_file(path: str | Path) -> Path:
-    """The file itself, or the vectors file of a folder that `mpir data vectors` wrote."""
+    """Return the file itself, or the vectors file of a folder that `mpir data vectors` wrote."""
     return Path(path) / FILE if Path(path).is_dir() else Path(path)
 
 
@@ -43,7 +43,7 @@ def read_word_vectors(path: str | Path) -> Any:
     _check(file)
     try:
         return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
-    except Exception as error:  # gensim raises many kinds while parsing
+    except Exception as error:  # gensim raises many types while parsing
         raise ArtefactError(
             f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
             "format as .bin, .txt or .vec."
@@ -51,7 +51,7 @@ def read_word_vectors(path: str | Path) -> Any:
 
 
 def _check(file: Path) -> None:
-    """Compare vectors with the hash that was stored with them, where there is one.
+    """Compare vectors with the stored hash, if there is one.
 
     Raises:
         ArtefactError: the file has changed.

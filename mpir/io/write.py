@@ -23,7 +23,7 @@ from mpir.io.paths import checked_path, resolved
 from mpir.io.temporary import temporary_file
 
 CLEARING = 30.0
-"""The longest wait, in seconds, for a process that checks whether a new lock is stale."""
+"""Maximum seconds to wait for a process that checks whether a new lock is stale."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """The system's error numbers for a full disk."""
 
@@ -36,13 +36,13 @@ def naming_output(path: str | Path) -> Iterator[None]:
     in the text, and torch raises another one from it.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the output cannot be written.
     """
     try:
         yield
     except MpirError:
         raise
-    except Exception as error:
+    except Exception as error:  # libraries wrap the system's error in types of their own; others are raised again
         cause = _refusal(error)
         if cause is None:
             raise
@@ -51,9 +51,9 @@ def naming_output(path: str | Path) -> Iterator[None]:
 
 
 def _refusal(error: BaseException) -> OSError | None:
-    """The system's own error behind another one, if any; an OSError without a number is a library's.
+    """Return the system's error that caused another one, if any; an OSError without a number comes from a library.
 
-    That of numpy's `tofile` is the exception: it says only that the system took fewer items than it was given.
+    The exception is numpy's `tofile`, whose error reports only that fewer items were written than requested.
     """
     if isinstance(error, OSError) and re.fullmatch(r"\d+ requested and \d+ written", str(error)):
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -219,7 +219,7 @@ def write_json(path: str | Path, value: Any, *, indent: int | None = 2) -> None:
 
 
 def cache_folder() -> Path:
-    """The folder for data that mpir can regenerate: $MPIR_CACHE, else its folder in the user's cache.
+    """Return the folder for data that mpir can regenerate: $MPIR_CACHE, else its folder in the user's cache.
 
     Raises:
         OutputError: neither is possible, for instance because the user's home is unknown.

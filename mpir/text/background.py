@@ -29,7 +29,7 @@ class Background:
     frequencies: Mapping[str, int]
 
     def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """The inverse document frequency (W,) of terms, by Lucene's formula."""
+        """Return the inverse document frequency (W,) of terms, by Lucene's formula."""
         frequencies = np.array([self.frequencies.get(word, 1) for word in words], np.float64)
         return np.log1p((self.documents - frequencies + 0.5) / (frequencies + 0.5))
 
@@ -57,5 +57,5 @@ class Background:
 
 @cache
 def pubmed() -> Background:
-    """The shipped frequencies from PubMed abstracts (made by data_scripts/document_frequencies.py)."""
+    """Return the shipped frequencies from PubMed abstracts (made by data_scripts/document_frequencies.py)."""
     return Background.from_tsv((files("mpir.text") / SHIPPED).read_bytes())

@@ -51,7 +51,7 @@ _MARKS = (_TAG, _COCHRANE, _WEB, *_OVID_MARKS)
 
 @lru_cache(maxsize=1024)
 def plain_query(query: str) -> str:
-    """The words of a query, each term once, without operators, field tags, truncation marks and heading syntax.
+    """Return a query's words, each term once, without operators, field tags, truncation marks and heading syntax.
 
     Terms after NOT are left out, and so are filters by language, date, author or journal. A query without such syntax,
     or with nothing else, is returned unchanged.
@@ -86,7 +86,7 @@ def report_field_search() -> None:
 
 
 def _terms(text: str) -> Iterator[str]:
-    """The terms between operators, brackets and line ends, except filters and terms after NOT."""
+    """Yield the terms between operators, brackets and line ends, except filters and terms after NOT."""
     begin, depth, excluded = 0, 0, -1  # excluded: the depth of brackets at which NOT began, or -1
     for token in [*_TOKEN.finditer(text), None]:
         mark = token[0] if token else "\n"
@@ -105,7 +105,7 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def _term(text: str) -> str:
-    """The words of a term; empty if it is a filter or refers to lines of a search by number."""
+    """Return the words of a term; empty if it is a filter or refers to lines of a search by number."""
     if not text.strip() or _FILTER.search(text):
         return ""
     words = _TRUNCATION.sub("", _TAG.sub(" ", text)).replace("/", " ").replace('"', " ").replace("[", " ").split()

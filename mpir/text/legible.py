@@ -16,7 +16,7 @@ _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,}+)[-‐][^\S\n]*+\n\s*+([^\W\d_
 
 
 def legible(text: str) -> str:
-    """The text with whole words and without tags: "effec-⏎tive" becomes "effective", "ﬁrst" becomes "first".
+    """Return the text with whole words and without tags: "effec-⏎tive" becomes "effective", "ﬁrst" becomes "first".
 
     Texts from PDF files and web pages often need this, because neither encoders nor BM25 would recognise the words.
     Accented letters become one code point each (NFC), so that equal words compare equal. U+FFFD replaces an unpaired

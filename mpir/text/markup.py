@@ -27,7 +27,7 @@ def has_tags(text: str) -> bool:
 
 
 def without_markup(text: str) -> str:
-    """The text with entities decoded and tags removed; block tags leave a space."""
+    """Return the text with entities decoded and tags removed; block tags leave a space."""
     if has_tags(text):
         text = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text))
     return _ENTITY.sub(lambda match: unescape(match.group()), text) if "&" in text else text

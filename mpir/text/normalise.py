@@ -13,7 +13,9 @@ _ACCENTED = re.compile("[\x00-\x7f]?+[^\x00-\x7f]{1,100}+")
 
 
 def composed(text: str) -> str:
-    """Unicode's form NFC, in which equal characters compare equal: a two-code-point "ö" becomes one. Time is linear."""
+    """Convert to Unicode's form NFC, in which equal characters compare equal; a two-code-point "ö" becomes one code
+    point. Time is linear.
+    """
     return text if text.isascii() else _ACCENTED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 

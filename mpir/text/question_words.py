@@ -17,6 +17,6 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def without_question_words(query: str) -> str:
-    """The query with its question words blanked out, or unchanged where nothing else would be left."""
+    """Return the query with its question words blanked out, or unchanged if it has no other words."""
     content = _WORD.sub(lambda word: "" if word[0].casefold() in QUESTION_WORDS else word[0], query)
     return " ".join(content.split()) if any(character.isalnum() for character in content) else query

@@ -114,7 +114,7 @@ def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, in
 
 
 def sentences(document: Document, *, splitting: Splitting = "abstract") -> list[Sentence]:
-    """The sentences of a document: the title's, then the abstract's. A blank section has none."""
+    """Return the sentences of a document: the title's, then the abstract's. A blank section has none."""
     return [
         Sentence(document=document.id, section=section, begin=begin, end=end, text=text[begin:end])
         for section, text in document.sections.items()
@@ -134,7 +134,7 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
 
 
 def _ends(text: str, matches: list[re.Match[str]]) -> list[int]:
-    """Where sentences begin; before a lowercase word only where the writer omits capitals."""
+    """Return where sentences begin; before a lowercase word only if the writer omits capitals."""
     plain = {match for match in matches if _is_plain(text, match)}
     if plain and (text.islower() or _is_hasty(text, plain, len(matches))):
         plain = {match for match in plain if _INITIAL.search(text, max(0, match.start() - 3), match.start())}
@@ -160,7 +160,7 @@ def _strip(text: str, begin: int, end: int) -> tuple[int, int] | None:
 
 
 def _pieces(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """The span itself, or the pieces of a long one."""
+    """Return the span itself, or the pieces of a long one."""
     if end - begin < 2 * _LONGEST:  # too short for so many words
         return [(begin, end)]
     words = [match.span() for match in _WORD.finditer(text, begin, end)]
@@ -173,7 +173,7 @@ def _pieces(text: str, begin: int, end: int) -> list[tuple[int, int]]:
 
 
 def _nearest_pause(text: str, words: list[tuple[int, int]], cut: int) -> int:
-    """The index of the word before which to cut: `cut`, or a nearby end of a list item or clause."""
+    """Return the index of the word before which to cut: `cut`, or a nearby end of a list item or clause."""
 
     def rank(number: int) -> tuple[bool, bool, int]:
         end, begin = words[number - 1][1], words[number][0]

@@ -15,13 +15,13 @@ _WORD = re.compile(r"\w+")
 
 
 def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
-    """A text's words for BM25, without stop words.
+    """Return a text's words for BM25, without stop words.
 
     Stop words are Lucene's 33 English ones (``english``); the same without "no" and "not" (``not-no``), where "no
     effusion" must differ from "effusion"; or ``none``.
 
     Raises:
-        InputError: another name.
+        InputError: the name is unknown.
     """
     left_out = stop_words_of(stop_words)
     return [_singular(word) for word in _WORD.findall(composed(text).lower()) if word not in left_out]
@@ -29,7 +29,7 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
 
 @cache
 def stop_words_of(name: StopWords) -> frozenset[str]:
-    """The stop words of this name. Raises InputError for an unknown name."""
+    """Return the stop words with this name. Raises InputError for an unknown name."""
     from bm25s.stopwords import STOPWORDS_EN
 
     check_choice("stop_words", name, get_args(StopWords))
@@ -39,7 +39,7 @@ def stop_words_of(name: StopWords) -> frozenset[str]:
 
 @lru_cache(maxsize=2**16)
 def _singular(word: str) -> str:
-    """The S stemmer (Harman, "How effective is suffixing?", 1991): the first rule whose ending matches applies."""
+    """Stem a word by the first matching rule of the S stemmer (Harman, "How effective is suffixing?", 1991)."""
     if len(word) < 3:  # the "s" of "Alzheimer's" would leave nothing
         return word
     if word.endswith("ies"):

@@ -354,8 +354,8 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (infinite_scores, ["'words' gave", "expected a finite number"]),
         (output_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (run_file_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
-        (output_is_the_run_file, ["is --output, too, which would be lost; give --run-file another name"]),
-        (output_is_the_gold, ["gold.json: is --gold, too, which would be lost; give --output another name"]),
+        (output_is_the_run_file, ["is also --output, which would be lost; give --run-file another name"]),
+        (output_is_the_gold, ["gold.json: is also --gold, which would be lost; give --output another name"]),
         (output_is_a_folder, ["bundle", "is a folder"]),
         (run_file_is_a_folder, ["bundle", "is a folder", "--run-file"]),
         (missing_bundle, ["'nowhere' not found", "default"]),
@@ -443,8 +443,8 @@ def test_no_output_replaces_an_input_or_a_file_of_another_format(
     options = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--bundle", job["bundle"]]
     corpus = job["corpus.jsonl"].read_text()
     for option, name, message in (
-        ("--output", "corpus.jsonl", "is --corpus, too, which would be lost; give --output another name"),
-        ("--run-file", "corpus.jsonl", "is --corpus, too, which would be lost; give --run-file another name"),
+        ("--output", "corpus.jsonl", "is also --corpus, which would be lost; give --output another name"),
+        ("--run-file", "corpus.jsonl", "is also --corpus, which would be lost; give --run-file another name"),
         ("--output", "notes.txt", "was not written by --output, so it is not replaced"),
         ("--run-file", "notes.txt", "was not written by --run-file, so it is not replaced"),
     ):

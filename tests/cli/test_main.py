@@ -40,8 +40,8 @@ sys.exit(main(["evaluate", "bioasq", "--gold", {str(SAMPLE / "questions.json")!r
     ("command", "message"),
     [
         ("mpir search --index nowhere aspirin >&-", "mpir: standard output is closed; send it to a file"),
-        ("mpir rerank <&-", "mpir: standard input is closed; pipe something in."),
-        ("mpir evaluate run --qrels - --run - <&-", "mpir: standard input is closed; pipe something in."),
+        ("mpir rerank <&-", "mpir: standard input is closed; pipe data into it."),
+        ("mpir evaluate run --qrels - --run - <&-", "mpir: standard input is closed; pipe data into it."),
     ],
 )
 def test_closed_streams_are_one_sentence(command: str, message: str) -> None:

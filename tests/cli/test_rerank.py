@@ -458,4 +458,4 @@ def test_only_what_the_option_wrote_is_replaced(
         assert (tmp_path / "other").read_text() == content
     lexicon = str(tmp_path / "a.tsv")
     assert main([*command, option, lexicon, "--lexicon", lexicon]) == 2
-    assert "a.tsv: is --lexicon, too, which would be lost" in capsys.readouterr().err
+    assert "a.tsv: is also --lexicon, which would be lost" in capsys.readouterr().err

@@ -342,10 +342,10 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (("w.json", "w.json"), "w.json: is --output, too, which would be lost; give --log another name"),
-        (("w.json", "scored/questions.json"), "questions.json: is SCORED, too, which would be lost; give --log"),
-        (("scored/questions.json", "t"), "questions.json: is SCORED, too, which would be lost; give --output"),
-        (("p/weights.png", "t", "p"), "weights.png: is --output, too, which would be lost; give --plots another"),
+        (("w.json", "w.json"), "w.json: is also --output, which would be lost; give --log another name"),
+        (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give --log"),
+        (("scored/questions.json", "t"), "questions.json: is also SCORED, which would be lost; give --output"),
+        (("p/weights.png", "t", "p"), "weights.png: is also --output, which would be lost; give --plots another"),
         (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
     ],
 )
@@ -371,7 +371,7 @@ def test_scoring_replaces_no_file_of_another_format(
     assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
     assert "scored: is not replaced, because it also contains notes.txt; move" in capsys.readouterr().err
     assert score(work, tiny_bundle, str(work / "index")) == 2
-    assert "index: is --index, too, which would be lost; give --output another name" in capsys.readouterr().err
+    assert "index: is also --index, which would be lost; give --output another name" in capsys.readouterr().err
 
 
 def content_of(folder: Path) -> dict[str, bytes]:

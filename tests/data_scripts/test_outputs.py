@@ -84,7 +84,7 @@ def test_an_input_is_never_replaced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert outcome(script, [*options, "--output", output], monkeypatch) == 2
-    assert f"is {option}, too, which would be lost; give --output another name." in capsys.readouterr().err
+    assert f"is also {option}, which would be lost; give --output another name." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("script", "options", "output", "file"), FOREIGN)

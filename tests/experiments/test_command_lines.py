@@ -143,4 +143,4 @@ def test_figures_replace_no_input(run_script: RunScript) -> None:
     Path("data/bioasq/splits.json").write_text("{}")
     finished = run_script("benchmarks/first_stage.py", "--data", "data", "--json", "data/bioasq/splits.json")
     assert (finished.returncode, Path("data/bioasq/splits.json").read_text()) == (2, "{}")
-    assert "is --data, too, which would be lost; give --json another name" in finished.stderr
+    assert "is also --data, which would be lost; give --json another name" in finished.stderr

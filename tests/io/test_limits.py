@@ -85,7 +85,7 @@ def test_a_named_pipe_without_a_writer_is_refused_after_a_while(
 ) -> None:
     monkeypatch.setattr("mpir.io.limits.PIPE_SECONDS", 0.05)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"nobody wrote to this named pipe for 0\.05 seconds; start its writer first"):
+    with pytest.raises(InputError, match=r"no data came from this named pipe in 0\.05 seconds; start its writer first"):
         read_bytes(tmp_path / "pipe")
 
 

@@ -25,8 +25,8 @@ def test_nothing_is_written_over_what_is_read_or_written(tmp_path: Path) -> None
     export.parent.mkdir()
     export.touch()
     for read in (export, export.parent, tmp_path / "exports/../exports"):
-        with pytest.raises(OutputError, match=r"scopus\.csv: is --docs, too, which would be lost; give --csv another"):
+        with pytest.raises(OutputError, match=r"scopus\.csv: is also --docs, which would be lost; give --csv another"):
             check_files([("--html", None), ("--csv", export)], [("--docs", read)])
     check_files([("--csv", export.parent / "ranking.csv")], [("--docs", export.parent)])
-    with pytest.raises(OutputError, match="is --html, too, which would be lost; give --csv another name"):
+    with pytest.raises(OutputError, match="is also --html, which would be lost; give --csv another name"):
         check_files([("--html", tmp_path / "a"), ("--csv", str(tmp_path / "." / "a"))])
