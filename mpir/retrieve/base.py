@@ -13,16 +13,16 @@ from mpir.types import F64
 
 
 class CandidateSource(Protocol):
-    """The methods of a first stage that scoring needs."""
+    """The methods of a first stage that are needed for scoring."""
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents, best first."""
+        """Return the k best documents, best first."""
 
     def document(self, id: str) -> Document:
-        """The document of an id."""
+        """Return the document of an id."""
 
     def __len__(self) -> int:
-        """The number of documents."""
+        """Return the number of documents."""
 
 
 @runtime_checkable
@@ -38,19 +38,19 @@ class Retriever(Protocol):
         """Everything that its results depend on, in JSON-able values."""
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents, best first, each with its score; a query without words finds nothing."""
+        """Return the k best documents, best first, each with its score; a query without words finds nothing."""
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
-        """`search` for every query, in their order."""
+        """Return the results of `search` for every query, in their order."""
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """The scores (N,) of any documents by their ids; 0 for one that it lacks or that shares nothing."""
+        """Return the scores (N,) of documents by id; 0 for an unknown document, or one without a common word."""
 
     def document(self, id: str) -> Document:
-        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
 
     def __len__(self) -> int:
-        """The number of documents."""
+        """Return the number of documents."""
 
     def close(self) -> None:
         """Close its files."""
@@ -78,5 +78,5 @@ def check_different(folders: Sequence[str | Path]) -> None:
     known_folders = set()
     for folder in folders:
         if resolved(folder) in known_folders:
-            raise InputError(f"{folder}: is given twice; name each index once.")
+            raise InputError(f"{folder}: the index is given twice; name each index once.")
         known_folders.add(resolved(folder))

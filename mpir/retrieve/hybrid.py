@@ -45,18 +45,18 @@ class HybridRetriever:
         `weights` has one weight of ``sum`` for each first stage; they are equal by default.
 
         Raises:
-            InputError: less than two first stages, two of one name, an unknown fusion, or weights that do not fit.
+            InputError: fewer than two first stages, two with one name, an unknown fusion, or weights that do not fit.
         """
         names = [retriever.name for retriever in retrievers]
         if len(names) < 2 or len(set(names)) < len(names):
-            raise InputError(f"hybrid search fuses two or more different first stages, not {format_names(names)}.")
+            raise InputError(f"hybrid search needs two or more different first stages (got {format_names(names)}).")
         check_choice("fusion", fusion, FUSIONS)
         depth = whole_number("depth", depth)
         chosen = [1.0 / len(names)] * len(names) if weights is None else [float(weight) for weight in weights]
         if len(chosen) != len(names) or not all(0 <= weight < math.inf for weight in chosen) or not sum(chosen):
             raise InputError(
-                f"weights is {format_value(weights)}; expected a number of 0 or more for each of "
-                f"{format_names(names)}, and not 0 for all."
+                f"weights is {format_value(weights)}; expected a number of at least 0 for each of "
+                f"{format_names(names)}, not all of them 0."
             )
         self.retrievers, self.fusion, self.weights, self.depth = tuple(retrievers), fusion, tuple(chosen), depth
 
@@ -67,11 +67,11 @@ class HybridRetriever:
         return {retriever.name: dict(retriever.identity) for retriever in self.retrievers} | how
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents of all first stages, best first."""
+        """Return the k best documents of all first stages, best first."""
         return self.search_batch([query], k)[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
-        """`search` for every query, in their order."""
+        """Return the results of `search` for every query, in their order."""
         k = whole_number("k", k)
         result_lists = [
             retriever.search_batch(queries, max(k, self.depth), progress=progress) for retriever in self.retrievers
@@ -79,7 +79,7 @@ class HybridRetriever:
         return [self._fuse(query, lists, k) for query, *lists in zip(queries, *result_lists, strict=True)]
 
     def _fuse(self, query: str, lists: Sequence[Sequence[Document]], k: int) -> list[Document]:
-        """One query's documents."""
+        """Return one query's documents by fused score, best first."""
         candidates = {document.id: document for documents in lists for document in documents}
         if not candidates:
             return []
@@ -99,7 +99,7 @@ class HybridRetriever:
         ]
 
     def _scores(self, query: str, names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
-        """What each first stage scores each document (D, R): those that it did not find are looked up."""
+        """Return the score (D, R) of each document by each first stage, looked up if the stage did not retrieve it."""
         columns = []
         for retriever, documents in zip(self.retrievers, lists, strict=True):
             known = {document.id: document.score for document in documents}
@@ -110,14 +110,14 @@ class HybridRetriever:
         return np.array(columns, np.float64).T
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """The weighted sums (N,) of z-scores among these documents alone: ranks in a whole index are not known."""
+        """Return weighted sums (N,) of z-scores among these documents; their ranks in the whole index are unknown."""
         scores = np.column_stack([retriever.scores_of(query, ids) for retriever in self.retrievers])
         for retriever, column in zip(self.retrievers, scores.T, strict=True):
             _check_finite(retriever.name, dict(zip(ids, column.tolist(), strict=True)))
         return scaled_sum(scores, self.weights)
 
     def document(self, id: str) -> Document:
-        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
         return self.retrievers[0].document(id)
 
     def __len__(self) -> int:
@@ -136,22 +136,22 @@ class HybridRetriever:
 
 
 def _check_finite(stage: str, scores: Mapping[str, float | None]) -> None:
-    """Raise InputError for a score, by the id of its document, that is no finite number."""
+    """Raise InputError for a score that is not finite, with the id of its document."""
     for name, score in scores.items():
         if not is_finite(score):
             raise InputError(
-                f"the first stage {format_value(stage)} gives document {format_value(name)} the score "
+                f"the first stage {format_value(stage)} returned for document {format_value(name)} the score "
                 f"{format_value(score)}; expected a finite number."
             )
 
 
 def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
-    """The rank (D, R) of each document in each list, from 1; infinite where it is not there."""
+    """Return the rank (D, R) of each document in each list, from 1; infinite if it is not in the list."""
     rank_tables = [{document.id: rank for rank, document in enumerate(documents, 1)} for documents in lists]
     return np.array([[rank_of.get(name, np.inf) for rank_of in rank_tables] for name in names])
 
 
 def _best(names: Sequence[str], scores: F64, k: int) -> list[tuple[str, float]]:
-    """The k best ids with their scores, of equal ones the lower id first."""
+    """Return the k best ids with their scores; among equal scores, the lower id is first."""
     rounded = np.round(scores, DECIMALS).tolist()
     return sorted(zip(names, rounded, strict=True), key=lambda item: (-item[1], item[0]))[:k]

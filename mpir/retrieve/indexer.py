@@ -1,4 +1,4 @@
-"""Building a Lucene index from a stream of documents."""
+"""Build a Lucene index from a stream of documents."""
 
 from __future__ import annotations
 
@@ -44,22 +44,23 @@ def build_index(
 ) -> IndexInfo:
     """Index title and abstract of every document with Lucene, and store both, so that no second store is needed.
 
-    One batch of documents is in memory at a time. An index that stands at `folder` is replaced once the new one is
-    whole; interrupted, it stays. Vectors in it that were made of the same `source` are taken over; others go with it,
-    which is logged. The result is one Lucene segment: the fastest to search, and the same in any run.
+    One batch of documents is in memory at a time. An existing index in `folder` is replaced when the new one is
+    complete; an interrupt leaves it unchanged. Its vectors are kept if they were made from the same `source`; otherwise
+    they are removed, which is logged. The result is one Lucene segment, which is the fastest to search and the same in
+    every run.
 
     Args:
         documents: any iterable; ids must be unique.
-        folder: where the index goes.
-        source: what the documents came from, in JSON-able values; `index_matches` compares it later.
+        folder: the folder of the index.
+        source: the origin of the documents, in JSON-able values; `index_matches` compares it later.
         threads: Lucene's indexing threads; every core by default.
         progress: show a bar on standard error.
-        stop_words: what is left out of texts and queries: Lucene's English ones, these but for "no" and "not"
-            (``not-no``), or ``none``.
+        stop_words: the words to leave out of texts and queries: Lucene's English stop words, the same without "no" and
+            "not" (``not-no``), or ``none``.
 
     Raises:
-        InputError: no documents, an id that occurs twice, less than one thread, or stop words that are no choice.
-        OutputError: the folder cannot be written, or holds something other than an index of mpir.
+        InputError: no documents, a repeated id, less than one thread, or unknown stop words.
+        OutputError: the folder cannot be written, or contains something other than an index of mpir.
     """
     threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
     target = Path(folder)
@@ -79,27 +80,27 @@ def build_index(
 
 
 def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
-    """The names of vectors of the same source. What is to become of others is said in time to stop it."""
+    """Return the names of vectors from the same source; warn before indexing that others will be removed."""
     matching = []
     for name, corpus in sources_in(target).items():
         if corpus and is_same_corpus(corpus, source):
             matching.append(name)
         else:
             _log.warning(
-                "%s: its vectors were not made of this corpus, so they go when the new index takes the place of the "
-                "old one; --dense makes them anew",
+                "%s: its vectors were made from another corpus and are removed when the new index replaces the old "
+                "one; --dense computes new ones",
                 target / name,
             )
     return matching
 
 
 def _listed(folder: Path) -> Iterator[str]:
-    """The files of an index, by its manifest where that can be read; those of vectors in it go by their names."""
+    """Yield the files of an index that its manifest lists, if it is readable; files of vectors have fixed names."""
     try:
         manifest = read_json(folder / MANIFEST)
     except InputError:  # damaged
         manifest = {"analyzer": None}
-    if "analyzer" in manifest:  # else it is something else's
+    if "analyzer" in manifest:  # else it is another program's manifest
         yield from (MANIFEST, STOP_WORDS, f"{LUCENE_FOLDER}/write.lock")
         files = manifest.get("files")
         yield from files if isinstance(files, dict) and files else _written_by_lucene(folder)
@@ -128,9 +129,9 @@ def _write(documents: Iterable[Document], lucene: Path, target: Path, options: l
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
                 raise OutputError(
-                    f"{target}: Lucene took {added} of the {len(batch)} documents from id "
+                    f"{target}: Lucene accepted {added} of the {len(batch)} documents from id "
                     f"{format_value(batch[0].id)} to "
-                    f"{format_value(batch[-1].id)}; check free space, and for an id of more than 32,766 bytes."
+                    f"{format_value(batch[-1].id)}; check free space, and that no id has more than 32,766 bytes."
                 )
             count += added
     return count
@@ -152,7 +153,7 @@ def _indexer(lucene: Path, target: Path, options: list[str]) -> Iterator[Any]:
 
 
 def _check(lucene: Path, count: int, target: Path) -> None:
-    """Anserini only logs what goes wrong in its threads and at the end; the index itself says what is in it."""
+    """Check the content of a finished index, because Anserini only logs errors in its threads and at the end."""
     if count == 0:
         raise InputError(f"{target}: there are no documents to index; check that the corpus is not empty.")
     reader = _open(lucene, target)
@@ -167,7 +168,7 @@ def _check(lucene: Path, count: int, target: Path) -> None:
             raise RepeatedIdError(
                 name,
                 f"the document id {format_value(name)} occurs more than once in the corpus ({count - terms.size()} "
-                "documents too many); every document needs an id of its own.",
+                "documents too many); every document needs a unique id.",
             )
     finally:
         reader.close()

@@ -118,7 +118,7 @@ def _start() -> Any:
         # Lucene notes on standard error which memory and vector features it found; loggers live only while referenced.
         logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
         logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
-    except Exception as error:
+    except Exception as error:  # jnius and Java raise many types, and all mean that Java did not start
         options = format_value(os.environ.get(OPTIONS_VARIABLE, ""))
         raise ArtefactError(
             f"{home}: Java with Anserini did not start ({shortened(reason(error))}); check {OPTIONS_VARIABLE} "

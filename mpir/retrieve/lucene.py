@@ -86,7 +86,7 @@ class LuceneIndex:
         return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters), **unusual}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents that share a term with the query, best first, each with its score.
+        """Return the k best documents that share a term with the query, best first, each with its score.
 
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
@@ -96,7 +96,7 @@ class LuceneIndex:
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
     ) -> list[list[Document]]:
-        """`search` for every query, in their order, on several threads (every core by default)."""
+        """Return the results of `search` for every query, in order, on several threads (every core by default)."""
         k, threads = self._at_most(k), threads or os.cpu_count() or 1
         bar = tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress)
         results: list[list[Document]] = []
@@ -119,7 +119,7 @@ class LuceneIndex:
         return np.array([score_of.get(without_surrogates(document_id), 0.0) for document_id in ids])
 
     def document(self, id: str) -> Document:
-        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
         with _reading(self._names):
             record = self._searcher.doc_raw(without_surrogates(id))
             if record is None:
@@ -189,7 +189,7 @@ def _among(words: Any, ids: Sequence[str]) -> Any:
 
 
 def _open(folder: Path, info: IndexInfo) -> Any:
-    # A long query is no mistake: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
+    # Long queries are valid: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
     path = str(resolved(folder / LUCENE_FOLDER))  # Java resolves relative paths by the folder it was started in
     try:

@@ -28,7 +28,7 @@ class LuceneIndexes(LuceneIndex):
 
         Raises:
             ArtefactError: as `LuceneIndex`.
-            InputError: as `LuceneIndex`, indexes of other stop words than the first, or one that is named twice.
+            InputError: as `LuceneIndex`, or the stop words of the indexes differ, or an index is named twice.
         """
         check_different(folders)
         self.infos = {Path(folder): _checked_info(Path(folder)) for folder in folders}
@@ -51,13 +51,13 @@ class LuceneIndexes(LuceneIndex):
         return {**super().identity, "source": [dict(info.source) for info in self.infos.values()]}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """As `LuceneIndex.search`. Raises InputError where a document is in more than one index."""
+        """As `LuceneIndex.search`. Raises InputError if a document is in more than one index."""
         return check_distinct(super().search(query, k), self._names)
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
     ) -> list[list[Document]]:
-        """As `LuceneIndex.search_batch`. Raises InputError where a document is in more than one index."""
+        """As `LuceneIndex.search_batch`. Raises InputError if a document is in more than one index."""
         results = super().search_batch(queries, k, threads=threads, progress=progress)
         return [check_distinct(documents, self._names) for documents in results]
 
@@ -77,12 +77,12 @@ def _check_alike(infos: dict[Path, IndexInfo]) -> None:
         if info.stop_words != infos[first].stop_words:
             raise InputError(
                 f"{folder}: its stop words are {info.stop_words!r}, and those of {first} are "
-                f"{infos[first].stop_words!r}; search indexes together that were made alike."
+                f"{infos[first].stop_words!r}; search only indexes with the same settings together."
             )
 
 
 def _open_reader(folder: Path, info: IndexInfo) -> Any:
-    """Lucene's reader of an index. Raises ArtefactError for one that it cannot read."""
+    """Open Lucene's reader of an index. Raises ArtefactError if Lucene cannot read it."""
     try:
         reader = java_class("io.anserini.index.IndexReaderUtils").getReader(str(resolved(folder / LUCENE_FOLDER)))
         documents = reader.numDocs()

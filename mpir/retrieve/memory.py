@@ -33,7 +33,7 @@ def bm25_scores(
     b: float = DEFAULT_B,
     stop_words: StopWords = "english",
 ) -> NDArray[np.float32]:
-    """Score every text for one query: shape (N,), 0 where no term is shared. See `MemoryIndex`."""
+    """Return each text's score (N,) for one query, 0 if they share no term. See `MemoryIndex`."""
     return MemoryIndex(texts, k1=k1, b=b, stop_words=stop_words).scores(query)
 
 
@@ -41,8 +41,8 @@ class MemoryIndex:
     """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
 
     Terms are lower-cased words of the legible text (see `mpir.text.legible`) without stop words (`mpir.text.terms`),
-    with plurals folded. Document frequencies are those of these texts, or of a `background`, for texts that are only
-    some of a collection; the average length is that of these texts.
+    with plurals folded. Document frequencies come from these texts or, if they are part of a collection, from a
+    `background`; the average length always comes from these texts.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class MemoryIndex:
         stop_words: StopWords = "english",
         background: Background | None = None,
     ) -> None:
-        """Index N texts. Raises InputError when k1 or b is out of bounds, or for stop words that are no choice."""
+        """Index N texts. Raises InputError if k1 or b is out of bounds, or the stop words are unknown."""
         check_parameters(k1, b)
         self._size, self._stop_words = len(texts), stop_words
         corpus = [_terms(text, stop_words) for text in texts]
@@ -75,7 +75,7 @@ class MemoryIndex:
         return self._size
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """Every text's score for the query, in the order of the texts: shape (N,), 0 where no term is shared."""
+        """Return each text's score (N,) for the query, in the order of the texts; 0 if they share no term."""
         words = terms(legible(plain_query(query)), stop_words=self._stop_words)
         if self._bm25 is None or not words:
             return np.zeros(self._size, dtype=np.float32)
@@ -83,7 +83,7 @@ class MemoryIndex:
         return scores
 
     def weights(self) -> TermWeights:
-        """The contribution of each term to each text's score, scaled so that a text's squares sum to 1."""
+        """Return the contribution of each term to each text's score, scaled so that a text's squares sum to 1."""
         if self._bm25 is None:
             empty = np.zeros(0, np.int64)
             return TermWeights(empty, empty, np.zeros(0))

@@ -10,11 +10,11 @@ from mpir.text.types import Document
 
 
 def to_record(document: Document) -> str:
-    """The JSON that Anserini indexes (`contents`) and stores (all of it), in ASCII so that no character is lost.
+    """Return the JSON that Anserini stores, of which it indexes `contents`, in ASCII so that no character is lost.
 
-    `contents` is title, abstract and a full stop on lines of their own, legible (`mpir.text.legible`); `given` is the
-    same of the texts as they came, where they differ. The full stop is no term, but keeps Anserini from dropping a
-    document without text.
+    `contents` has the legible title and abstract (`mpir.text.legible`) and a full stop, each on its own line; `given`
+    has the original texts, if they differ. The full stop is not a term, but keeps Anserini from dropping a document
+    without text.
     """
     title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
     contents, raw = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
@@ -23,7 +23,7 @@ def to_record(document: Document) -> str:
 
 
 def from_record(record: str, score: float | None = None) -> Document:
-    """The document of a stored record, with the score it was found with."""
+    """Return the document of a stored record, with its score in the search."""
     values = json.loads(record)
     text, length = values.get("given", values["contents"]), int(values["title_length"])
     return Document(values["id"], text[:length], text[length + 1 : -2], score=score)

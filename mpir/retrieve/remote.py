@@ -32,7 +32,7 @@ SCORING = ("bm25", "stop_words", "rm3", "question_words", "encoder")
 
 
 def scoring_of(index: Retriever) -> dict[str, Any]:
-    """Everything but the documents that an index's scores depend on, in JSON-able values."""
+    """Return the settings that an index's scores depend on, without its documents, as JSON-able values."""
     identity = dict(index.identity)
     identity = dict(identity["indexes"][0]) if "indexes" in identity else identity
     scoring = {name: identity[name] for name in SCORING if name in identity}
@@ -48,7 +48,7 @@ class RemoteIndex:
         self.mode, self.timeout = mode, timeout
 
     def search(self, query: str, k: int) -> tuple[list[Document], dict[str, Any]]:
-        """The k best documents, best first, each with its score; and what scores depend on, as `scoring_of` gives it.
+        """Return the k best documents with their scores, best first, and the settings of scores (see `scoring_of`).
 
         Raises:
             EndpointError: the server does not answer, refuses the request, or is not an `mpir serve` of this version.
@@ -60,7 +60,7 @@ class RemoteIndex:
             return documents, dict(answer["index"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise self._error(
-                f"answered {format_value(answer)} (expected documents with scores); give the address of an `mpir "
+                f"returned {format_value(answer)} (expected documents with scores); give the address of an `mpir "
                 "serve --index` of this version"
             ) from error
 
@@ -76,7 +76,9 @@ class RemoteIndex:
         except (TimeoutError, URLError, OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
-                raise self._error(f"no answer within {self.timeout:g} s; start the server, or correct it") from None
+                raise self._error(
+                    f"no answer within {self.timeout:g} s; start the server, or correct the URL"
+                ) from None
             text = shortened(str(getattr(reason, "strerror", None) or reason))
             raise self._error(f"cannot be reached ({text}); start the server, or correct the address") from None
         if len(raw) > LONGEST_ANSWER:
@@ -85,7 +87,7 @@ class RemoteIndex:
             return json.loads(raw)
         except (ValueError, RecursionError):
             raise self._error(
-                f"answered {format_value(raw)} (expected JSON); give the address of an `mpir serve`"
+                f"returned {format_value(raw)} (expected JSON); give the address of an `mpir serve`"
             ) from None
 
     def _error(self, problem: str) -> EndpointError:
@@ -104,7 +106,7 @@ class IndexesTogether:
         """Search these indexes. Raises InputError for a server that is named twice."""
         urls = [index.url for index in remote]
         if duplicates := sorted({url for url in urls if urls.count(url) > 1}):
-            raise InputError(f"{duplicates[0]}: is given twice; name each index once.")
+            raise InputError(f"{duplicates[0]}: the server is given twice; name each index once.")
         self.local, self.remote, self.name = local, tuple(remote), remote[0].mode
         self._names = ", ".join((*(["the local indexes"] if local else []), *urls))
         self._scoring = None if local is None else scoring_of(local)
@@ -119,7 +121,7 @@ class IndexesTogether:
         return {**local, "remote": [index.url for index in self.remote]}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k best documents of all indexes, best first, each with its score.
+        """Return the k best documents of all indexes, best first, each with its score.
 
         Raises:
             EndpointError: as `RemoteIndex.search`.
@@ -140,19 +142,19 @@ class IndexesTogether:
         if scoring != self._scoring:
             raise InputError(
                 f"{index.url}: its scores depend on {format_value(scoring)}, and those of the other indexes on "
-                f"{format_value(self._scoring)}; search indexes together that were made alike."
+                f"{format_value(self._scoring)}; search only indexes with the same settings together."
             )
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
-        """`search` for every query, in their order."""
+        """Return the results of `search` for every query, in their order."""
         return [self.search(query, k) for query in queries]
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """Refused, as no server tells scores of documents that it did not find. Raises InputError."""
-        raise InputError(f"{self._names}: servers score only what they find; search by --mode bm25 or dense.")
+        """Raise InputError, because servers return scores only of documents that they retrieve."""
+        raise InputError(f"{self._names}: servers score only the documents they retrieve; use --mode bm25 or dense.")
 
     def document(self, id: str) -> Document:
-        """The document of an id in the local indexes. Raises InputError for one that they lack."""
+        """Return the document of an id in the local indexes. Raises InputError for one that they lack."""
         if self.local is None:
             raise InputError(f"document {format_value(id)}: servers give documents only as results of a search.")
         return self.local.document(id)
@@ -168,7 +170,7 @@ class IndexesTogether:
 
 
 def _document(item: Mapping[str, Any]) -> Document:
-    """A document of an answer. Raises ValueError for a score that is not finite."""
+    """Read a document of a response. Raises ValueError for a score that is not finite."""
     score = float(item["score"])
     if not is_finite(score):
         raise ValueError(score)
@@ -177,7 +179,7 @@ def _document(item: Mapping[str, Any]) -> Document:
 
 
 def _reason(error: HTTPError) -> str:
-    """A server's reason for a refusal, in one line."""
+    """Return the error message of a server, on one line."""
     try:
         answer = json.loads(error.read(LONGEST_ANSWER))
         text = answer["message"]

@@ -101,7 +101,7 @@ def _whole_vectors(target: Path, encoder: Vectoriser | None) -> list[str]:
     """Return the names of an index's vectors. Raises InputError without an encoder to compute new ones."""
     names = [path.parent.name for path in sorted(target.glob(f"*/{DENSE_MANIFEST}"))]
     if names and encoder is None:
-        raise InputError(f"{target / names[0]}: the index has vectors; an update needs the encoder that made them.")
+        raise InputError(f"{target / names[0]}: the index has vectors; an update needs their encoder.")
     return names
 
 

@@ -1,4 +1,4 @@
-"""Verification of a whole index: the hash of every file that its manifests list, and Lucene's own check."""
+"""Verify a whole index: the hash of every file that its manifests list, and Lucene's own check."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _verify_dense(root: Path) -> Iterator[str]:
 def _verify_files(root: Path, files: Files, remedy: str, kind_of: Callable[[str], str]) -> Iterator[str]:
     """Verify files kind by kind."""
     if not files:
-        yield f"{root}: its manifest lists no files, as an old version wrote it; build the index again to have hashes"
+        yield f"{root}: its manifest, from an old version, lists no files; build the index again to add hashes"
     for file_kind in dict.fromkeys(map(kind_of, sorted(files))):
         chosen = {name: entry for name, entry in files.items() if kind_of(name) == file_kind}
         check_files(root, chosen, remedy, content=True)
@@ -71,7 +71,7 @@ def _check_with_lucene(root: Path) -> str:
     try:
         check, directory = java_class("org.apache.lucene.index.CheckIndex"), _directory(path)
     except java_error() as error:
-        return f"left out, as this Lucene has none ({shortened(reason(error))})"
+        return f"skipped, because this Lucene has none ({shortened(reason(error))})"
     try:
         clean = bool(check(directory).checkIndex().clean)
     except java_error() as error:
@@ -80,7 +80,7 @@ def _check_with_lucene(root: Path) -> str:
     finally:
         directory.close()
     if not clean:
-        raise ArtefactError(f"{root}: is damaged, as Lucene's CheckIndex says; {lucene.REMEDY}.")
+        raise ArtefactError(f"{root}: is damaged according to Lucene's CheckIndex; {lucene.REMEDY}.")
     return "no problems"
 
 

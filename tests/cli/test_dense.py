@@ -123,8 +123,8 @@ def test_vectors_of_another_corpus_go_with_a_word(
     corpus.write_text(json.dumps(CORPUS[0]) + "\n")
     assert main(["index", str(corpus), "--index", str(index), "--quiet"]) == 0
     assert caplog.messages == [
-        f"{index / 'dense'}: its vectors were not made of this corpus, so they go when the new index takes the place "
-        "of the old one; --dense makes them anew"
+        f"{index / 'dense'}: its vectors were made from another corpus and are removed when the new index replaces the "
+        "old one; --dense computes new ones"
     ]
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 2
     assert "there is no dense index here" in capsys.readouterr().err
@@ -246,12 +246,12 @@ def test_mistakes_are_one_sentence(
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda dense: dense.rename(dense.with_name("dense.part")), "since its build was interrupted; run the same"),
+        (lambda dense: dense.rename(dense.with_name("dense.part")), "because its build was interrupted; run the same"),
         (lambda dense: (dense / "dense.json").unlink(), "has no dense.json, so it is half-built or not a dense index"),
         (lambda dense: (dense / "000000/index.faiss").write_bytes(b"x"), "(000000/index.faiss has 1 bytes instead of"),
         (lambda dense: (dense / "000000/ids.npy").unlink(), "is damaged (000000/ids.npy is missing); build it with"),
         (lambda dense: (dense / "removed.json").write_text('{"000000": [9]}'), "removed.json: is damaged"),
-        (lambda dense: None, "holds vectors of width 8, so it cannot be searched for vectors of shape (1, 32)"),
+        (lambda dense: None, "the index has vectors of width 8 and cannot be searched for vectors of shape (1, 32)"),
     ],
 )
 def test_an_index_that_cannot_be_searched_is_one_sentence(

@@ -71,7 +71,7 @@ def test_an_index_that_is_named_twice_is_refused(
 ) -> None:
     options = ["--questions", str(folder / "questions.json"), "--bundle", str(tiny_bundle)]
     assert main([command, *options, *of(folder, "one", "one"), "--output", str(tmp_path / "output")]) == 2
-    assert "one: is given twice; name each index once." in capsys.readouterr().err
+    assert "one: the index is given twice; name each index once." in capsys.readouterr().err
     assert not (tmp_path / "output").exists()
 
 

@@ -105,7 +105,7 @@ class TestVectors:
             ),
             (shards, "index", "index: is the index of another corpus than that of the shards"),
             (shards, "notes", "notes: is no index, as it holds thesis.tex; give the folder of the corpus's index"),
-            (shards, "1", f"{shards[0]}: is SHARD, too, which would be lost"),
+            (shards, "1", f"{shards[0]}: is also SHARD, which would be lost"),
         ):
             assert run("merge", *given, "--output", tmp_path / output) == 2
             assert message in error(capsys)
@@ -274,10 +274,10 @@ class TestRankings:
             (["a query", *output, "--json"], "--output needs a file of queries; give it with --run or --queries."),
             (["a query", *queries, "--json"], "--queries has queries of its own; leave the QUERY out."),
             ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
-            ([*queries, "--json", "--output", self.queries], "queries.jsonl: is --queries, too, which would be lost"),
+            ([*queries, "--json", "--output", self.queries], "queries.jsonl: is also --queries, which would be lost"),
             ([*queries, "--json", "--output", tmp_path], "is a folder; give --output the name of a file."),
             ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "was not written by --output, so it"),
-            ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, too, which would be lost"),
+            ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, which would be lost"),
         ):
             assert self.rerank(*given) == 2
             assert message in error(capsys)
@@ -318,7 +318,7 @@ class TestSeveralIndexes:
         self, indexes: list[Path], mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         for second, message in (
-            (indexes[1], "a: is given twice; name each index once."),
+            (indexes[1], "a: the index is given twice; name each index once."),
             (indexes[0], "is in more than one of these indexes; index each document once."),
             (tmp_path / "absent", "index folder here" if mode == "bm25" else "there is no dense index here"),
         ):

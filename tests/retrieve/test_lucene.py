@@ -242,7 +242,7 @@ def test_lucenes_own_check_tells_damage_where_no_hashes_are_listed(tmp_path: Pat
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 255
     file.write_bytes(content)
-    with pytest.raises(ArtefactError, match=r"index: is damaged, as Lucene's CheckIndex says; build it with"):
+    with pytest.raises(ArtefactError, match=r"index: is damaged according to Lucene's CheckIndex; build it with"):
         list(verify_index(folder))
 
 

@@ -70,7 +70,7 @@ def test_the_identity_names_all_corpora(folder: Path, tmp_path: Path) -> None:
 
 
 def test_indexes_that_do_not_belong_together(folder: Path, folders: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"0: is given twice; name each index once\."):
+    with pytest.raises(InputError, match=r"0: the index is given twice; name each index once\."):
         LuceneIndexes([folders[0], folder / "x/../0"])
     with LuceneIndexes([folder / "all", folders[0]]) as several:
         with pytest.raises(InputError, match=r"all, .*0: document 'd\d+' is in more than one of these indexes; index"):

@@ -124,7 +124,7 @@ def test_a_server_of_other_scores_is_refused(
 ) -> None:
     server = start_server("--index", str(folder / "two"))
     assert main(["search", "--index", str(folder / "one"), "--index", server.url, QUERY, "--k1", "1.5"]) == 2
-    assert "search indexes together that were made alike" in capsys.readouterr().err
+    assert "search only indexes with the same settings together" in capsys.readouterr().err
 
 
 def test_a_server_with_a_key(

@@ -77,7 +77,7 @@ class Blocks:
                 with np.load(path, allow_pickle=False) as block:  # verifies the CRC of each array
                     arrays = {name: block[name] for name in ("rows", "vectors", "texts")}
             except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-                _log.warning("%s: is damaged; its vectors are made anew (%s)", path, error)
+                _log.warning("%s: is damaged; its vectors are recomputed (%s)", path, error)
                 continue
             if arrays["texts"] == self._belonging:
                 yield arrays["rows"], arrays["vectors"]

@@ -109,7 +109,7 @@ def finished_shard(build_folder: Path, number: int) -> Path | None:
     if not (folder / FINISHED).exists():
         return None
     try:
-        check_shard(folder, "its documents are encoded anew")
+        check_shard(folder, "its documents are encoded again")
     except MpirError as error:
         _log.warning("%s", error)
         return None

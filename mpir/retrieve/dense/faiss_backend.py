@@ -51,7 +51,7 @@ def train(index: Any, vectors: F32, factory: str) -> None:
     except RuntimeError as error:
         raise TooFewVectorsError(
             f"faiss cannot train the index {format_value(factory)} on {len(vectors)} vectors ({_reason(error)}); "
-            "choose a smaller one, or Flat (what was encoded is kept for it)."
+            "choose a smaller one, or Flat (the encoded vectors are kept for it)."
         ) from error
 
 

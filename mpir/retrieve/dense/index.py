@@ -30,7 +30,7 @@ from mpir.types import F32, F64, I64
 from mpir.validation import COSINE_LIMIT, whole_number
 
 QUERIES_AT_ONCE = 256
-NO_ENCODER = "was opened without an encoder, so it cannot read texts; give DenseIndex the one that made its vectors"
+NO_ENCODER = "was opened without an encoder, so it cannot read texts; pass DenseIndex the encoder of its vectors"
 
 
 class DenseIndex:
@@ -86,7 +86,7 @@ class DenseIndex:
             check_encoder(self.folder, self.info, self.encoder.identity)
 
     def _removed(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of the removed documents by segment."""
+        """Return the numbers of the removed documents by segment."""
         path = self.folder / REMOVED
         removed = read_json_with_checksum(path, REMEDY) if path.exists() else {}
         for name, numbers in removed.items():
@@ -109,11 +109,11 @@ class DenseIndex:
         self.segments = []
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k nearest documents, best first, each with its score; none for a query without a word."""
+        """Return the k nearest documents, best first, each with its score; none for a query without a word."""
         return self.search_batch([query], k)[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
-        """`search` for every query, in their order."""
+        """Return the results of `search` for every query, in their order."""
         return search_in_batches(queries, lambda batch: self._search(batch, k), progress=progress)
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
@@ -195,7 +195,7 @@ class DenseIndex:
         return bytes(self.segments[address[0]].ids[address[1]])
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """The scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
+        """Return the scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
         vectors, scores = self.query_vectors([query] if has_words(query) else [])[0], np.zeros(len(ids))
         with self._reading():
             segment_numbers, numbers = self._places.of(ids)
@@ -211,13 +211,13 @@ class DenseIndex:
             return bool(self._places.of([id])[0][0] >= 0)
 
     def document(self, id: str) -> Document:
-        """The stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
         with self._reading():
             segment, number = self._find(id)
             return segment.document(number)
 
     def sentences(self, query: str, id: str) -> list[tuple[Sentence, float]]:
-        """The sentences of a document with their scores for a query, best first.
+        """Return the sentences of a document with their scores for a query, best first.
 
         Raises:
             InputError: an id that the index lacks, an index without the vectors of sentences or the texts, or one of a
@@ -240,8 +240,8 @@ class DenseIndex:
         texts = split_sentences(segment.document(number))
         if len(texts) != len(scores):
             raise InputError(
-                f"{self.folder}: document {format_value(id)} has {len(texts)} sentences and vectors of "
-                f"{len(scores)}, as an older version split it otherwise; build the index anew."
+                f"{self.folder}: document {format_value(id)} has {len(texts)} sentences but vectors of "
+                f"{len(scores)}, because an older version split it differently; build the index again."
             )
         return [(texts[i], float(scores[i])) for i in np.argsort(-scores, kind="stable")]
 
@@ -348,11 +348,11 @@ class DenseIndex:
     def _check(self, vectors: F32) -> None:
         if vectors.ndim != 2 or vectors.shape[1] != self.info.width:
             raise InputError(
-                f"{self.folder}: holds vectors of width {self.info.width}, so it cannot be searched for vectors of "
-                f"shape {vectors.shape}; use the encoder that made it."
+                f"{self.folder}: the index has vectors of width {self.info.width} and cannot be searched for vectors "
+                f"of shape {vectors.shape}; use the encoder of the index."
             )
         if not np.isfinite(vectors).all():
-            raise InputError("A query's vector has values that are no finite numbers; check what made it.")
+            raise InputError("the vector of a query has values that are not finite; check its encoder.")
 
     def _check_scores(self, segment: Segment, vectors: F32, scores: Sequence[npt.NDArray[Any]]) -> None:
         """Check a segment's scores for values that the encoder's vectors cannot produce.

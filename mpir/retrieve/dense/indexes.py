@@ -46,7 +46,7 @@ class DenseIndexes:
         return all(index.has_sentences for index in self.indexes)
 
     def search(self, query: str, k: int = 100) -> list[Document]:
-        """The k nearest documents, best first, each with its score; none for a query without a word."""
+        """Return the k nearest documents, best first, each with its score; none for a query without a word."""
         return self.search_batch([query], k)[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
@@ -65,11 +65,11 @@ class DenseIndexes:
         return results
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
-        """The scores (N,) of documents by their ids; 0 for one without a vector, or that all indexes lack."""
+        """Return the scores (N,) of documents by their ids; 0 for one without a vector, or that all indexes lack."""
         return np.asarray(np.sum([index.scores_of(query, ids) for index in self.indexes], axis=0))
 
     def document(self, id: str) -> Document:
-        """The stored document of an id, without a score. Raises InputError for an id that all indexes lack."""
+        """Return the stored document of an id, without a score. Raises InputError for an id that all indexes lack."""
         return self._index_of(id).document(id)
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:

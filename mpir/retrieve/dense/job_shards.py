@@ -41,7 +41,7 @@ class VectorSettings:
     seed: int = 1
 
     def job(self, encoder: Vectoriser) -> dict[str, Any]:
-        """The settings common to all shards, as in their manifests."""
+        """Return the settings common to all shards, as in their manifests."""
         how = {"factory": self.factory, "sentences": self.sentences, "seed": self.seed, "mpir": __version__}
         job = {
             "kind": JOB_KIND,

@@ -69,8 +69,8 @@ def read_dense_info(folder: str | Path) -> DenseInfo:
     folder = Path(folder)
     if not folder.is_dir() and part_of(folder).is_dir():
         raise ArtefactError(
-            f"{folder}: there is no dense index here, since its build was interrupted; run the same command again, "
-            "which goes on where it stopped."
+            f"{folder}: there is no dense index here, because its build was interrupted; run the same command again "
+            "to resume it."
         )
     if not folder.is_dir():
         raise ArtefactError(f"{folder}: there is no dense index here; {REMEDY}.")
@@ -145,7 +145,7 @@ def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) ->
         if info.encoder.get(name) != identity.get(name):
             raise ArtefactError(
                 f"{folder}: its vectors were made by another encoder ({name} {_short(info.encoder.get(name))}, not "
-                f"{_short(identity.get(name))}); open it with that one, or build it again."
+                f"{_short(identity.get(name))}); open it with that encoder, or build it again."
             )
 
 

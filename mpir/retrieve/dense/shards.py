@@ -132,9 +132,7 @@ def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         name = names[int(np.searchsorted(first, broken[0], side="right")) - 1]
-        raise InputError(
-            f"The vector of document {format_value(name)} has values that are no finite numbers; correct it."
-        )
+        raise InputError(f"the vector of document {format_value(name)} has values that are not finite; correct it.")
     np.save(shard / IDS, encoded(names))
     np.save(shard / FIRST, np.asarray(first, np.int64))
     np.save(shard / VECTORS, vectors)
@@ -163,8 +161,8 @@ def _batches(stream: Iterator[Document]) -> Iterator[list[Document]]:
 def _check_same(shard: Path, names: Sequence[str]) -> None:
     if not np.array_equal(load(shard / IDS), encoded(names)):
         raise InputError(
-            f"{shard.parent}: the documents from {format_value(names[0])} on are not those that the interrupted "
-            "build began with; what it made is removed, so run this again to build the index anew."
+            f"{shard.parent}: the documents from {format_value(names[0])} on differ from those of the interrupted "
+            "build, whose vectors are removed; run the command again to build the index from the start."
         )
 
 

@@ -31,7 +31,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: 
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
     assert not (tmp_path / "i").exists()
-    with pytest.raises(ArtefactError, match="since its build was interrupted; run the same command again"):
+    with pytest.raises(ArtefactError, match="because its build was interrupted; run the same command again"):
         DenseIndex(tmp_path / "i", encoder)
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
@@ -86,7 +86,7 @@ def test_an_interrupted_build_of_something_else_begins_anew(
 def test_other_documents_after_an_interrupt(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
-    with pytest.raises(InputError, match="the documents from 'd2' on are not those that the interrupted build began"):
+    with pytest.raises(InputError, match="the documents from 'd2' on differ from those of the interrupted build"):
         build_dense(documents[1:], tmp_path / "i", encoder)
     build_dense(documents[1:], tmp_path / "i", encoder)
     assert len(DenseIndex(tmp_path / "i", encoder)) == 4
@@ -143,7 +143,7 @@ def test_an_encoder_that_gives_no_numbers(encoder: Any, documents: list[Document
             vectors[-1] = np.nan
             return vectors, text_of
 
-    with pytest.raises(InputError, match="The vector of document 'd2' has values that are no finite numbers"):
+    with pytest.raises(InputError, match="the vector of document 'd2' has values that are not finite"):
         build_dense(documents, tmp_path / "i", Broken())
 
 
@@ -154,7 +154,11 @@ def test_an_encoder_that_gives_no_numbers(encoder: Any, documents: list[Document
         (np.ones(3), ["a", "b", "c"], r"has shape \(3,\), but"),
         (np.ones((0, 3)), [], "there are no documents to index"),
         (np.ones((3, 3)), ["a", "b", "a"], "the document id 'a' occurs more than once"),
-        (np.array([[1.0, 2.0], [np.inf, 0.0]]), ["a", "b"], "The vector of document 'b' has values that are no finite"),
+        (
+            np.array([[1.0, 2.0], [np.inf, 0.0]]),
+            ["a", "b"],
+            "the vector of document 'b' has values that are not finite",
+        ),
     ],
 )
 def test_bad_vectors(vectors: Any, ids: list[str], message: str, tmp_path: Path) -> None:
@@ -172,7 +176,7 @@ def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], t
 def test_too_few_vectors_for_a_kind_are_kept_for_another(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"on 4 vectors .*; choose a smaller one, or Flat \(what was encoded is"):
+    with pytest.raises(InputError, match=r"on 4 vectors .*; choose a smaller one, or Flat \(the encoded vectors are"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, factory="IVF2,Flat")

@@ -313,7 +313,7 @@ def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
     with pytest.raises(
-        InputError, match=r"document 'd' has 2 sentences and vectors of 1, as an older .* build the index"
+        InputError, match=r"document 'd' has 2 sentences but vectors of 1, because an older .* build the index"
     ):
         DenseIndex(tmp_path / "i", encoder).sentences("risk", "d")
 
@@ -333,9 +333,11 @@ def test_bad_searches(
 def test_vectors_that_do_not_fit(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     index = DenseIndex(tmp_path / "i")
-    with pytest.raises(InputError, match=r"holds vectors of width 8, so it cannot be searched for .* shape \(1, 5\)"):
+    with pytest.raises(
+        InputError, match=r"the index has vectors of width 8 and cannot be searched for .* shape \(1, 5\)"
+    ):
         index.search_vectors(np.ones((1, 5)))
-    with pytest.raises(InputError, match="values that are no finite numbers"):
+    with pytest.raises(InputError, match="values that are not finite"):
         index.search_vectors(np.full((1, 8), np.nan))
     with pytest.raises(InputError, match="was opened without an encoder, so it cannot read texts"):
         index.search("gene")

@@ -68,7 +68,7 @@ def test_indexes_that_do_not_belong_together(encoder: Any, documents: list[Docum
     indexes = [DenseIndex(tmp_path / name, encoder) for name in ("a", "b")]
     with pytest.raises(InputError, match=r"a, .*b: document 'd3' is in more than one of these indexes; index each"):
         DenseIndexes(indexes).search("trial")
-    with pytest.raises(InputError, match=r"a: is given twice; name each index once\."):
+    with pytest.raises(InputError, match=r"a: the index is given twice; name each index once\."):
         DenseIndexes([indexes[0], indexes[0]])
     build_dense(documents[:1], tmp_path / "other", Counting(weights="two"))
     with pytest.raises(ArtefactError, match="its vectors were made by another encoder"):
