@@ -250,7 +250,7 @@ def test_damage_found_by_two_caches_is_repaired_once(cache: ScoreCache, caplog: 
 def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file/inside"):
-        with pytest.raises(OutputError, match=r"file.*: cannot be used as a score cache \(.*\); give a writable folder"):
+        with pytest.raises(OutputError, match=r"file.*: cannot be used as a score cache \(.*\); give a writable"):
             ScoreCache(folder)
     (tmp_path / "odd" / FILE).mkdir(parents=True)
     with pytest.raises(OutputError, match="unable to open"):
