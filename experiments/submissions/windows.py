@@ -133,6 +133,8 @@ def measured(scored: Dataset, scores: Scores, cut: Cutoff, margin: float | None,
     """Average precision and F of ten snippets, and F of snippets that are cut, of each question (Q,)."""
     values = {name: np.full(len(scored.questions), np.nan) for name in ("AP, ten", "F, ten", "F, cut")}
     for number, gold in enumerate(scored.questions):
+        if not gold.snippets:
+            continue
         ranked, lowest = ranked_sentences(scored, scores, number)
         for cutoff, named in (
             (TEN_EACH.snippets, {"AP, ten": "average_precision", "F, ten": "f1"}),
