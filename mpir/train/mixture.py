@@ -7,22 +7,23 @@
 
 Paths are relative to the folder of the data. Rows are {"id", "question", "sentence", "label"}, one JSON object a line;
 they may have a "kind", by which they can be left out, and the raw output of a "teacher", which some losses learn from.
-The first loss says what the labels mean, and how the texts are read: together, for one of the encoder's outputs (a
-cross-encoder), or with losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" apart, for the product of their
-vectors (a bi-encoder). There "pooling" (mean, cls, max) and "similarity" (cosine, dot) may say what the vectors are, or
-"late" that texts are compared token by token: "projected", "wide", "states", "words" (for TK), or an object of that
-"form" and what else differs (models/late.py). See losses.py for all losses. With "sampling": {"negatives": "hard",
-"among": 128} the rows of such a perspective are positive pairs, and a negative is found for each while it trains
-(sampling.py). With "level": "document" a bundle reads whole documents by it. "epochs" may be a fraction: 0.5 is a
-sample of half of the questions.
+The first loss determines the meaning of the labels and how the texts are encoded. Most losses encode them together, for
+one of the encoder's outputs (a cross-encoder). Losses such as "cosine5", "in-batch" or "triplet(margin=0.2)" encode
+them separately, for the product of their vectors (a bi-encoder); see losses.py for all losses.
 
-Triples, of which there may be millions, are read while they are trained on (triples.py). Where they hold ids, the
-files of the texts are named: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
-"epochs": 0.5}; "block" says how many are in memory, to be shuffled. A bi-encoder may be chosen by a search instead of
-dev rows: "dev": {"questions": "dev.json", "qrels": "dev.qrels", "corpus": ["docs.jsonl"], "sample": 5000}
-(retrieval.py).
+A bi-encoder may set "pooling" (mean, cls, max) and "similarity" (cosine, dot). With "late", texts are compared token by
+token: "projected", "wide", "states", "words" (for TK), or an object with the "form" and other settings
+(models/late.py). With "sampling": {"negatives": "hard", "among": 128}, the rows are positive pairs, and a negative is
+sampled for each during training (sampling.py). With "level": "document", a bundle scores whole documents by the
+perspective. "epochs" may be a fraction: 0.5 is a sample of half of the questions.
 
-The mixture may hold "settings", too, such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
+Files of triples may have millions of lines; they are read during training (triples.py). If they hold ids, name the
+files of the texts: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
+"epochs": 0.5}; "block" is the number of triples that are shuffled in memory. A bi-encoder's best checkpoint may be
+selected by a search instead of dev rows: "dev": {"questions": "dev.json", "qrels": "dev.qrels",
+"corpus": ["docs.jsonl"], "sample": 5000} (retrieval.py).
+
+The mixture may also have "settings", such as {"checkpoint": …, "learning_rate": 3e-6}: see mpir.train.settings.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ Groups = list[list[Example]]
 class Task:
     """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
 
-    `pooling` is what the vectors of texts are that are read apart; with `sampling`, negatives are found while it
-    trains. `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best
-    checkpoint is the one that searches best, and there are no dev rows. `level` is what a bundle reads by it.
+    `pooling` makes the vectors of separately encoded texts; with `sampling`, negatives are sampled during training.
+    `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best checkpoint
+    is selected by a search, and there are no dev rows. `level` is the unit that a bundle scores: sentence or document.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Task:
 
     @property
     def is_bi_encoder(self) -> bool:
-        """Whether the two texts are read apart, and compared by their vectors."""
+        """Whether the two texts are encoded separately and compared by their vectors."""
         return self.losses[0].two_tower
 
     @property
@@ -85,7 +86,7 @@ class Task:
 
     @property
     def is_chosen_by_dev(self) -> bool:
-        """Whether the figure on dev tells checkpoints apart: it differs for the right scores and the opposite."""
+        """Whether dev can rank checkpoints: its figure differs between the labels as scores and their negation."""
         if self.retrieval is not None:
             return True
         labels, metric = np.array([row.label for row in self.dev]), self.losses[0].metric
@@ -95,10 +96,10 @@ class Task:
 def read_mixture(
     path: str | Path, folder: str | Path | None = None, *, without: Collection[str] = (), progress: bool = False
 ) -> list[Task]:
-    """Read a mixture and all of its files, which are in `folder` or else beside it; triples are only checked.
+    """Read a mixture and all of its files, which are in `folder` or else next to it; triples are only checked.
 
-    `without` names what is left out, for an ablation: a perspective, a file, a kind of row, or ``file:kind``. Where
-    the loss ranks, a question that has lost all of its positives or negatives by that goes, too.
+    `without` lists parts to leave out, for an ablation: a perspective, a file, a kind of row, or ``file:kind``. With a
+    ranking loss, a question that loses all of its positives or negatives is also left out.
 
     Raises:
         InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
@@ -126,7 +127,7 @@ def read_mixture(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the files of a mixture, less those `without`; whatever can be left out is added to `names`."""
+    """Reads the files of a mixture, except those in `without`; adds everything that can be left out to `names`."""
 
     folder: Path
     without: set[str]
@@ -134,7 +135,7 @@ class _Reader:
     progress: bool
 
     def rows(self, file: str, losses: tuple[Loss, ...], top: float) -> list[Example]:
-        """A file's rows, less those that are left out."""
+        """Return a file's rows, except those that are left out."""
         rows = read_rows(self.folder / file, top, distilled=any(loss.distilled for loss in losses))
         if not rows:
             raise InputError(f"{self.folder / file}: has no rows; add some, or take the file out of the mixture.")
@@ -147,7 +148,7 @@ class _Reader:
         return [row for group in _groups(selected) for row in group if len({r.label > 0 for r in group}) == 2]
 
     def triples(self, file: dict[str, Any], losses: tuple[Loss, ...], name: str, location: str) -> TripleFile | None:
-        """A file of triples, checked, unless it is left out; its texts are in files of the same folder."""
+        """Return a checked file of triples, or None if it is left out; its texts are in the same folder."""
         self.names.add(file["triples"])
         if {file["triples"], name} & self.without:
             return None
@@ -204,7 +205,7 @@ def _task(item: dict[str, Any], reader: _Reader, location: str) -> Task:
 def _dev(
     declared: Any, folder: Path, losses: tuple[Loss, ...], location: str
 ) -> tuple[list[Example], Retrieval | None]:
-    """The rows that the best checkpoint is chosen on, or what is searched for that."""
+    """Return the rows, or the search, by which the best checkpoint is selected."""
     if isinstance(declared, dict):
         if not losses[0].two_tower:
             raise InputError(f"{location}: only what reads texts apart can search; name a file of rows for dev.")
@@ -225,7 +226,7 @@ def _check(task: Task, location: str) -> None:
 
 
 def _check_choice(tasks: Sequence[Task], location: str) -> None:
-    """Say whose dev rows choose no checkpoint. Raises InputError where none do, and the first one would be kept."""
+    """Warn about dev rows that cannot rank checkpoints. Raises InputError if no task has others."""
     blind = [task.name for task in tasks if not task.is_chosen_by_dev]
     if not blind:
         return
@@ -239,7 +240,7 @@ def _check_choice(tasks: Sequence[Task], location: str) -> None:
 
 
 def _how(item: dict[str, Any], location: str) -> tuple[tuple[Loss, ...], Pooling | LateInteraction]:
-    """What a perspective is trained by, and what its vectors are."""
+    """Return the losses of a perspective, and the pooling of its vectors."""
     with error_context(location):
         losses = tuple(loss_named(text) for text in item["losses"])
         pooling = _pooling(item)
@@ -264,10 +265,10 @@ def _pooling(item: dict[str, Any]) -> Pooling | LateInteraction:
 
 
 def allot(tasks: Sequence[Task]) -> list[Task]:
-    """The tasks, those of late interaction with outputs of their own behind the cross-encoders', which have one each.
+    """Return the tasks with the outputs of late interaction allotted after the cross-encoders', one each.
 
     Raises:
-        InputError: one that takes all outputs that are left is not the last.
+        InputError: a task that takes all remaining outputs is not the last.
     """
     location: int | None = sum(not task.is_bi_encoder for task in tasks)
     allotted = []
@@ -283,7 +284,7 @@ def allot(tasks: Sequence[Task]) -> list[Task]:
 
 
 def outputs_needed(tasks: Sequence[Task], width: Callable[[], int]) -> int:
-    """How many outputs a model needs for all tasks, at least 1; `width` is asked for where one is as wide as it."""
+    """Return the number of outputs for all tasks, at least 1; `width` returns the encoder's width if it is needed."""
     late = [task.pooling for task in tasks if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0]
     ends = [late_task.output + (width() if late_task.width is None else late_task.width) for late_task in late]
     return max(1, sum(not task.is_bi_encoder for task in tasks), *ends)

@@ -1,4 +1,4 @@
-"""What makes a step of gradients: AdamW, the learning rate of each step and, in fp16, the scaling of the loss."""
+"""Optimisation steps: AdamW, the learning rate of each step and, in fp16, the scaling of the loss."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mpir.train.run_state import OptimisationState
 from mpir.train.settings import TrainingSettings
 
 HEADS = "classifier."
-"""How the names begin of what turns an encoder's state into outputs."""
+"""The prefix of the names of output-head parameters."""
 
 
 class Optimisation:
-    """Steps of a model's parameters, each by the gradients of `settings.gradient_accumulation_steps` batches."""
+    """Updates a model's parameters once for every `settings.gradient_accumulation_steps` batches."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Optimisation:
         batches: int,
         falls: Callable[[], int],
     ) -> None:
-        """Prepare a run of so many batches; `falls` says how often the rate fell because dev had stalled."""
+        """Prepare a run of `batches`; `falls` returns how often the learning rate fell because dev had stalled."""
         self.model, self.batches, self.accumulated = model, batches, settings.gradient_accumulation_steps
         self.optimiser = torch.optim.AdamW(
             parameter_groups(model, settings), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
@@ -39,16 +39,16 @@ class Optimisation:
         self.scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
 
     def scaled(self, loss: Tensor, batch: int) -> Tensor:
-        """What gradients are of: a batch's share of its step, the last of which may have fewer, scaled up for fp16."""
+        """Return the loss for gradients: divided by the number of batches in its step, and scaled up for fp16."""
         first = batch - batch % self.accumulated
         scaled: Tensor = self.scaler.scale(loss / min(self.accumulated, self.batches - first))
         return scaled
 
     def step(self, batch: int) -> None:
-        """Take the step that ends with a batch, by its number; nothing after a batch that ends none."""
+        """Update the parameters if the batch with this number is the last one of its step."""
         if (batch + 1) % self.accumulated and batch + 1 != self.batches:
             return
-        if any(parameter.grad is not None for parameter in self.model.parameters()):  # else all pairs were skipped
+        if any(parameter.grad is not None for parameter in self.model.parameters()):  # none if all pairs were skipped
             self.scaler.unscale_(self.optimiser)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.scaler.step(self.optimiser)
@@ -57,13 +57,13 @@ class Optimisation:
         self.optimiser.zero_grad()
 
     def state(self) -> OptimisationState:
-        """What a resumed run needs to go on. It holds no half-summed gradients, so take it after a step only."""
+        """Return the state for resuming. It does not include accumulated gradients, so call this only after a step."""
         return OptimisationState(
             optimiser=self.optimiser.state_dict(), rate=self.rate.state_dict(), scaler=self.scaler.state_dict()
         )
 
     def restore(self, state: OptimisationState) -> None:
-        """Go on from a state of the same run. Raises ValueError or KeyError for one that fits no such model."""
+        """Restore a state of the same run. Raises ValueError or KeyError for one that does not fit the model."""
         self.optimiser.load_state_dict(dict(state.optimiser))
         self.rate.load_state_dict(dict(state.rate))
         if state.scaler:
@@ -71,9 +71,9 @@ class Optimisation:
 
 
 def parameter_groups(model: nn.Module, settings: TrainingSettings) -> list[dict[str, Any]]:
-    """The parameters with their weight decay and, of those that learn faster, their learning rate.
+    """Return groups of parameters with their weight decay and, if it differs, their learning rate.
 
-    Those are the outputs, with another `settings.head_rate` than 1, and what a model names as `faster`.
+    The rate differs for output heads, unless `settings.head_rate` is 1, and for parameters in the model's `faster`.
     """
     quick: dict[str, float] = dict(getattr(model, "faster", {}))
     if settings.head_rate != 1:

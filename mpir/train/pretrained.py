@@ -1,4 +1,4 @@
-"""Loading a checkpoint to change its weights, by training or by hand: an encoder, with outputs or without."""
+"""Load checkpoints whose weights are to be trained or edited: encoders with or without output heads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mpir.models.checkpoint_checks import check_complete, check_finite, check_no
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
-"""What configurations call it, by type of model."""
+"""The names of the setting in the configurations of different models."""
 
 
 def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
-    """A checkpoint's model in single precision, as a bundle's may be half as precise as a run's.
+    """Load a checkpoint's model in single precision, because a bundle's weights may be stored in half precision.
 
-    It is loaded as `model_class`, one of transformers' Auto classes, and by default with its outputs where it has any.
+    `model_class` is one of transformers' Auto classes; by default, the model includes the output head if it has one.
 
     Raises:
         ArtefactError: it cannot be loaded.
@@ -36,7 +36,7 @@ def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
 
 
 def count_outputs(checkpoint: str | Path) -> int:
-    """How many outputs a checkpoint has on top of its encoder.
+    """Return the number of outputs that a checkpoint has on top of its encoder.
 
     Raises:
         ArtefactError: it cannot be loaded.
@@ -47,7 +47,7 @@ def count_outputs(checkpoint: str | Path) -> int:
 
 
 def output_layer(model: Any) -> Linear:
-    """The layer that makes a classifier's outputs, a row each: BERT's only one, the last one of RoBERTa or ELECTRA.
+    """Return the last layer of a classifier's head, which has a row of weights for each output.
 
     Raises:
         ArtefactError: the model has no such layer.
@@ -63,10 +63,10 @@ def output_layer(model: Any) -> Linear:
 
 
 def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
-    """A checkpoint's tokenizer, and its model with so many outputs.
+    """Load a checkpoint's tokenizer, and its model with the given number of outputs.
 
-    A head of another size is replaced by a fresh one, with one exception: from a head of two classes (irrelevant,
-    relevant) that shall have one output, that output is their difference, the logit of their softmax.
+    A head of another size is replaced by an untrained one, with one exception: if a head has two classes (irrelevant,
+    relevant) and one output is requested, that output is their difference, the logit of their softmax.
 
     Raises:
         ArtefactError: the checkpoint cannot be loaded.
@@ -84,9 +84,9 @@ def load_encoder(checkpoint: str, outputs: int) -> tuple[Any, Any]:
 
 
 def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
-    """The model, and (name, shape in the checkpoint, shape wanted) of the weights that did not fit."""
+    """Return the model, and (name, shape in the checkpoint, shape in the model) of weights of other shapes."""
     config = load_pretrained(AutoConfig, checkpoint, num_labels=outputs, problem_type="regression")
-    # Dropout on attention weights takes the slow attention path; on the hidden states it stays.
+    # Dropout on attention weights disables fast attention kernels; dropout on hidden states stays.
     for name in ATTENTION_DROPOUTS:
         if hasattr(config, name):
             setattr(config, name, 0.0)
@@ -97,13 +97,13 @@ def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
 
 
 def _check_loaded(model: Any, report: Mapping[str, Any], checkpoint: str | Path) -> None:
-    """Check that the encoder is whole and its weights finite. Raises ArtefactError."""
+    """Raise ArtefactError if weights of the encoder are missing or not finite."""
     check_no_layer_unread(report["unexpected_keys"], checkpoint)
     check_complete(model, {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}, checkpoint)
     check_finite(model, checkpoint)
 
 
 def width_of(checkpoint: str) -> int:
-    """How wide a checkpoint's states are. Raises ArtefactError where it cannot be loaded."""
+    """Return the width of a checkpoint's hidden states. Raises ArtefactError if it cannot be loaded."""
     with checkpoint_errors(checkpoint):
         return int(load_pretrained(AutoConfig, checkpoint).hidden_size)

@@ -1,4 +1,4 @@
-"""Where the random numbers of a run stand, so that a pass or a whole run can draw the same ones again."""
+"""The state of random generators, so that a pass or a resumed run draws the same numbers again."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from torch import Tensor
 
 
 class RandomState(NamedTuple):
-    """The state of torch's generator and, of a run on a GPU, that of the device's."""
+    """The state of torch's generator and, on a GPU, of the device's generator."""
 
     cpu: Tensor
     device: Tensor | None
 
     @classmethod
     def current(cls, device: torch.device) -> RandomState:
-        """The state as it is now."""
+        """Return the current state."""
         return cls(torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None)
 
     def restore(self, device: torch.device) -> None:
-        """Draw from here on what was drawn after this state; a GPU's state is passed over on a CPU."""
+        """Restore the generators to this state; on a CPU, the state of a GPU is ignored."""
         torch.set_rng_state(self.cpu)
         if device.type == "cuda" and self.device is not None:
             torch.cuda.set_rng_state(self.device, device)

@@ -1,4 +1,4 @@
-"""Choosing a bi-encoder by what it finds: dev questions, searched for in a sample of a corpus."""
+"""Select a bi-encoder's best checkpoint by retrieval: dev questions are searched in a sample of a corpus."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from mpir.validation import whole_number
 
 KEYS = ("questions", "qrels", "corpus", "sample")
 SAMPLE = 5000
-"""Documents that are searched, unless a mixture says otherwise."""
+"""The default number of documents to search."""
 MEASURE, DEPTH = "nDCG@10", 10
 Scorer = Callable[[list[str], list[str]], npt.NDArray[Any]]
-"""From Q questions and T texts to the scores (Q, T)."""
+"""A function that returns the scores (Q, T) of Q questions with T texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Dev questions, which documents are relevant to them, and the documents among which they are searched, by id.
+    """Dev questions, their relevant documents, and the documents to search, by id.
 
-    A text is read up to the training's longest, so long documents are cut here, which an index does not do.
+    Texts are truncated at the maximum length of training, so long documents are cut here, unlike in an index.
     """
 
     questions: Mapping[str, str]
@@ -43,13 +43,13 @@ class Retrieval:
 
     @classmethod
     def read(cls, declared: Mapping[str, Any], folder: Path, location: str) -> Retrieval:
-        """What a mixture declares: {"questions": …, "qrels": …, "corpus": […], "sample": 5000}.
+        """Read a declaration in a mixture: {"questions": …, "qrels": …, "corpus": […], "sample": 5000}.
 
-        Without qrels, the gold documents of BioASQ's questions are relevant. Of the corpus, all relevant documents
-        are kept and as many others as the sample has room for: always the same ones, whatever the seed.
+        Without qrels, the gold documents of BioASQ's questions are relevant. The sample has
+        all relevant documents and, up to its size, others; it does not depend on the seed.
 
         Raises:
-            InputError: a missing or unknown key, a path that is none, a broken file, or a corpus without any relevant
+            InputError: a missing or unknown key, an invalid path, a broken file, or a corpus without any relevant
                 document.
         """
         unknown = sorted(set(declared) - set(KEYS))
@@ -77,7 +77,7 @@ class Retrieval:
         return cls(questions, {name: sampled_ids[name] for name in questions}, documents)
 
     def measure(self, scorer: Scorer) -> float:
-        """The mean nDCG@10 of the questions."""
+        """Return the mean nDCG@10 of the questions."""
         names = np.array(list(self.documents))
         scores = scorer(list(self.questions.values()), list(self.documents.values()))
         run = {}
@@ -95,9 +95,10 @@ def _relevant(questions: Path, qrels: Path | None) -> dict[str, dict[str, int]]:
 
 
 def _sample(paths: list[Path], relevant: set[str], size: int) -> dict[str, str]:
-    """Relevant documents first, then those whose ids have the lowest checksums; in the order of these."""
+    """Return relevant documents first, then those whose ids have the lowest checksums, in this order."""
 
     def sort_key(document: Document) -> tuple[bool, int, str]:
+        """Sort relevant documents first, then by checksum."""
         return document.id not in relevant, zlib.crc32(document.id.encode()), document.id
 
     documents = (document for document in read_corpus(paths) if document.text.strip())

@@ -1,4 +1,4 @@
-"""What a training run is made of: a saved state is resumed by the same run only."""
+"""The identity of a training run: only the same run may resume a saved state."""
 
 from __future__ import annotations
 

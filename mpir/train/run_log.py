@@ -1,4 +1,4 @@
-"""A training run's log: a line of JSON for each batch and each look at dev."""
+"""A training run's log: a line of JSON for each batch and each evaluation on dev."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunLog:
     def check_replaceable(self) -> None:
         """Raise OutputError for a folder with files that the run would write over and no run has written."""
         if (self.folder / STATE).exists():
-            return  # it tells of which run it is
+            return  # the first line identifies the run
         first = self._first_line()
         curves = self.folder / "curves.png"
         if first is None or (curves.exists() and not first):

@@ -16,12 +16,12 @@ Values = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Counters:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
         step: batches that were trained on.
         best: the highest mean of the dev figures.
-        stale: looks at dev since then.
+        stale: evaluations on dev since then.
         falls: how often the learning rate fell because dev had stalled.
     """
 
@@ -31,7 +31,7 @@ class Counters:
     falls: int = 0
 
     def record(self, figure: float, quarter_after: int | None) -> bool:
-        """Count a look at dev; return whether its figure is the best so far."""
+        """Count an evaluation on dev; return whether its figure is the best so far."""
         is_best = figure > self.best
         self.best = figure if is_best else self.best
         self.stale = 0 if is_best else self.stale + 1
@@ -51,7 +51,7 @@ class OptimisationState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """All that a run needs to go on, and the run that it belongs to."""
+    """Everything that is needed to resume a run, and the identity of the run."""
 
     run: RunIdentity
     counters: Counters

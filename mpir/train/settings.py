@@ -1,4 +1,4 @@
-"""How to train: every number of a run, with its default, its meaning and its lowest value."""
+"""Settings of a training run, each with its default, its meaning and its lowest value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _setting(default: Any, meaning: str, minimum: float = 0) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How to train.
+    """Settings of a training run.
 
     Raises:
         InputError: a value of the wrong type, below its lowest value, or an unknown precision.
@@ -35,20 +35,22 @@ class TrainingSettings:
     )
     learning_rate: float = _setting(6e-5, "highest learning rate")
     head_rate: float = _setting(1.0, "the outputs' learning rate, in multiples of learning_rate")
-    weight_decay: float = _setting(0.01, "AdamW's, on matrices only")
+    weight_decay: float = _setting(0.01, "AdamW's weight decay, for matrices only")
     adam_epsilon: float = _setting(1e-8, "AdamW's epsilon")
-    warmup: float = _setting(0.06, "part of the steps in which the learning rate rises; then it falls to 0")
+    warmup: float = _setting(0.06, "share of the steps in which the learning rate rises; then it falls to 0")
     quarter_after: int | None = _setting(
-        None, "looks at dev without a new best after which the learning rate falls to a quarter; else evenly to 0", 1
+        None, "evaluations without improvement before the learning rate is quartered (else: linear decay to 0)", 1
     )
     max_length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
     gradient_accumulation_steps: int = _setting(1, "batches whose gradients are added up for one step", 1)
-    seed: int = _setting(1, "of the order, the sampling and the heads")
-    precision: str = field(default="bf16", metadata={"help": "bf16, fp32, or on a GPU fp16"})
-    evaluate_every: int = _setting(400, "batches between two looks at dev", 1)
-    save_every: int = _setting(200, "batches between two saved states, from which an interrupted run goes on", 1)
-    patience: int = _setting(1000, "looks at dev without a new best after which training stops early", 1)
-    max_steps: int | None = _setting(None, "so many batches, the mixture cut off or repeated", 1)
+    seed: int = _setting(1, "seed of the order, the sampling and the heads")
+    precision: str = field(default="bf16", metadata={"help": "bf16, fp32 or, on a GPU, fp16"})
+    evaluate_every: int = _setting(400, "batches between two evaluations on dev", 1)
+    save_every: int = _setting(200, "batches between two saved states, from which an interrupted run resumes", 1)
+    patience: int = _setting(1000, "evaluations without improvement before training stops early", 1)
+    max_steps: int | None = _setting(
+        None, "number of batches; the mixture is cut off or repeated (default: the mixture once)", 1
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.checkpoint, str) or not self.checkpoint.strip():

@@ -1,4 +1,4 @@
-"""A smaller encoder to start from: some of the layers of a larger one."""
+"""Make a smaller encoder from some of the layers of a larger one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A smaller encoder to distil into: some layers of a larger one, and the tokens that a field's texts consist of."""
+"""Make a smaller encoder to distil into: some layers of a larger one, and the frequent tokens of given texts."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class FineTuner(TrainedModel):
         """Train to the end and return the folder of the checkpoint that was best on dev.
 
         The best is the one with the highest mean of the perspectives' dev figures. Training stops early once
-        `settings.patience` looks at dev in a row have brought no better one.
+        `settings.patience` consecutive evaluations on dev have found no better one.
 
         Raises:
             ArtefactError: the folder holds a run of other settings or data, or one whose best checkpoint is gone.
@@ -115,7 +115,7 @@ class FineTuner(TrainedModel):
 
     @property
     def rows_seen(self) -> list[int]:
-        """How many rows of each task the steps so far were made from."""
+        """The number of rows of each task in the steps so far."""
         rows = self.batches.rows_seen(self.counters.step)
         return [rows[task] for task in range(len(self.tasks))]
 
@@ -129,7 +129,7 @@ class FineTuner(TrainedModel):
         return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
 
     def _keep_best(self) -> None:
-        """Look at dev, and keep the checkpoint where it is the best so far."""
+        """Evaluate on dev, and keep the checkpoint if it is the best so far."""
         figures = self.evaluate()
         mean = float(np.mean(list(figures.values())))
         self.log.write(step=self.counters.step, dev=figures, mean=mean)
@@ -138,7 +138,7 @@ class FineTuner(TrainedModel):
             self.checkpointer.save_best(self.model, self.tokenizer)
 
     def _train_step(self, batch: Batch) -> float:
-        """Train on the batch of the step that has come, and return its loss."""
+        """Train on the current step's batch, and return its loss."""
         self.model.train()
         step, started = self.counters.step, time.perf_counter()
         loss = self._backward(batch)
@@ -161,7 +161,7 @@ class FineTuner(TrainedModel):
         )
 
     def _backward(self, batch: Batch) -> torch.Tensor:
-        """Add the gradients of a batch's loss to the model's; the loss."""
+        """Add the gradients of a batch's loss to the model's, and return the loss."""
         task, rows = self.tasks[batch.task], self.sampler.rows(batch, self.counters.step)
         if not rows:
             return torch.zeros((), device=self.device)
@@ -172,7 +172,7 @@ class FineTuner(TrainedModel):
         return loss.detach()
 
     def _backward_in_parts(self, index: int, rows: list[Example], size: int) -> torch.Tensor:
-        """`_backward` of a bi-encoder's batch, of whose texts only `size` are trained on at once."""
+        """Do the same as `_backward` for a bi-encoder's batch, in chunks of `size` texts to save memory."""
         pooling = vector_pooling(self.tasks[index])
         texts, text_numbers = distinct(rows)
         tokens = self._tokens(texts)
@@ -181,10 +181,12 @@ class FineTuner(TrainedModel):
         where = torch.from_numpy(np.argsort(order))[text_numbers].to(self.device)
 
         def read(chunk: list[TokenSequence]) -> torch.Tensor:
+            """Return the vectors of a chunk."""
             with self._autocast():
                 return self._vectors(chunk, pooling).float()
 
         def loss(vectors: torch.Tensor) -> torch.Tensor:
+            """Return the loss of all distinct vectors."""
             left, right = vectors[where].chunk(2)
             return self._loss(index, rows, ByVector(left, right))
 
@@ -194,7 +196,7 @@ class FineTuner(TrainedModel):
         return self.optimisation.scaled(loss, self.counters.step)
 
     def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:
-        """The sum of a task's losses on rows, from texts that were read apart, or else from the outputs."""
+        """Return the sum of a task's losses on rows, from separately encoded texts or from outputs for pairs."""
         scores = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
         return batch_loss(self.tasks[index], rows, scores, compared, self.known.get(index, {}))
 
@@ -202,7 +204,7 @@ class FineTuner(TrainedModel):
     def _closeness_in_eval_mode(
         self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
     ) -> Float:
-        """Scores (N, T) of every question with every text by the model as it is; then training goes on."""
+        """Return the scores (N, T) of every question with every text in evaluation mode; then set training mode."""
         self.model.eval()
         closeness = self._closeness(questions, texts, pooling)
         self.model.train()

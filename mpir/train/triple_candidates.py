@@ -1,4 +1,4 @@
-"""Candidates that negatives of triples are sampled from: of a search, of a TREC run, or drawn at random."""
+"""Candidates for the negatives of triples: from a search, from a TREC run, or drawn at random."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def candidates(
 
 
 def search(settings: TripleSettings, index: Retriever, texts: Texts, names: Sequence[str]) -> Chunk:
-    """What a first stage finds for questions. Raises InputError for a question without a text."""
+    """Return the first-stage results of questions. Raises InputError for a question without a text."""
     known, ids_of = texts.find(names), []
     for name in names:
         if name not in known:
@@ -60,7 +60,7 @@ def search(settings: TripleSettings, index: Retriever, texts: Texts, names: Sequ
 
 
 def draw(settings: TripleSettings, corpus: Texts) -> Callable[[Sequence[str]], Chunk]:
-    """What draws documents for questions; a question's are the same wherever it stands."""
+    """Return a function that draws documents for questions; the draw depends on the question, not on its position."""
 
     def drawn(name: str) -> list[str]:
         generator = np.random.default_rng([settings.seed, zlib.crc32(name.encode()), 1])
@@ -71,7 +71,7 @@ def draw(settings: TripleSettings, corpus: Texts) -> Callable[[Sequence[str]], C
 
 
 def with_texts(chunk: Chunk, corpus: Texts | None) -> tuple[Chunk, int]:
-    """A chunk without the candidates of which a corpus has no text, and how many those are.
+    """Return a chunk without the candidates that lack a text in a corpus, and the number of the latter.
 
     Without a corpus all are kept: what an index finds has words.
     """

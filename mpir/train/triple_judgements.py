@@ -1,4 +1,4 @@
-"""Judgements that triples are made of: from qrels or BioASQ's gold documents, without evaluation questions."""
+"""Judgements for triples: from qrels or BioASQ's gold documents, without evaluation questions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from mpir.retrieve import Retriever
 
 Known = Callable[[Collection[str]], Collection[str]]
-"""Those of some documents that have a text."""
+"""A function that returns those of the given documents that have a text."""
 
 
 def relevant(settings: TripleSettings) -> dict[str, Judged]:
-    """Judgements by question, from several files or the questions' own. Raises InputError where nothing is relevant."""
+    """Judgements by question, from several files or the questions' own. Raises InputError if nothing is relevant."""
     judged: dict[str, Judged] = {}
     for path in settings.qrels:
         for query, grades in read_qrels(path).items():
@@ -38,19 +38,19 @@ def relevant(settings: TripleSettings) -> dict[str, Judged]:
 
 
 def answered(grades: Judged) -> bool:
-    """Whether anything is relevant to a question."""
+    """Whether a question has a relevant document."""
     return any(grade > 0 for grade in grades.values())
 
 
 def known_to(index: Retriever | None, corpus: Texts | None) -> Known:
-    """Which documents have a text: in the corpus or else in the index. Without both, all count as if they had one."""
+    """Return a test for documents with a text in the corpus, or else in the index; without both, all pass."""
     if corpus is not None:
         return lambda ids: {name for name, text in corpus.find(ids).items() if text.strip()}
     return set if index is None else lambda ids: {name for name in ids if _stored(index, name).strip()}
 
 
 def _stored(index: Retriever, name: str) -> str:
-    """The text of a document, and "" where the index lacks it."""
+    """The text of a document, or "" if the index lacks it."""
     try:
         return index.document(name).text
     except InputError:
@@ -58,7 +58,7 @@ def _stored(index: Retriever, name: str) -> str:
 
 
 def leave_out_absent(judged: dict[str, Judged], known: Known, source: str) -> tuple[int, int]:
-    """Take relevant documents without a text out of the judgements: how many there were, and how many went.
+    """Remove relevant documents without a text; return the numbers of all and of the removed ones.
 
     Raises:
         InputError: none of them has a text.
@@ -77,7 +77,7 @@ def leave_out_absent(judged: dict[str, Judged], known: Known, source: str) -> tu
 
 
 def refuse_evaluation(settings: TripleSettings, judged: Mapping[str, Judged]) -> None:
-    """Raise InputError if a question that would be trained on is kept for evaluation."""
+    """Raise InputError if a training question is reserved for evaluation."""
     if not settings.evaluation or settings.questions is None:
         return
     pairs = [pair for path in settings.evaluation for pair in read_queries(path)]

@@ -1,4 +1,4 @@
-"""How texts that were read apart are compared while a model trains: by a vector each, or by their tokens' vectors."""
+"""Compare separately encoded texts during training: by one vector each, or by their tokens' vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A smaller vocabulary: the tokens of an encoder that texts of a field are made of."""
+"""Reduce an encoder's vocabulary to the tokens that are frequent in given texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mpir.models.pretrained import checkpoint_errors
 from mpir.train.pretrained import load_model
 
 AT_ONCE = 1000
-"""So many texts are tokenised together."""
+"""The number of texts that are tokenised together."""
 FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
