@@ -141,6 +141,7 @@ def crossing(checkpoint: str) -> Judge:
     cross = Encoder(checkpoint)
 
     def score(pairs: Pairs) -> F64:
+        """Return the similarity (N,) of each pair, 0 to 1."""
         logits = cross.outputs(pairs, progress=sys.stderr.isatty())[0][:, 0].astype(np.float64)
         return 1 / (1 + np.exp(-logits))
 
@@ -218,6 +219,7 @@ def run(arguments: argparse.Namespace) -> int:
         best.report("STS-B test", test, test_labels)
 
     def label(subset: str, pairs: Pairs, teachers: Teachers) -> None:
+        """Write the labelled pairs of a subset."""
         write(arguments.output / f"sts.{subset}.train.jsonl", rows_of(pairs, teachers.label(pairs), f"sts-{subset}"))
 
     near = new_pairs(bi, [text for pair in train for text in pair], train, held_out, generator)

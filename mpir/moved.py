@@ -55,6 +55,7 @@ class MovedModules(MetaPathFinder, Loader):
         warnings.warn(message, DeprecationWarning, stacklevel=2)  # the import system's own frames do not count
 
         def look_up(name: str) -> Any:
+            """Return an attribute of the modules that replaced this one."""
             for home in map(import_module, names):
                 if hasattr(home, name):
                     return getattr(home, name)

@@ -123,6 +123,7 @@ def _named(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]
 
     @wraps(function)
     def answer(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:
+        """Call the tool, and report an error of mpir to the agent."""
         try:
             return function(*arguments, **options)
         except MpirError as error:

@@ -70,9 +70,10 @@ def _connect(ray: Any, address: str) -> None:
     outcome = Future[None]()
 
     def connect() -> None:
+        """Connect, and store the outcome."""
         try:
             ray.init(address, logging_level=logging.ERROR)
-        except Exception as error:
+        except Exception as error:  # Ray raises many kinds; the caller gets the same one
             outcome.set_exception(error)
         else:
             outcome.set_result(None)

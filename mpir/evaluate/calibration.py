@@ -19,6 +19,7 @@ def fit_logistic(scores: Float, targets: Float) -> tuple[float, float]:
     standard = (scores - centre) / width
 
     def loss(at: Float) -> tuple[float, Float]:
+        """Return the log loss and its gradient at a slope and intercept."""
         logit = at[0] * standard + at[1]
         value = -np.mean(targets * log_expit(logit) + (1 - targets) * log_expit(-logit))
         error = expit(logit) - targets

@@ -202,6 +202,7 @@ class _WithoutQueries(logging.Filter):
     """Removes everything after the "?" from the URLs that httpx logs, to keep queries out of logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether to log a record; see `logging.Filter.filter`."""
         import httpx
 
         if isinstance(record.args, tuple):

@@ -123,6 +123,7 @@ def _seen_twice(database: sqlite3.Connection) -> dict[str, float]:
     """Count what the two splits share, and how often a sentence alone reveals its score."""
 
     def ask(group: str, condition: str) -> float:
+        """Return the number of groups of rows that meet a condition."""
         query = f"select count(*) from (select 1 from seen group by {group} having {condition})"
         return float(database.execute(query).fetchone()[0])
 

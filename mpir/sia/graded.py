@@ -106,6 +106,7 @@ def best_sentences(evidence: Evidence) -> list[str]:
     query_words = words_of([evidence.question.body])
 
     def value(text: str) -> float:
+        """Return the relevance of a sentence, or the number of words that it shares with the query."""
         return evidence.relevance.get(text, 0.0) if evidence.relevance else len(query_words & words_of([text]))
 
     return sorted(gold_sentences(evidence.question), key=value, reverse=True)

@@ -278,6 +278,7 @@ class Generation:
         with LuceneIndex(folder) as index:
 
             def work(questions: Sequence[Question]) -> tuple[list[Record], dict[str, int]]:
+                """Return the rows of some questions, and no counts of omissions."""
                 evidence_list = _evidence(questions, index, self._answers, relevance)
                 rows = [
                     row.to_dict()

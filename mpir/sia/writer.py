@@ -161,6 +161,7 @@ def _compute_logits_in_fp32(model: Any) -> None:
         head.weight = torch.nn.Parameter(head.weight.float())
 
     def forward(states: torch.Tensor) -> torch.Tensor:
+        """Apply the head in single precision."""
         with torch.autocast(states.device.type, enabled=False):
             return torch.nn.functional.linear(states.float(), head.weight, head.bias)
 

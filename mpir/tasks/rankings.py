@@ -55,6 +55,7 @@ def write_rankings(
     shard, total, pending = shard or Shard(), 0, deque[str]()
 
     def unranked() -> Iterator[Query]:
+        """Yield the queries that the job must still rank, and count all queries."""
         nonlocal total
         for total, query in enumerate(queries, 1):
             if shard.takes(total - 1) and str(total - 1) not in journal.records:
@@ -98,6 +99,7 @@ def merge_rankings(shards: Sequence[FinishedShard], output: Path) -> int:
     total = int(shards[0].job[TOTAL])
 
     def lines_of(number: int) -> str:
+        """Return the lines of a query by its number, from the shard that has it."""
         for _, record in streams[number % len(shards)]:
             return str(record["lines"])
         shard = shards[number % len(shards)]

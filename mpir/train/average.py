@@ -74,6 +74,7 @@ def merge_outputs(checkpoint: str | Path, folder: str | Path, output: int, merge
     """
 
     def mean(head: torch.Tensor) -> torch.Tensor:
+        """Average two rows of a weight or bias, and remove the second."""
         head[output] = (head[output] + head[merged]) / 2
         return torch.cat([head[:merged], head[merged + 1 :]])
 

@@ -34,7 +34,7 @@ class RunIdentity:
     dev: str | None
 
     def difference(self, saved: RunIdentity) -> str | None:
-        """How the run of a saved state differs from this one, in words; None where nothing that it kept does."""
+        """Describe how the run of a saved state differs from this one; None if no recorded value differs."""
         for before, now, words in (
             (saved.schedule, self.schedule, f"with other settings{self._different_setting(saved)}"),
             (saved.start, self.start, "from another checkpoint of that name"),
@@ -55,7 +55,7 @@ class RunIdentity:
 
 
 def start_of(settings: TrainingSettings) -> str:
-    """The fingerprint of the checkpoint that a run starts from, as it is now."""
+    """Return the current fingerprint of the checkpoint that a run starts from."""
     return fingerprint(identity_of(settings.checkpoint, None, settings.max_length, settings.precision))
 
 
@@ -72,7 +72,7 @@ def identify(settings: TrainingSettings, tasks: Sequence[Task], batches: Schedul
 
 def _schedule(settings: TrainingSettings, tasks: Sequence[Task], batches: int) -> str:
     values = {name: value for name, value in asdict(settings).items() if value is not None}
-    values["bf16"] = (precision := values.pop("precision")) == "bf16"  # as before there was a third precision
+    values["bf16"] = (precision := values.pop("precision")) == "bf16"  # as in states from before fp16 was supported
     if precision == "fp16":
         values["fp16"] = True
     return fingerprint({**values, "batches": batches, "tasks": [task.name for task in tasks]})

@@ -1,4 +1,4 @@
-"""Sample training triples chunk by chunk, so that an interrupted run goes on, and write them in random order."""
+"""Sample training triples in chunks, so that an interrupted run resumes, and write them in random order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mpir.retrieve import Retriever
 
 LEFT_OUT = ".left.json"
-"""The end of the name of the file that says what a finished chunk left out."""
+"""The suffix of the file that records the omissions of a finished chunk."""
 SHARDS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
 """The files of the finished chunks."""
 
@@ -63,7 +63,7 @@ def sample_triples(settings: TripleSettings, index: Retriever | None = None) -> 
 
 
 def folder_of_parts(settings: TripleSettings, identity: Mapping[str, object]) -> Path:
-    """The folder of finished chunks. Raises ArtefactError where they are of other settings."""
+    """Return the folder of finished chunks. Raises ArtefactError if they have other settings."""
     folder = settings.output.with_name(f"{settings.output.name}.parts")
     options = {name: str(value) for name, value in vars(settings).items() if name not in ("output", "number")}
     paths = [*settings.qrels, *(path for path in (settings.run_file, settings.questions) if path)]

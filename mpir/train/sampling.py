@@ -51,7 +51,7 @@ class Sampling:
 
 
 def allowed(pairs: Sequence[Example], texts: Sequence[str], known: Mapping[str, AbstractSet[str]]) -> npt.NDArray[Any]:
-    """Which texts (T,) may be a negative of which pairs (N,): all but what answers the pair's question."""
+    """Return a mask (N, T) of the texts that may be negatives of pairs: all but answers to the pair's question."""
     keys = [same(text) for text in texts]
     rows = {
         query: [key not in known.get(query, ()) for key in keys] for query in {same(pair.question) for pair in pairs}
@@ -60,7 +60,7 @@ def allowed(pairs: Sequence[Example], texts: Sequence[str], known: Mapping[str, 
 
 
 def choose(closeness: Float, allowed: Bool) -> list[int | None]:
-    """The closest text that is allowed, for each of N pairs from (N, T); None where none is."""
+    """Return the nearest allowed text of each of N pairs from (N, T); None if there is none."""
     best = np.where(allowed, closeness, -np.inf).argmax(axis=1)
     return [int(column) if has_allowed else None for column, has_allowed in zip(best, allowed.any(axis=1), strict=True)]
 

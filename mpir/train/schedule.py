@@ -36,7 +36,7 @@ class Batch:
 
 
 class Schedule:
-    """The batches of a run by their number. Those of triples are read when they are asked for."""
+    """The batches of a run by their number. Batches of triples are read on access."""
 
     def __init__(self, tasks: Sequence[Task], size: int, seed: int, turns: Turns, listed: list[Batch]) -> None:
         """Take turns (B,): 0 is the next of the `listed` batches, n the next of the n-th file of triples."""
@@ -73,7 +73,7 @@ class Schedule:
 
     @cached_property
     def identity(self) -> list[Any]:
-        """What the batches hold, in JSON-able values."""
+        """Return the content of the batches, as JSON-able values."""
         rows = [[batch.task, [asdict(row) for row in batch.rows]] for batch in self._listed]
         files = [[task, file.identity] for task, file, _ in self._files]
         return [rows, *([files, fingerprint(self._turns.tolist())] if files else [])]
@@ -106,12 +106,12 @@ def _files(tasks: Sequence[Task]) -> list[tuple[int, TripleFile, float]]:
 
 
 def _triples(size: int) -> int:
-    """Triples, which are two rows each, in a batch of so many rows."""
+    """Return the number of triples, two rows each, in a batch of `size` rows."""
     return max(1, size // 2)
 
 
 def _listed(tasks: Sequence[Task], size: int, seed: int) -> list[Batch]:
-    """The batches of the rows that are in memory."""
+    """Return the batches of the rows in memory."""
     generator = random.Random(seed)
     batch_lists: list[list[Batch]] = []
     for index, task in enumerate(tasks):

@@ -63,6 +63,7 @@ def draw(settings: TripleSettings, corpus: Texts) -> Callable[[Sequence[str]], C
     """Return a function that draws documents for questions; the draw depends on the question, not on its position."""
 
     def drawn(name: str) -> list[str]:
+        """Draw the ids of a question's documents."""
         generator = np.random.default_rng([settings.seed, zlib.crc32(name.encode()), 1])
         chosen = generator.choice(len(corpus), min(settings.depth, len(corpus)), replace=False)
         return corpus.names(chosen.tolist())

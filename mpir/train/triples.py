@@ -1,4 +1,4 @@
-"""Triples as training data: a file of tens of millions, of which one block is in memory."""
+"""Read triples as training data, one block at a time, because a file may have tens of millions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mpir.io.hash import sha256
 from mpir.train.examples import Example
 
 BLOCK = 65_536
-"""Triples that are shuffled at once."""
+"""The default number of triples in a block, which are shuffled together."""
 CHECKED_AT_ONCE = 16_384
 Numbered = tuple[int, Triple]
-"""A triple and its line."""
+"""A triple and its line number."""
 
 
 class TripleFile:
@@ -69,12 +69,12 @@ class TripleFile:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What its batches depend on, in JSON-able values."""
+        """Return everything that the batches depend on, as JSON-able values."""
         texts = [text_store and text_store.identity for text_store in (self._questions, self._corpus)]
         return {"triples": sha256(self.path), "texts": texts, "block": self.block}
 
     def batches(self, size: int) -> int:
-        """How many batches of `size` triples an epoch has; the last may be smaller."""
+        """Return the number of batches of `size` triples in an epoch; the last may be smaller."""
         return math.ceil(self.count / size)
 
     def batch(self, number: int, size: int, seed: int) -> list[Example]:
@@ -116,7 +116,7 @@ class TripleFile:
         return count
 
     def _resolve(self, rows: Sequence[Numbered]) -> list[Numbered]:
-        """The rows with texts in place of ids."""
+        """Return the rows with texts in place of ids."""
         questions = self._find(self._questions, rows, KEYS[:1])
         passages = self._find(self._corpus, rows, KEYS[1:])
         return [

@@ -19,7 +19,7 @@ class Compared(Protocol):
         """Scores (N,) of each row's question and text."""
 
     def products(self, layout: BatchLayout) -> Tensor:
-        """Scores (Q, C) of every question in the rows' places with every candidate there."""
+        """Return the scores (Q, C) of every question with every candidate, in the layout of a batch."""
 
 
 class ByVector(NamedTuple):

@@ -165,6 +165,7 @@ def cross_validate(
     fold_list, numbers = folds_of(objective.scored, folds, plan.seed), same_question(objective.scored)
 
     def fit(training: Objective, number: int) -> Weights:
+        """Search the weights of a fold by the objective of the other folds."""
         label = f"fold {number + 1} of {folds}"
         return search(training, space, plan, journal=journal, label=label, progress=progress).weights
 
