@@ -1,4 +1,4 @@
-"""Average two models of one origin: an encoder before and after training, or two runs on different rows."""
+"""Average two models from the same checkpoint: an encoder before and after training, or two runs on different rows."""
 
 from __future__ import annotations
 

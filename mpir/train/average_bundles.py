@@ -65,7 +65,7 @@ def checkpoint_of(name: str, first: Bundle) -> Path:
         return Path(name)
     second = open_bundle(name)
     if joint(first) != joint(second):
-        raise InputError(f"{second.folder}: holds other perspectives than {first.folder}; give bundles of one mixture.")
+        raise InputError(f"{second.folder}: has other perspectives than {first.folder}; give bundles of one mixture.")
     return second.folder / str(joint(second)[0]["checkpoint"])
 
 

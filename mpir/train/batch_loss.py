@@ -20,7 +20,7 @@ Answers = Mapping[str, AbstractSet[str]]
 def batch_loss(
     task: Task, rows: Sequence[Example], scores: Tensor, compared: Compared | None, listed: Answers
 ) -> Tensor:
-    """The sum of a task's losses on N rows.
+    """Return the sum of a task's losses on N rows.
 
     Args:
         task: the task with the losses.

@@ -62,7 +62,7 @@ def make_bundle(
     Raises:
         ArtefactError: a file of the checkpoint has changed since training.
         InputError: rows of one label only.
-        OutputError: the folder cannot be written, or something else stands there.
+        OutputError: the folder cannot be written, or contains something other than a bundle.
     """
     remedy = f"remove {best.parent} and train again, or remove {best / FILE_LIST} if the change is meant"
     check_file_list(best, remedy)

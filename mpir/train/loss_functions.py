@@ -68,7 +68,7 @@ def lambda_rank(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 
 def margin_squared_error(scores: Tensor, teacher: Tensor, mask: Tensor, *, temperature: float = 1.0) -> Tensor:
-    """The difference of each two candidates of a question shall be the teacher's (Margin-MSE).
+    """Margin-MSE: squared error from the teacher's score differences between a question's candidates.
 
     Hofstätter et al., "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation"
     (2020), over all pairs of a question. A constant that the teacher adds to all candidates of a question has no

@@ -1,4 +1,4 @@
-"""The learning rate of each training step."""
+"""Schedule the learning rate of each training step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FALL = 0.25
 
 
 def make_rate(optimiser: Optimizer, settings: TrainingSettings, steps: int, falls: Callable[[], int]) -> LambdaLR:
-    """The learning rate of each of `steps` steps: after a warm-up it decays linearly to 0, or falls when dev stalls.
+    """Make the schedule of `steps` steps: after a warm-up, linear decay to 0, or a drop when dev stalls.
 
-    `falls` is the number of such falls so far, with `settings.quarter_after` only.
+    `falls` returns the number of drops so far; it is used only with `settings.quarter_after`.
     """
     warmup = int(settings.warmup * steps)
     if settings.quarter_after is None:

@@ -16,7 +16,7 @@ Metric = Callable[["list[Example]", np.ndarray[Any, Any]], float]
 
 
 def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
-    """Mean over questions with a positive of the average precision of their rows ranked by value."""
+    """Mean average precision of the rows ranked by value, over questions with a positive."""
     groups: dict[str, list[tuple[float, bool]]] = {}
     for row, value in zip(rows, values, strict=True):
         groups.setdefault(row.group, []).append((-float(value), row.label > 0))

@@ -1,4 +1,4 @@
-"""A mixture: which files train which perspective, declared in one small JSON file.
+"""Read a mixture: a JSON file that declares which files train which perspective.
 
     {"perspectives": [
       {"name": "relevance", "losses": ["bce", "listwise"], "dev": "relevance.dev.jsonl",
@@ -52,12 +52,12 @@ from mpir.validation import check_choice, real_number, whole_number
 
 log = logging.getLogger(__name__)
 Groups = list[list[Example]]
-"""Rows by their question."""
+"""Rows grouped by question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One perspective's data: training groups with the number of times each file is seen, dev rows, and losses.
+    """The training data and losses of one perspective.
 
     `pooling` makes the vectors of separately encoded texts; with `sampling`, negatives are sampled during training.
     `triples` are files that are never in memory as a whole, with their epochs. With `retrieval`, the best checkpoint
@@ -81,7 +81,7 @@ class Task:
 
     @property
     def is_ranking(self) -> bool:
-        """Whether every question needs a row with a positive label and one without."""
+        """Whether a loss needs rows with and without a positive label for each question."""
         return any(loss.ranking for loss in self.losses)
 
     @property
@@ -102,9 +102,9 @@ def read_mixture(
     ranking loss, a question that loses all of its positives or negatives is also left out.
 
     Raises:
-        InputError: a missing file or key, an unknown key or loss, two perspectives of one name or one of a name that
-            is taken, a label out of range or no teacher for a loss that wants one (file and line named), no positives,
-            something left out that is not there, or dev rows that tell no checkpoint from another.
+        InputError: a missing file or key; an unknown key or loss; a repeated or reserved name; a label out of range,
+            or a missing teacher's score (with file and line); no positives; an unknown exclusion; or dev rows that
+            cannot distinguish checkpoints.
     """
     declared = read_declared(path)
     root = Path(path).parent if folder is None else Path(folder)
@@ -154,7 +154,9 @@ class _Reader:
             return None
         graded = [str(loss) for loss in losses if 1 < loss.top < math.inf]
         if graded:
-            raise InputError(f"{location}: {graded[0]} learns grades, which triples have none of; choose another loss.")
+            raise InputError(
+                f"{location}: {graded[0]} needs graded labels, which triples do not have; choose another loss."
+            )
         block = whole_number(f"{location}: {file['triples']}: block", file.get("block", BLOCK))
         return TripleFile(
             self.folder / file["triples"],
@@ -167,7 +169,7 @@ class _Reader:
 
 
 def _task(item: dict[str, Any], reader: _Reader, location: str) -> Task:
-    """One perspective's task."""
+    """Return the task of a declared perspective."""
     name, location = item["name"], f"{location}: {item['name']}"
     losses, pooling = _how(item, location)
     reader.names.add(name)
@@ -208,7 +210,7 @@ def _dev(
     """Return the rows, or the search, by which the best checkpoint is selected."""
     if isinstance(declared, dict):
         if not losses[0].two_tower:
-            raise InputError(f"{location}: only what reads texts apart can search; name a file of rows for dev.")
+            raise InputError(f"{location}: only a bi-encoder can be selected by retrieval; give a file of rows as dev.")
         return [], Retrieval.read(declared, folder, location)
     rows = read_rows(folder / declared, min(loss.top for loss in losses))
     if not rows:
@@ -248,7 +250,7 @@ def _how(item: dict[str, Any], location: str) -> tuple[tuple[Loss, ...], Pooling
         raise InputError(f"{location}: losses of cosines and of logits cannot be added up; choose one kind.")
     if isinstance(pooling, LateInteraction) and not losses[0].two_tower:
         raise InputError(
-            f"{location}: {losses[0]} reads two texts together; choose a loss of texts apart, as ranknet is."
+            f"{location}: {losses[0]} is a cross-encoder loss, but late needs a bi-encoder loss; choose one."
         )
     return losses, pooling
 
@@ -258,9 +260,7 @@ def _pooling(item: dict[str, Any]) -> Pooling | LateInteraction:
     if late is None:
         return Pooling(item.get("pooling", MEAN.method), item.get("similarity", MEAN.similarity))
     if not isinstance(late, str | dict) or {"pooling", "similarity"} & set(item):
-        raise InputError(
-            f"late is {format_value(late)}; expected a form or an object, and neither pooling nor similarity."
-        )
+        raise InputError(f"late is {format_value(late)}; expected a form or an object, without pooling and similarity.")
     return LateInteraction.from_options({"form": late} if isinstance(late, str) else late)
 
 
@@ -275,7 +275,9 @@ def allot(tasks: Sequence[Task]) -> list[Task]:
     for task in tasks:
         if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0:
             if location is None:
-                raise InputError(f"{task.name}: no output is left to project to; give the wide one before it a width.")
+                raise InputError(
+                    f"{task.name}: no outputs remain for its projection; give the wide perspective before it a width."
+                )
             allotted.append(replace(task, pooling=replace(task.pooling, output=location)))
             location = None if task.pooling.width is None else location + task.pooling.width
         else:
@@ -297,7 +299,7 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], location: str) -> 
     if not isinstance(declared, dict) or set(declared) - {"negatives", "among"} or not losses[0].two_tower:
         raise InputError(
             f'{location}: sampling is {format_value(declared)}; expected {{"negatives": "hard", "among": 128}}, for a '
-            "loss that reads texts apart."
+            "bi-encoder loss."
         )
     with error_context(location):
         return Sampling(**declared)

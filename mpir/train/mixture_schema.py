@@ -33,8 +33,8 @@ def read_declared(path: str | Path) -> list[dict[str, Any]]:
     """Return the checked declaration of each perspective, without opening files.
 
     Raises:
-        InputError: a missing, unknown or misspelt key, a value of another type, two perspectives of one name, or one
-            whose name means another column of a bundle.
+        InputError: a missing, unknown or misspelt key, a value of another type, a repeated name, or the name of
+            another column of a bundle.
     """
     declared = read_json(path)
     for key in declared:
@@ -52,21 +52,21 @@ def read_declared(path: str | Path) -> list[dict[str, Any]]:
 
 
 def one_path(name: str, value: Any) -> str:
-    """Return a path. Raises InputError for any other value."""
+    """Return a valid path. Raises InputError for any other value."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise InputError(f"{name} is {format_value(value)}; expected a path.")
     return value
 
 
 def paths(name: str, value: Any) -> list[str]:
-    """One path or a list of them, as a list. Raises InputError for anything else."""
+    """Return a path or a list of paths as a list. Raises InputError for any other value."""
     if not isinstance(value, str | list):
         raise InputError(f"{name} is {format_value(value)}; expected a path or a list of paths.")
     return [one_path(name, path) for path in ([value] if isinstance(value, str) else value)]
 
 
 def _check_perspective(item: Any, location: str) -> None:
-    """Raise InputError for another form, and KeyError for a missing key."""
+    """Raise InputError for an invalid declaration, and KeyError for a missing key."""
     if not isinstance(item, dict):
         raise InputError(
             f"{location}: a perspective is {format_value(item)}; expected an object with its name and losses."
@@ -97,7 +97,7 @@ def _check_file(file: Any, location: str) -> None:
 
 
 def check_names(names: Sequence[str], location: str) -> None:
-    """Raise InputError where two perspectives of a bundle have one name, or one has that of another column."""
+    """Raise InputError for a repeated perspective name, or one that is reserved for another column."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{location}: two perspectives are called {format_value(name)}; rename one.")

@@ -173,14 +173,14 @@ class TrainedModel:
         ]
 
     def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
-        """Raw outputs (n, K) of a chunk, without padding where the model can do without."""
+        """Return raw outputs (n, K) of a chunk, without padding if the model supports it."""
         if self.unpadded is not None:
             return self.unpadded(sequences)
         logits: torch.Tensor = self.model(**self._padded(sequences)).logits
         return logits
 
     def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
-        """Vectors (n, W) of a chunk."""
+        """Return vectors (n, W) of a chunk."""
         if self.unpadded is not None:
             return self.unpadded.vectors(sequences, pooling)
         return padded_vectors(self.model, self._padded(sequences), pooling)
@@ -191,11 +191,11 @@ class TrainedModel:
         return {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
 
     def _longest(self) -> int:
-        """The most tokens of a pair that are read: `settings.max_length`, or as many as the model has positions for."""
+        """Return the maximum tokens of a pair: `settings.max_length`, or the model's number of positions if lower."""
         positions = positions_of(self.model.config)
         if positions < self.settings.max_length:
             log.warning(
-                "%s reads %d tokens at most, so longer pairs are cut there, and not at max_length %d",
+                "%s reads at most %d tokens, so longer pairs are truncated there, and not at max_length %d",
                 *(self.settings.checkpoint, positions, self.settings.max_length),
             )
         return min(positions, self.settings.max_length)

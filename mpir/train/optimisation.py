@@ -35,7 +35,7 @@ class Optimisation:
             parameter_groups(model, settings), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
         )
         self.rate = make_rate(self.optimiser, settings, math.ceil(batches / self.accumulated), falls)
-        # fp16 gradients may underflow, so the loss is scaled up for them; elsewhere the scaler does nothing.
+        # fp16 gradients may underflow, so the loss is scaled up; in other precisions the scaler does nothing.
         self.scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
 
     def scaled(self, loss: Tensor, batch: int) -> Tensor:

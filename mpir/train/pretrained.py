@@ -25,7 +25,7 @@ def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
     `model_class` is one of transformers' Auto classes; by default, the model includes the output head if it has one.
 
     Raises:
-        ArtefactError: it cannot be loaded.
+        ArtefactError: the checkpoint cannot be loaded.
     """
     default_class = (
         AutoModelForSequenceClassification if model_class is None and count_outputs(checkpoint) else AutoModel
@@ -39,7 +39,7 @@ def count_outputs(checkpoint: str | Path) -> int:
     """Return the number of outputs that a checkpoint has on top of its encoder.
 
     Raises:
-        ArtefactError: it cannot be loaded.
+        ArtefactError: the checkpoint cannot be loaded.
     """
     config = load_pretrained(AutoConfig, checkpoint)
     names = config.architectures or [""]

@@ -56,8 +56,8 @@ class Retrieval:
         absent = [key for key in ("questions", "corpus") if key not in declared]
         if unknown or absent:
             raise InputError(
-                f"{location}: dev is {format_value(dict(declared))}; expected questions and corpus, and perhaps qrels "
-                "and a sample."
+                f"{location}: dev is {format_value(dict(declared))}; expected questions and corpus, and optionally "
+                "qrels and sample."
             )
         size = whole_number(f"{location}: dev: sample", declared.get("sample", SAMPLE))
         questions_path = folder / one_path(f"{location}: dev: questions", declared["questions"])
@@ -73,7 +73,7 @@ class Retrieval:
         }
         questions = {name: text for name, text in read_queries(questions_path) if sampled_ids.get(name)}
         if not questions:
-            raise InputError(f"{location}: the corpus of dev has no document that is relevant to any of its questions.")
+            raise InputError(f"{location}: the dev corpus has no document that is relevant to a dev question.")
         return cls(questions, {name: sampled_ids[name] for name in questions}, documents)
 
     def measure(self, scorer: Scorer) -> float:

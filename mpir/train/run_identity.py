@@ -17,14 +17,14 @@ from mpir.train.settings import TrainingSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """Fingerprints of what a run is made of; None for one that a state of an early version lacks.
+    """Fingerprints of a run's settings and inputs; None for one that states of early versions lack.
 
     Attributes:
-        settings: the settings in plain values, to name the one that differs.
-        schedule: the fingerprint of the settings, of the number of batches and of the perspectives' names.
-        start: that of the checkpoint that the run started from, as it was then.
-        data: what the batches hold, and which losses they meet.
-        dev: the rows that the best checkpoint is chosen on: figures on others cannot be compared.
+        settings: the settings as plain values, to name a difference.
+        schedule: fingerprint of the settings, the number of batches, and the names of the perspectives.
+        start: fingerprint of the initial checkpoint when it was loaded.
+        data: fingerprint of the training data and losses.
+        dev: fingerprint of the dev rows, because figures on other rows are not comparable.
     """
 
     settings: Mapping[str, Any] | None
@@ -46,7 +46,7 @@ class RunIdentity:
         return None
 
     def _different_setting(self, saved: RunIdentity) -> str:
-        """The first setting that differs, in words, or that another version of mpir has other settings."""
+        """Describe the first setting that differs, or note that another version of mpir has other settings."""
         now, before = self.settings or {}, saved.settings or self.settings or {}
         name = next((name for name, value in now.items() if name in before and before[name] != value), None)
         if name is not None:
@@ -60,7 +60,7 @@ def start_of(settings: TrainingSettings) -> str:
 
 
 def identify(settings: TrainingSettings, tasks: Sequence[Task], batches: Schedule, start: str) -> RunIdentity:
-    """The identity of a run; `start` is what `start_of` gave when its checkpoint was loaded."""
+    """Return the identity of a run; `start` is the result of `start_of` when its checkpoint was loaded."""
     return RunIdentity(
         settings=asdict(settings),
         schedule=_schedule(settings, tasks, len(batches)),
@@ -79,7 +79,7 @@ def _schedule(settings: TrainingSettings, tasks: Sequence[Task], batches: int) -
 
 
 def _losses(task: Task) -> list[str]:
-    """A task's losses and, where it is not the usual one, its pooling."""
+    """Return a task's losses and, if it is not the default, its pooling."""
     how = task.pooling
     sampled = [] if task.sampling is None else [str(task.sampling)]
     vectors = [str(how)] if isinstance(how, LateInteraction) else [how.method, how.similarity]

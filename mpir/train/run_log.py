@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class RunLog:
-    """The file ``log.jsonl`` of a run's folder, and the picture of it, which are never written over another's."""
+    """The file ``log.jsonl`` in a run's folder, and its plot; files of other origin are never overwritten."""
 
     def __init__(self, folder: Path) -> None:
         """Do not read or write yet."""
@@ -32,7 +32,7 @@ class RunLog:
                 stream.write(json.dumps(add_checksum(values)) + "\n")
 
     def check_replaceable(self) -> None:
-        """Raise OutputError for a folder with files that the run would write over and no run has written."""
+        """Raise OutputError for files that the run would overwrite and that no training run wrote."""
         if (self.folder / STATE).exists():
             return  # the first line identifies the run
         first = self._first_line()
@@ -42,7 +42,7 @@ class RunLog:
             raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another --output.")
 
     def _first_line(self) -> str | None:
-        """The first line, empty where there is none yet; None where it is no run's."""
+        """Return the first line, or "" for an empty file; None if it is not the log of a run."""
         try:
             first = next((line for _, line in read_lines(self.path)), "") if self.path.is_file() else ""
             return first if not first or "step" in json.loads(first) else None
@@ -50,7 +50,7 @@ class RunLog:
             return None
 
     def drop_incomplete_line(self) -> None:
-        """Drop an incomplete last line, which a full disk or a loss of power leaves: no line may follow it."""
+        """Remove an incomplete last line, left by a full disk or a power loss, before other lines are appended."""
         content = self.path.read_bytes() if self.path.is_file() else b""
         if content and not content.endswith(b"\n"):
             log.warning("%s: its last line is incomplete and is dropped", self.path)

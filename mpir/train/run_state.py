@@ -1,4 +1,4 @@
-"""The state of a training run: typed values here, a dictionary of torch's in a file."""
+"""The state of a training run, with conversion to and from the dictionary that torch saves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimisationState:
-    """The states of the optimiser, the learning rate and, empty but in fp16, the scaling of the loss."""
+    """The states of the optimiser, the learning-rate schedule and the loss scaler (empty unless fp16)."""
 
     optimiser: Values
     rate: Values
@@ -61,7 +61,7 @@ class RunState:
     random: RandomState
 
     def to_values(self) -> dict[str, Any]:
-        """The values that a file keeps."""
+        """Return the values to save."""
         run, counters, negatives = self.run, self.counters, self.negatives
         return {
             "settings": run.settings,
@@ -83,10 +83,10 @@ class RunState:
 
     @classmethod
     def from_values(cls, values: Values) -> RunState:
-        """The state of a file; early versions kept less of it.
+        """Make a state from saved values; early versions saved fewer.
 
         Raises:
-            KeyError, TypeError, ValueError: a value is missing or of another form.
+            KeyError, TypeError, ValueError: a value is missing or invalid.
         """
         step, best, stale = values["counters"]
         pool_step, texts = values.get("pool", (0, []))

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 LEFT_OUT = ".left.json"
 """The suffix of the file that records the omissions of a finished chunk."""
 SHARDS = FolderFormat(names=("manifest.json", "*.tsv", f"*{LEFT_OUT}"))
-"""The files of the finished chunks."""
+"""Files of the folder of finished chunks."""
 
 
 def sample_triples(settings: TripleSettings, index: Retriever | None = None) -> str:
-    """Write the triples and return a sentence about them, after one about documents without a text.
+    """Write the triples, and return a summary with the number of documents without a text.
 
     Args:
-        settings: the sources, the numbers and the output.
+        settings: sources, numbers and output.
         index: the opened first stage of ``settings.index``.
 
     Raises:
-        MpirError: a file that is missing or broken, an evaluation question, or no triple at all.
+        MpirError: a missing or invalid file, an evaluation question, or no triples.
     """
     judged = relevant(settings)
     refuse_evaluation(settings, judged)
@@ -58,7 +58,7 @@ def sample_triples(settings: TripleSettings, index: Retriever | None = None) -> 
     lines = [f"{settings.output}: {count} triples of {sum(map(answered, judged.values()))} judged questions."]
     if absent or gone:
         absences = f"{absent} of {gold} relevant documents and of {gone} candidates"
-        lines.insert(0, f"{source}: has no text of {absences}, which are left out.")
+        lines.insert(0, f"{source}: has no text for {absences}, which are excluded.")
     return "\n".join(lines)
 
 
@@ -88,7 +88,7 @@ def sample(
     corpus: Texts | None,
     shards: Path,
 ) -> None:
-    """Every chunk's triples in a file of their own, sorted by their place, beside how many candidates have no text."""
+    """Write each chunk's sorted triples to a file, and its number of candidates without a text to another."""
     for number, find in enumerate(tqdm(hits, desc="chunks of questions", disable=not sys.stderr.isatty())):
         path = shards / f"{number:06d}.tsv"
         if not path.is_file():
@@ -100,7 +100,7 @@ def sample(
 
 
 def merge(settings: TripleSettings, shards: Path) -> int:
-    """Write the first triples of all parts; how many these are. Raises InputError where there is none."""
+    """Merge the chunks into the output, and return the number of triples. Raises InputError if there are none."""
     count = 0
     with atomic_write(settings.output) as stream:
         lines = heapq.merge(*map(_lines, sorted(shards.glob("*.tsv"))))
@@ -109,7 +109,7 @@ def merge(settings: TripleSettings, shards: Path) -> int:
             count += 1
         if not count:
             source = settings.run_file or settings.index or (settings.corpus or [""])[0]
-            raise InputError(f"{source}: not one triple was found; do candidates and judgements have the same ids?")
+            raise InputError(f"{source}: no triples found; do candidates and judgements have the same ids?")
     return count
 
 

@@ -1,8 +1,8 @@
-"""Negatives that a sampler finds while a bi-encoder trains: its rows are positive pairs, and each gets a negative text.
+"""Sample negatives during the training of a bi-encoder: rows are positive pairs, and each gets a negative text.
 
 After the mega-batches of Wieting & Gimpel, "ParaNMT-50M" (2018), as Shi, Syeda-Mahmood & Baldwin use them for
-radiology (2022): one pass of the model as it is finds, among the texts of M pairs, the hardest negative of each pair;
-then come the steps of a batch each.
+radiology (2022): before training on the batches of M pairs, one pass of the current model finds each pair's hardest
+negative among their texts.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Negatives = Literal["random", "hard"]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Whether a pair's negative is a random text or the one nearest to the question, and among how many pairs' texts.
+    """How negatives are sampled: at random or nearest to the question, among the texts of `among` pairs.
 
     Raises:
-        InputError: another kind, or fewer than two pairs.
+        InputError: an unknown kind, or fewer than two pairs.
     """
 
     negatives: Negatives = "hard"
@@ -45,7 +45,7 @@ class Sampling:
         return f"{self.negatives} negatives among {self.among}"
 
     def pools(self, pairs: Sequence[Example], generator: random.Random) -> list[list[Example]]:
-        """The pairs in random order, cut into pools of `among`."""
+        """Split the pairs, in random order, into pools of `among`."""
         shuffled = generator.sample(list(pairs), len(pairs))
         return [shuffled[start : start + self.among] for start in range(0, len(shuffled), self.among)]
 
@@ -66,7 +66,7 @@ def choose(closeness: Float, allowed: Bool) -> list[int | None]:
 
 
 def triplets(pairs: Sequence[Example], negatives: Sequence[str | None]) -> list[Example]:
-    """Two rows for each pair that has a negative, under a group of their own; pairs without one are left out."""
+    """Return two rows, in a group of their own, for each pair with a negative; other pairs are excluded."""
     rows: list[Example] = []
     for number, (pair, negative) in enumerate(zip(pairs, negatives, strict=True)):
         if negative is not None:

@@ -1,4 +1,4 @@
-"""The batches of a training run, in an order that follows from the seed alone."""
+"""Schedule the batches of a training run, in an order that depends only on the seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Turns = npt.NDArray[np.int16]
 class Batch:
     """Rows of one perspective for one step; `task` is the perspective's index.
 
-    A `pool` has the pairs, these rows among them, whose texts may be their negatives.
+    `pool` has the pairs, including these rows, whose texts are candidate negatives.
     """
 
     task: int
@@ -39,7 +39,7 @@ class Schedule:
     """The batches of a run by their number. Batches of triples are read on access."""
 
     def __init__(self, tasks: Sequence[Task], size: int, seed: int, turns: Turns, listed: list[Batch]) -> None:
-        """Take turns (B,): 0 is the next of the `listed` batches, n the next of the n-th file of triples."""
+        """Follow turns (B,): 0 is the next of the `listed` batches, n the next batch of the n-th file of triples."""
         self._files = _files(tasks)
         self._turns, self._listed = turns, listed[: int(np.count_nonzero(turns == 0))]
         self._size, self._seed = _triples(size), seed
@@ -62,7 +62,7 @@ class Schedule:
         return (self[step] for step in range(len(self)))
 
     def rows_seen(self, steps: int) -> Counter[int]:
-        """How many rows of each task (by its index) the first so many batches have: caps and a cut-off counted."""
+        """Return the number of rows of each task, by its index, in the first `steps` batches."""
         turns, rows = self._turns[:steps], Counter[int]()
         for batch in self._listed[: int(np.count_nonzero(turns == 0))]:
             rows[batch.task] += len(batch.rows)
@@ -80,10 +80,10 @@ class Schedule:
 
 
 def schedule(tasks: Sequence[Task], size: int, seed: int, count: int | None = None) -> Schedule:
-    """All batches of a whole training run, fixed by the seed alone, so that a resumed run sees the same ones.
+    """Schedule a training run. The order depends only on the seed, so a resumed run has the same batches.
 
-    A batch has at most `size` rows. A `count` cuts the mixture off after so many batches, or repeats it in another
-    order until there are so many.
+    A batch has at most `size` rows. `count` is the number of batches; the mixture is cut off, or repeated in another
+    order, to reach it.
     """
     listed: list[Batch] = []
     turns: list[Turns] = []
@@ -101,7 +101,7 @@ def schedule(tasks: Sequence[Task], size: int, seed: int, count: int | None = No
 
 
 def _files(tasks: Sequence[Task]) -> list[tuple[int, TripleFile, float]]:
-    """Every file of triples, with the index of its task and its epochs."""
+    """Return each file of triples with the index of its task and its epochs."""
     return [(index, file, epochs) for index, task in enumerate(tasks) for file, epochs in task.triples]
 
 
@@ -129,7 +129,7 @@ def _listed(tasks: Sequence[Task], size: int, seed: int) -> list[Batch]:
 def _pools(
     task: int, sampling: Sampling, groups: list[list[Example]], size: int, generator: random.Random
 ) -> list[list[Batch]]:
-    """The batches of each pool of positive pairs; they follow each other, since one pass finds all their negatives."""
+    """Return the batches of each pool of positive pairs, in sequence, because one pass finds all their negatives."""
     pairs = [row for group in groups for row in group if row.label > 0]
     return [
         [Batch(task, pool[start : start + size], pool) for start in range(0, len(pool), size)]
@@ -148,9 +148,9 @@ def _fill(groups: list[list[Example]], size: int, generator: random.Random) -> l
 
 
 def _sample(group: list[Example], generator: random.Random) -> list[Example]:
-    """At most MOST_ROWS_PER_QUESTION rows of a question, a third of them its best-labelled ones, the rest below them.
+    """Sample at most MOST_ROWS_PER_QUESTION rows of a question, a third with its highest labels, the others lower.
 
-    Of rows with the same label some are taken at random; one that has label 0 is never among the best.
+    Ties are broken at random; rows with label 0 never count as the highest.
     """
     if len(group) <= MOST_ROWS_PER_QUESTION:
         return group

@@ -25,13 +25,13 @@ class TrainingSettings:
     """Settings of a training run.
 
     Raises:
-        InputError: a value of the wrong type, below its lowest value, or an unknown precision.
+        InputError: a value of the wrong type or below its minimum, or an unknown precision.
     """
 
     checkpoint: str = field(metadata={"help": "encoder to start from: a folder or a hub name"})
     batch_size: int = _setting(48, "pairs in a batch", 1)
     mini_batch_size: int | None = _setting(
-        None, "texts that a bi-encoder trains on at once; a larger batch is read twice, for the same gradient", 1
+        None, "texts of a bi-encoder in memory; a larger batch is encoded twice, with the same gradient", 1
     )
     learning_rate: float = _setting(6e-5, "highest learning rate")
     head_rate: float = _setting(1.0, "the outputs' learning rate, in multiples of learning_rate")
@@ -69,17 +69,17 @@ class TrainingSettings:
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:
-        """The ``settings`` that a mixture file declares; an override that is not None counts more.
+        """Read the ``settings`` of a mixture file; overrides that are not None take precedence.
 
         Raises:
-            InputError: a setting that does not exist or is out of bounds, or no checkpoint in either place.
+            InputError: an unknown setting, a value out of bounds, or no checkpoint in the file or the overrides.
         """
         declared = read_json(path).get("settings", {})
         known = {item.name for item in fields(cls)}
         if not isinstance(declared, dict) or set(declared) - known:
             fault = sorted(set(declared) - known)[0] if isinstance(declared, dict) else declared
             raise InputError(
-                f"{path}: settings: {format_value(fault)} is no setting; choose from {', '.join(sorted(known))}."
+                f"{path}: settings: {format_value(fault)} is not a setting; choose from {', '.join(sorted(known))}."
             )
         values = declared | {name: value for name, value in overrides.items() if value is not None}
         if "checkpoint" not in values:

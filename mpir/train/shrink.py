@@ -15,14 +15,14 @@ from mpir.train.pretrained import load_model
 
 
 def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:
-    """Write a checkpoint with `layers` of an encoder's layers, everything else as it was, and return their numbers.
+    """Write a checkpoint with `layers` of an encoder's layers and everything else unchanged; return their numbers.
 
-    The layers are spread evenly and include the last one, which the head has learned to read: 1, 3, 5 of six. It is
-    where distillation starts (Sanh et al., "DistilBERT", 2019), no model to use as it is.
+    The layers are spread evenly and include the last one, which the head has learned to read: 1, 3, 5 of six. The
+    result is the initial model of a distillation (Sanh et al., "DistilBERT", 2019), not a model to use directly.
 
     Raises:
-        ArtefactError: the checkpoint cannot be loaded, or its layers are not where BERT has them.
-        InputError: fewer layers than one, or as many as there are.
+        ArtefactError: the checkpoint cannot be loaded, or its layers are not named as in BERT.
+        InputError: fewer than one layer, or not fewer than the encoder has.
         OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     model, tokenizer = load_model(checkpoint), load_pretrained(AutoTokenizer, checkpoint)

@@ -20,12 +20,12 @@ def make_smaller(
     corpus: Sequence[str] = (),
     rows: Sequence[Path] = (),
 ) -> tuple[tuple[int, ...], float]:
-    """Write the smaller checkpoint; return the numbers of its layers, and the share of the texts' tokens that it knows.
+    """Write the smaller checkpoint; return its layer numbers, and the share of the texts' tokens it covers.
 
     Tokens are counted in the documents of `corpus`, and in the queries and sentences of the training files `rows`.
 
     Raises:
-        MpirError: no texts, an encoder of another form, or a folder that is not replaced.
+        MpirError: no texts, an unsupported encoder, or a folder that must not be replaced.
     """
     if not corpus and not rows:
         raise InputError("no texts to count tokens in; name --corpus, --rows or both.")
@@ -41,7 +41,7 @@ def make_smaller(
 
 
 def texts_of(corpus: Sequence[str], rows: Sequence[Path]) -> Iterator[str]:
-    """The documents' texts, and every query and sentence of each training file once."""
+    """Yield the documents' texts, and each distinct query and sentence of each training file."""
     from mpir.corpora import read_corpus
     from mpir.train.examples import read_rows
 

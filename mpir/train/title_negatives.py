@@ -1,4 +1,4 @@
-"""Titles of abstracts as queries: their own conclusions against the nearest conclusions of other abstracts."""
+"""Rows with titles as queries: an abstract's own conclusions against the nearest ones of other abstracts."""
 
 from __future__ import annotations
 

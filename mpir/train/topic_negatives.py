@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mpir.retrieve import Retriever
 
 POSITIVES, RANDOM = 12, 2
-"""Gold sentences and random negatives of a question at most."""
+"""Maximum numbers of gold sentences and random negatives of a question."""
 CANDIDATES, CANDIDATE_DOCUMENTS, CANDIDATE_SENTENCES = 40, 12, 8
 """First-stage results of a question, and how many of them, and of their sentences, are drawn."""
 QUESTIONS_PER_BATCH = 64
@@ -98,7 +98,7 @@ class TopicNegatives:
     def _candidate_sentences(
         self, question: Question, hits: Sequence[Document], rows: Sequence[TrainingRow], allowed: AnswerFilter
     ) -> list[str]:
-        """Sentences of some of the results that are not gold, neither for this question nor for one like it."""
+        """Return sentences of some results that are not gold for this question or a similar one."""
         generator, gold = self._generator(question, "candidates"), set(question.documents or ())
         snippets = [normalise(snippet.text) for snippet in question.snippets or ()]
         near = [document for document in hits if document.id not in gold]
@@ -111,7 +111,7 @@ class TopicNegatives:
         return [text for text in drawn if normalise(text) not in barred]
 
     def _generator(self, question: Question, purpose: str) -> random.Random:
-        """Random numbers that depend on the seed and the question alone, not on the other questions."""
+        """Return a generator that depends only on the seed, the question and the purpose."""
         return random.Random(f"{self.settings.seed} {purpose} {question.id}")
 
 

@@ -1,4 +1,4 @@
-"""The training loop: one encoder for all perspectives, batches of the mixture in a fixed order."""
+"""Train one encoder for all perspectives of a mixture, with batches in a fixed order."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ log = logging.getLogger(__name__)
 class FineTuner(TrainedModel):
     """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder.
 
-    `counters` say how far it has come, `sampler` finds negatives where a task wants them sampled, and `checkpointer`
-    keeps the state and the best checkpoint.
+    `counters` record the progress, `sampler` samples negatives for tasks with sampling, and `checkpointer` saves the
+    state and the best checkpoint.
     """
 
     def __init__(
         self, settings: TrainingSettings, tasks: list[Task], folder: str | Path, *, device: str = "auto"
     ) -> None:
-        """Load the checkpoint, and fix the order of the batches.
+        """Load the checkpoint, and schedule the batches.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -75,18 +75,18 @@ class FineTuner(TrainedModel):
             falls=lambda: self.counters.falls,
         )
         self.checkpointer, self.log = Checkpointer(self.folder), RunLog(self.folder)
-        # A state holds no half-summed gradients, so it is saved after a step of the optimiser only.
+        # A saved state lacks accumulated gradients, so it is saved only after an optimiser step.
         accumulated = settings.gradient_accumulation_steps
         self.save_every = math.ceil(settings.save_every / accumulated) * accumulated
 
     def run(self, *, progress: bool = False) -> Path:
-        """Train to the end and return the folder of the checkpoint that was best on dev.
+        """Train to the end, and return the folder of the best checkpoint on dev.
 
         The best is the one with the highest mean of the perspectives' dev figures. Training stops early once
         `settings.patience` consecutive evaluations on dev have found no better one.
 
         Raises:
-            ArtefactError: the folder holds a run of other settings or data, or one whose best checkpoint is gone.
+            ArtefactError: the folder has a run of other settings or data, or one without its best checkpoint.
             OutputError: the folder cannot be written, or another process is training there.
             MpirError: the loss is no longer finite; the best checkpoint so far is kept.
         """
@@ -96,7 +96,7 @@ class FineTuner(TrainedModel):
             self.log.drop_incomplete_line()
             self._train(progress=progress)
         if self.cut:
-            log.warning("%d questions are longer than a model of late interaction reads, and were cut", len(self.cut))
+            log.warning("%d questions exceed the token limit of late interaction, and were truncated", len(self.cut))
         return self.checkpointer.best
 
     def _train(self, *, progress: bool) -> None:
@@ -120,7 +120,7 @@ class FineTuner(TrainedModel):
         return [rows[task] for task in range(len(self.tasks))]
 
     def evaluate(self) -> dict[str, float]:
-        """The dev figure of every perspective: that of its first loss on dev rows, or nDCG@10 of a search."""
+        """Return each perspective's dev figure: the metric of its first loss on dev rows, or nDCG@10 of retrieval."""
         return {task.name: self._figure(index, task) for index, task in enumerate(self.tasks)}
 
     def _figure(self, index: int, task: Task) -> float:
@@ -227,7 +227,7 @@ class FineTuner(TrainedModel):
     def _resume(self) -> None:
         if self.checkpointer.resume(self._identity, self._restore):
             path, step, total = self.checkpointer.path, self.counters.step, len(self.batches)
-            log.info("%s: goes on after %d of %d batches", path, step, total)
+            log.info("%s: resuming after %d of %d batches", path, step, total)
 
     def _restore(self, state: RunState) -> None:
         self.counters = state.counters

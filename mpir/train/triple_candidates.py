@@ -24,15 +24,15 @@ Item = TypeVar("Item")
 QUERIES_PER_CHUNK = 5000
 SEARCHED_AT_ONCE = 64
 Chunk = Sequence[tuple[str, list[str]]]
-"""Queries and their candidates, by ids, best first."""
+"""Query ids with the ids of their candidates, best first."""
 Find = Callable[[], Chunk]
-"""Finds the candidates of a chunk when it is called."""
+"""Returns the candidates of a chunk; called on demand."""
 
 
 def candidates(
     settings: TripleSettings, judged: Mapping[str, Judged], index: Retriever | None, corpus: Texts | None
 ) -> Iterator[Find]:
-    """The questions in chunks, with their candidates."""
+    """Yield chunks of questions with their candidates."""
     if settings.run_file:
         yield from (partial(list, chunk) for chunk in _chunks(stream_run(settings.run_file)))
         return
@@ -51,7 +51,7 @@ def search(settings: TripleSettings, index: Retriever, texts: Texts, names: Sequ
     known, ids_of = texts.find(names), []
     for name in names:
         if name not in known:
-            raise InputError(f"{texts.source}: has no question {format_value(name)}, which is judged; add it.")
+            raise InputError(f"{texts.source}: has no question {format_value(name)}, which has judgements; add it.")
     for start in range(0, len(names), SEARCHED_AT_ONCE):
         batch = names[start : start + SEARCHED_AT_ONCE]
         hits = index.search_batch([known[name] for name in batch], settings.depth)
@@ -74,7 +74,7 @@ def draw(settings: TripleSettings, corpus: Texts) -> Callable[[Sequence[str]], C
 def with_texts(chunk: Chunk, corpus: Texts | None) -> tuple[Chunk, int]:
     """Return a chunk without the candidates that lack a text in a corpus, and the number of the latter.
 
-    Without a corpus all are kept: what an index finds has words.
+    Without a corpus all are kept, because hits of an index have a text.
     """
     if corpus is None:
         return chunk, 0

@@ -71,7 +71,7 @@ def leave_out_absent(judged: dict[str, Judged], known: Known, source: str) -> tu
         before, after = before + len(relevant), after + len(present)
     if not after:
         raise InputError(
-            f"{source}: has no text of any of the {before} relevant documents; give the documents that were judged."
+            f"{source}: has no text for any of the {before} relevant documents; give the documents that were judged."
         )
     return before, before - after
 

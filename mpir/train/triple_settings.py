@@ -1,4 +1,4 @@
-"""The settings of a sampling of training triples, and which of them need others."""
+"""Settings for sampling training triples, and their dependencies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from mpir.validation import whole_number
 
 @dataclass(frozen=True, kw_only=True)
 class TripleSettings:
-    """Where candidates come from (index, run_file or random), the judgements, and how many triples are written.
+    """The source of candidates (index, run_file or random), the judgements, and the number of triples.
 
-    `depth` is the number of candidates of a query, `skip` how many of the best are left out, `negatives` the most for
-    each relevant document, and `number` the most triples in all. `search` are the options of a search in `index`.
+    `depth` is the number of candidates of a query, `skip` the number of best ones to exclude, `negatives` the
+    maximum for each relevant document, and `number` the maximum number of triples. `search` has options for searching
+    `index`.
     """
 
     output: Path

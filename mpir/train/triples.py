@@ -25,14 +25,14 @@ Numbered = tuple[int, Triple]
 
 
 class TripleFile:
-    """Training triples of one file. An epoch takes its blocks in their order, and the rows of each in a random one.
+    """Training triples of one file. An epoch reads the blocks in order, and shuffles the rows of each.
 
-    Which rows a batch holds follows from its number and the seed, so that a run is taken up anywhere with the same
-    result: the file is then read again up to there. What stands apart by more than a block never meets in a batch, so
-    a file that is sorted should be shuffled before (`mpir data triples` does).
+    The rows of a batch depend only on its number and the seed, so a run resumes anywhere with the same result, after
+    reading the file up to that position. Triples more than a block apart are never in one batch, so shuffle a sorted
+    file first (`mpir data triples` does).
 
     Attributes:
-        count: the triples of the file.
+        count: number of triples in the file.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class TripleFile:
         distilled: bool = False,
         progress: bool = False,
     ) -> None:
-        """Read the whole file once: every line is checked before a step is trained.
+        """Read the whole file once, to check every line before training starts.
 
         Args:
             path: the file, see mpir/corpora/triples.py.
-            questions: where its questions are ids, the file of their texts.
-            corpus: where its passages are ids, the files of the documents.
-            block: triples that are in memory.
-            distilled: whether every triple needs a teacher's scores.
+            questions: if its questions are ids, the file of their texts.
+            corpus: if its passages are ids, the files of the documents.
+            block: number of triples in memory.
+            distilled: whether every triple needs teacher scores.
             progress: show a bar on standard error.
 
         Raises:
-            InputError: no triples, a broken line, an id without a text, or no scores where they are needed (file and
-                line are named).
+            InputError: no triples, an invalid line, an id without a text, or missing teacher scores (with file and
+                line).
         """
         self.path, self.block, self._distilled = path, block, distilled
         self._questions = Texts.of_questions(questions) if questions else None
@@ -78,7 +78,7 @@ class TripleFile:
         return math.ceil(self.count / size)
 
     def batch(self, number: int, size: int, seed: int) -> list[Example]:
-        """The rows of a batch, two for each of its triples; the batches of the second epoch follow those of the first.
+        """Return the rows of a batch, two for each triple; numbers continue from one epoch to the next.
 
         Raises:
             InputError: the file has changed since it was checked.
@@ -90,7 +90,7 @@ class TripleFile:
         return [row for line, triple in self._resolve(rows) for row in _examples(f"{line}", triple)]
 
     def _block(self, epoch: int, block: int, length: int, seed: int) -> list[Numbered]:
-        """The shuffled rows of a block; the next one goes on reading where the last one ended."""
+        """Return the shuffled rows of a block; consecutive blocks are read without reopening the file."""
         block_key = (seed, length, epoch, block)
         if block_key != self._at:
             if self._at is None or block_key[:3] != self._at[:3] or block != self._at[3] + 1:
@@ -106,13 +106,13 @@ class TripleFile:
                 for line, triple in self._resolve(chunk):
                     if self._distilled and triple.teacher is None:
                         raise InputError(
-                            f"{self.path}:{line}: the triple has no scores of a teacher, but a loss learns from them; "
+                            f"{self.path}:{line}: the triple has no teacher scores, but a loss needs them; "
                             "add them, or choose other losses."
                         )
                 count += len(chunk)
                 bar.update(len(chunk))
         if not count:
-            raise InputError(f"{self.path}: holds no triple; expected lines of {', '.join(KEYS)}.")
+            raise InputError(f"{self.path}: no triples found; expected lines of {', '.join(KEYS)}.")
         return count
 
     def _resolve(self, rows: Sequence[Numbered]) -> list[Numbered]:
@@ -130,7 +130,7 @@ class TripleFile:
         ]
 
     def _find(self, texts: Texts | None, rows: Sequence[Numbered], keys: Sequence[str]) -> dict[str, str]:
-        """The text of everything that the rows have under some keys; itself, where there are no ids."""
+        """Map the rows' values of some keys to texts; to themselves, if they are texts already."""
         lines_of: dict[str, tuple[int, str]] = {}
         for line, triple in rows:
             for key in keys:
@@ -143,7 +143,7 @@ class TripleFile:
                 fault = "has no text" if identifier in texts_of else "is none of its ids"
                 raise InputError(
                     f"{self.path}:{line}: the {key} {format_value(identifier)} {fault} in {texts.source}; correct "
-                    "the line, or name the files that the ids are of."
+                    "the line, or give the files that contain the ids."
                 )
         return texts_of
 

@@ -13,17 +13,17 @@ from mpir.train.batch_layout import BatchLayout
 
 
 class Compared(Protocol):
-    """N questions and N texts, those of as many rows."""
+    """The encoded questions and texts of N rows."""
 
     def pairs(self) -> Tensor:
-        """Scores (N,) of each row's question and text."""
+        """Return scores (N,) of each row's question and text."""
 
     def products(self, layout: BatchLayout) -> Tensor:
         """Return the scores (Q, C) of every question with every candidate, in the layout of a batch."""
 
 
 class ByVector(NamedTuple):
-    """A vector (N, W) for each question and each text, which are compared by their product."""
+    """One vector (N, W) for each question and text, compared by the dot product."""
 
     left: Tensor
     right: Tensor
@@ -38,9 +38,9 @@ class ByVector(NamedTuple):
 
 
 class ByToken(NamedTuple):
-    """The token vectors (T, W) of each question and each text, which are compared by an interaction.
+    """Token vectors (T, W) of each question and text, compared by late interaction.
 
-    Rows of the same text hold the same tensor.
+    Rows with the same text share one tensor.
     """
 
     left: Sequence[Tensor]
@@ -64,7 +64,7 @@ class ByToken(NamedTuple):
         return self.all([self.left[row] for row in questions], candidates)
 
     def all(self, questions: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:
-        """Scores (Q, C) of questions and the texts of rows."""
+        """Return scores (Q, C) of questions and the texts of rows `candidates`."""
         texts = [self.right[row] for row in candidates]
         lengths = torch.tensor([len(text) for text in texts], device=texts[0].device)
         return scores(self.interaction, questions, torch.cat(texts), lengths)

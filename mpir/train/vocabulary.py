@@ -24,18 +24,18 @@ FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
 def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str], size: int) -> float:
-    """Write a checkpoint with `size` tokens of a WordPiece vocabulary, everything else as it was.
+    """Write a checkpoint with `size` tokens of a WordPiece vocabulary and everything else unchanged.
 
-    Special tokens stay, and the characters that occur, so that every word of the texts can still be spelt; then the
-    most frequent tokens. A word whose token is gone is read as the pieces that are left, so the encoder has to be
-    trained on. Vectors of tokens are half of the default's bytes (Abdaoui et al., "Load what you need", 2020).
+    Special tokens and all characters that occur are kept, so that every word of the texts can be spelt; then the most
+    frequent tokens. A word without a token is split into the remaining pieces, so the encoder needs further training.
+    Token vectors take half of the default model's bytes (Abdaoui et al., "Load what you need", 2020).
 
     Returns:
         The share of the texts' tokens that were kept.
 
     Raises:
-        ArtefactError: the checkpoint cannot be loaded, or its tokenizer is no WordPiece.
-        InputError: no texts, or a size below what must stay or not below the whole.
+        ArtefactError: the checkpoint cannot be loaded, or its tokenizer is not WordPiece.
+        InputError: no texts, or a size below the number of required tokens or not below the whole.
         OutputError: the folder cannot be written, or has something other than a checkpoint.
     """
     rules, options = _rules(Path(checkpoint))
@@ -46,7 +46,7 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     must = _must_stay(rules, counts)
     if not counts or not len(must) < size < len(vocabulary):
         raise InputError(
-            f"{checkpoint}: of its {len(vocabulary)} tokens {size} cannot be kept, as the texts have {counts.total()} "
+            f"{checkpoint}: cannot keep {size} of its {len(vocabulary)} tokens: the texts have {counts.total()} "
             f"tokens and {len(must)} must stay; choose a size between the two."
         )
     optional = (token for token, _ in counts.most_common() if token not in must)
@@ -72,7 +72,7 @@ def _rules(checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             raise ValueError(f"its tokenizer is a {rules['model']['type']}")
         special = [options["pad_token"], *(token["content"] for token in rules["added_tokens"])]
         if missing := set(special) - set(rules["model"]["vocab"]):
-            raise ValueError(f"its token {min(missing)} is none of the vocabulary")
+            raise ValueError(f"its token {min(missing)} is not in the vocabulary")
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise ArtefactError(f"{checkpoint}: has no WordPiece vocabulary to choose from ({error}).") from error
     return rules, options
@@ -90,7 +90,7 @@ def _count(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
 
 
 def _must_stay(rules: Mapping[str, Any], counts: Iterable[str]) -> dict[str, None]:
-    """The special tokens and all one-character tokens, at a word's beginning or within, of characters that occur."""
+    """Return the special tokens, and initial and inner one-character tokens of all characters that occur."""
     prefix = rules["model"]["continuing_subword_prefix"]
     characters = sorted({character for token in counts for character in token.removeprefix(prefix)})
     spelling = (form for character in characters for form in (character, prefix + character))

@@ -16,7 +16,7 @@ from mpir.train.negative_settings import NegativeSettings
 
 @dataclass
 class Counts:
-    """The questions that were written, and their rows of each kind."""
+    """Numbers of written questions, and of their rows by kind."""
 
     groups: int = 0
     rows: Counter[str] = field(default_factory=Counter)

@@ -341,7 +341,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (no_id, ["questions.json: question 1", "no id"]),
         (twice, ["questions.json: question 2", "repeats the id 'q1'"]),
         (not_utf8, ["corpus.jsonl:2", "0xe9 is not UTF-8"]),
-        (empty_corpus, ["corpus.jsonl", "not one document"]),
+        (empty_corpus, ["corpus.jsonl", "no documents found"]),
         (same_document_twice, ["corpus.jsonl:1 and ", "corpus.jsonl:2: the document id 'a' occurs more than once"]),
         (truncated_gzip, ["part.jsonl.gz", "truncated or damaged"]),
         (malformed_xml, ["bad.xml", "2"]),

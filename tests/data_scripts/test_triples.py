@@ -114,7 +114,7 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
     [
         (["--negatives", "0"], "--negatives is 0; expected a whole number of at least 1"),
         (["--qrels", "{folder}/none"], "no document has a grade above 0; expected judgements"),
-        (["--qrels", "{folder}/other"], "not one triple was found; do candidates and judgements have the same ids"),
+        (["--qrels", "{folder}/other"], "no triples found; do candidates and judgements have the same ids"),
         (["--skip", "-1"], "--skip is -1; expected a whole number of at least 0"),
         (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
         (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
@@ -245,7 +245,7 @@ def test_negatives_of_a_search_by_words_and_by_vectors(
 
 def test_a_judged_question_without_a_text(searched: Path) -> None:
     texts, settings = Texts.of_questions(searched / "questions.json"), TripleSettings(output=searched / "t.tsv")
-    with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which is judged; add it\."):
+    with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which has judgements; add it\."):
         triple_candidates.search(settings, None, texts, ["gene?", "blood?"])
 
 
@@ -276,7 +276,7 @@ def test_documents_without_a_text_are_left_out_of_random_triples(
     assert {(question, positive) for question, positive, _ in rows} == {("gene?", "gene1"), ("blood?", "blood2")}
     assert trainable(incomplete) == len(rows) == 2 * 11
     message = capsys.readouterr().out
-    assert "docs.jsonl: has no text of 4 of 6 relevant documents and of 6 candidates, which are left out." in message
+    assert "docs.jsonl: has no text for 4 of 6 relevant documents and of 6 candidates, which are excluded." in message
     assert "22 triples of 2 judged questions" in message
 
 
@@ -287,7 +287,7 @@ def test_what_is_left_out_is_told_by_a_run_that_goes_on_too(
     options += ["--random", "--corpus", str(incomplete / "docs.jsonl")]
     interrupted(monkeypatch, *options)
     assert runpy.run_path(str(SCRIPT))["main"](options) == 0
-    assert "of 4 of 6 relevant documents and of 6 candidates" in capsys.readouterr().out
+    assert "for 4 of 6 relevant documents and of 6 candidates" in capsys.readouterr().out
 
 
 def test_documents_without_a_text_are_left_out_of_searched_triples(
@@ -298,7 +298,7 @@ def test_documents_without_a_text_are_left_out_of_searched_triples(
     rows = searches(incomplete, monkeypatch, "--index", index)
     assert {row[1] for row in rows} == {"gene1", "blood2"}
     assert trainable(incomplete) == len(rows)
-    assert "index: has no text of 4 of 6 relevant documents and of 0 candidates" in capsys.readouterr().out
+    assert "index: has no text for 4 of 6 relevant documents and of 0 candidates" in capsys.readouterr().out
 
 
 def test_a_runs_candidates_are_looked_up_in_a_corpus(
@@ -321,5 +321,5 @@ def test_relevant_documents_of_which_none_has_a_text_are_refused(
     options = ["--random", "--corpus", incomplete / "docs.jsonl", "--qrels", incomplete / "qrels"]
     options += ["--output", incomplete / "t.tsv"]
     assert runpy.run_path(str(SCRIPT))["main"]([str(option) for option in options]) == 2
-    assert "docs.jsonl: has no text of any of the 2 relevant documents; give the" in capsys.readouterr().err
+    assert "docs.jsonl: has no text for any of the 2 relevant documents; give the" in capsys.readouterr().err
     assert not list(incomplete.glob("t.tsv*"))

@@ -48,7 +48,7 @@ def test_every_problem_is_a_sentence_of_its_own(tmp_path: Path) -> None:
         "question q1: there are 11 documents; Phase A takes at most 10",
         "question q1, snippet 1: 1's abstract reads 'Zinc rises' at 12 to 22",
         "question q1, snippet 2: its begin is -1 and its end is 23",
-        "question q4: the document 1 is named twice",
+        "question q4: duplicate document 1",
         "question q4: there are 11 snippets; Phase A takes at most 10",
     ]
     assert len(problems) == len(expected)

@@ -117,7 +117,7 @@ def test_a_question_that_is_cut_is_counted(
     with caplog.at_level(logging.WARNING):
         trained.run()
     assert trained.cut == {long}
-    assert "1 questions are longer than a model of late interaction reads, and were cut" in caplog.text
+    assert "1 questions exceed the token limit of late interaction, and were truncated" in caplog.text
 
 
 def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
@@ -149,14 +149,16 @@ def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
 
 
 def test_what_a_mixture_cannot_say(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="p0: bce reads two texts together; choose a loss of texts apart"):
+    with pytest.raises(InputError, match="p0: bce is a cross-encoder loss, but late needs a bi-encoder loss"):
         read_mixture(mixture(tmp_path, {"losses": ["bce"], "late": "wide"}))
     with pytest.raises(InputError, match="p0: form is 'narrow'; choose from projected, wide, states, words"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "narrow"}))
-    with pytest.raises(InputError, match="p0: late is 'wide'; expected a form or an object, and neither pooling"):
+    with pytest.raises(InputError, match="p0: late is 'wide'; expected a form or an object, without pooling"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "wide", "pooling": "cls"}))
     two = read_mixture(mixture(tmp_path, *({"losses": ["ranknet"], "late": "wide"} for _ in range(2))))
-    with pytest.raises(InputError, match="p1: no output is left to project to; give the wide one before it a width"):
+    with pytest.raises(
+        InputError, match="p1: no outputs remain for its projection; give the wide perspective before it a width"
+    ):
         allot(two)
     assert outputs_needed(allot(two[:1]), lambda: 768) == 768
     assert LateInteraction.from_options({"form": "states"}).width == 0

@@ -67,11 +67,11 @@ def test_gold_documents_of_bioasqs_questions(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"questions": None}, "m: dev is .*; expected questions and corpus, and perhaps qrels and a sample"),
+        ({"questions": None}, "m: dev is .*; expected questions and corpus, and optionally qrels and sample"),
         ({"sample": 0}, "m: dev: sample is 0; expected a whole number of at least 1"),
         ({"depth": 10}, "m: dev is .*; expected questions and corpus"),
-        ({"qrels": "none"}, "m: the corpus of dev has no document that is relevant to any of its questions"),
-        ({"corpus": ["nowhere.jsonl"]}, r"nowhere\.jsonl: there is no such file"),
+        ({"qrels": "none"}, "m: the dev corpus has no document that is relevant to a dev question"),
+        ({"corpus": ["nowhere.jsonl"]}, r"nowhere\.jsonl: no such file"),
         ({"questions": ["q.tsv"]}, r"m: dev: questions is \['q\.tsv'\]; expected a path"),
         ({"questions": 5}, "m: dev: questions is 5; expected a path"),
         ({"corpus": 5}, "m: dev: corpus is 5; expected a path or a list of paths"),
@@ -109,5 +109,7 @@ def test_a_cross_encoder_cannot_search(folder: Path) -> None:
     (folder / "t.tsv").write_text("a\tb\tc\n")
     item = {"name": "relevance", "losses": ["bce"], "dev": DECLARED, "train": [{"triples": "t.tsv"}]}
     (folder / "mixture.json").write_text(json.dumps({"perspectives": [item]}))
-    with pytest.raises(InputError, match="relevance: only what reads texts apart can search; name a file of rows"):
+    with pytest.raises(
+        InputError, match="relevance: only a bi-encoder can be selected by retrieval; give a file of rows"
+    ):
         read_mixture(folder / "mixture.json")

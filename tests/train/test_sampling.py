@@ -198,7 +198,7 @@ class _Ending:
     [
         ({"sampling": {"negatives": "easy"}}, "polarity: sampling: negatives is 'easy'"),
         ({"sampling": {"size": 3}}, "polarity: sampling is {'size': 3}; expected"),
-        ({"losses": ["bce"]}, "polarity: sampling is .* for a loss that reads texts apart"),
+        ({"losses": ["bce"]}, "polarity: sampling is .* for a bi-encoder loss"),
     ],
 )
 def test_a_mixture_that_declares_it_wrongly_is_refused(mixture: Path, change: dict[str, Any], message: str) -> None:

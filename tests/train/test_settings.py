@@ -33,7 +33,7 @@ def test_a_checkpoint_that_is_no_name(tmp_path: Path, checkpoint: Any) -> None:
 @pytest.mark.parametrize("declared", [{"learningrate": 1}, ["batch_size"]])
 def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
     (tmp_path / "mixture.json").write_text(json.dumps({"settings": declared}))
-    with pytest.raises(InputError, match=r"mixture\.json: settings: .* is no setting; choose from adam_epsilon"):
+    with pytest.raises(InputError, match=r"mixture\.json: settings: .* is not a setting; choose from adam_epsilon"):
         TrainingSettings.read(tmp_path / "mixture.json", {})
 
 

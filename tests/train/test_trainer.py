@@ -152,7 +152,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     second = FineTuner(settings, tasks, tmp_path / "parts")
     caplog.set_level("INFO", "mpir")
     second.run()
-    assert f"parts/state.pt: goes on after 4 of {len(complete.batches)} batches" in caplog.text
+    assert f"parts/state.pt: resuming after 4 of {len(complete.batches)} batches" in caplog.text
     assert torch.equal(parameters(second), parameters(complete))
     assert second.counters.best == complete.counters.best
     weights = [(tmp_path / name / "best/model.safetensors").read_bytes() for name in ("parts", "whole")]
@@ -319,7 +319,7 @@ def test_texts_are_cut_where_the_checkpoint_has_no_more_positions(
     task = {"name": "relevance", "losses": losses, "dev": "long.jsonl", "train": train}
     mixture.write_text(json.dumps({"perspectives": [task]}))
     FineTuner(replace(settings, max_length=192), read_mixture(mixture), tmp_path / "run", device="cpu").run()
-    assert "reads 64 tokens at most, so longer pairs are cut there, and not at max_length 192" in caplog.text
+    assert "reads at most 64 tokens, so longer pairs are truncated there, and not at max_length 192" in caplog.text
 
 
 def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_ids_are_looked_up(tmp_path: Path) -> None:
         ("3\t7\t8", r"t\.tsv:3: the question '3' is none of its ids in .*q\.tsv; correct the line"),
         ("1\t7\t12", r"t\.tsv:3: the negative '12' is none of its ids in .*docs\.jsonl; correct the line"),
         ("1\t9\t7", r"t\.tsv:3: the positive '9' has no text in .*docs\.jsonl; correct the line"),
-        ("1\t7", r"t\.tsv:3: expected 3 cells"),
+        ("1\t7", r"t\.tsv:3: expected 3 tab-separated cells"),
     ],
 )
 def test_a_broken_line_is_found_before_training(line: str, message: str, tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_a_broken_line_is_found_before_training(line: str, message: str, tmp_pat
 
 def test_a_file_without_triples_or_without_the_scores_that_a_loss_wants(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("\n\n")
-    with pytest.raises(InputError, match=r"t\.tsv: holds no triple; expected lines of question, positive, negative"):
+    with pytest.raises(InputError, match=r"t\.tsv: no triples found; expected lines of question, positive, negative"):
         TripleFile(tmp_path / "t.tsv")
-    with pytest.raises(InputError, match=r"t\.tsv:1: the triple has no scores of a teacher, but a loss learns"):
+    with pytest.raises(InputError, match=r"t\.tsv:1: the triple has no teacher scores, but a loss needs"):
         TripleFile(numbered(tmp_path / "t.tsv"), distilled=True)
 
 
@@ -239,7 +239,7 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"losses": ["cosine5"]}, "dense: cosine5 learns grades, which triples have none of"),
+        ({"losses": ["cosine5"]}, "dense: cosine5 needs graded labels, which triples do not have"),
         ({"train": [{"triples": "t.tsv", "block": 0}]}, r"t\.tsv: block is 0; expected a whole number of at least 1"),
         ({"train": [{"triples": "t.tsv", "epochs": 0}]}, r"t\.tsv: epochs is 0; expected a number above 0"),
         ({"sampling": {"among": 4}}, "dense: triples have negatives, so there is nothing to sample"),
