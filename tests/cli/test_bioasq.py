@@ -351,7 +351,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (foreign_weights, ["rawal-baral-2020", "relevance, sia, sts", "words"]),
         (unbounded_weights, ["weights.json", "below 1"]),
         (nan_scores, ["'words' returned nan", "expected a finite number"]),
-        (infinite_scores, ["'words' gave", "expected a finite number"]),
+        (infinite_scores, ["'words' returned", "expected a finite number"]),
         (output_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (run_file_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (output_is_the_run_file, ["is also --output, which would be lost; give --run-file another name"]),
