@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     shards = in_order([read_finished(folder) for folder in arguments.shards])
     merge = _MERGERS.get(shards[0].job["kind"])
     if merge is None:
-        raise ArtefactError(f"{shards[0].folder}: this mpir knows no such shard; use the version that made it.")
+        raise ArtefactError(f"{shards[0].folder}: unknown kind of shard; use the version of mpir that made it.")
     print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
     return 0
 

@@ -147,7 +147,8 @@ def _share(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{format_value(text)} is no share; give a number above 0 and at most 1, and put a QUERY before --cascade"
+            f"{format_value(text)} is not a share (expected a number above 0 and at most 1). Put a QUERY before "
+            "--cascade"
         ) from None
 
 

@@ -194,7 +194,7 @@ def _read(paths: list[str], qrels: list[str]) -> list[Question]:
     for path in paths:
         for question in _questions_of(path):
             if question.id in questions:
-                raise InputError(f"{path}: the question {format_value(question.id)} comes a second time; give it once.")
+                raise InputError(f"{path}: repeated question {format_value(question.id)}; give it once.")
             questions[question.id] = question
     for path in qrels:
         _add_gold(questions, path)

@@ -129,7 +129,7 @@ class Workers:
                 if not self.alive:
                     self._start(threads)
                 yield from self._share(jobs, reading, threads)
-            except BaseException:
+            except BaseException:  # including an interrupt
                 self.close()  # a worker that is still busy would answer an old request
                 raise
 
@@ -212,7 +212,7 @@ def serve() -> None:
                 encoder = _make_in_worker(*message)
             else:
                 answer = run_message(encoder, message)
-        except Exception as error:
+        except Exception as error:  # the parent process raises it
             error.add_note("".join(traceback.format_exception(error)))
             answer = error
         pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)

@@ -135,7 +135,7 @@ async def _answered(service: Service, context: RequestContext, work: Work) -> Re
         return context.error_response(STOPPING)
     except (InputError, EndpointError) as error:
         return context.error_response(ApiError(400 if isinstance(error, InputError) else 502, str(error)))
-    except Exception:
+    except Exception:  # the client gets a 500, and the log the traceback
         log.exception("id=%s failed", context.id)
         return context.error_response(FAILED)
 

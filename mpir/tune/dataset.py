@@ -80,7 +80,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not self.questions:
-            raise InputError("scored questions: there is not one question; score some first.")
+            raise InputError("scored questions: no questions; score some first.")
         keys = np.char.add(np.char.add(self.columns.question_of.astype(str), " "), self.documents)
         names, counts = np.unique(keys, return_counts=True)
         if len(keys) and counts.max() > 1:
@@ -101,7 +101,7 @@ class Dataset:
             (question, candidates.columns, _candidate_arrays(candidates)) for question, candidates in scored
         ]
         if not scored_queries:
-            raise InputError("scored questions: there is not one question; score some first.")
+            raise InputError("scored questions: no questions; score some first.")
         questions, columns, array_sets = zip(*scored_queries, strict=True)
         joined = {name: np.concatenate([arrays[name] for arrays in array_sets]) for name in CANDIDATE_ARRAYS}
         return cls(questions=questions, columns=Columns.stack(columns), **joined, made_by=dict(made_by or {}))

@@ -56,7 +56,7 @@ def read_graded(paths: Sequence[str]) -> tuple[list[Question], GradedLists]:
     lists: dict[str, Sequence[Document]] = {}
     for location, query, documents in _lines(paths):
         if query in lists:
-            raise InputError(f"{location}: the query comes a second time; keep one of its lines.")
+            raise InputError(f"{location}: repeated query; keep one of its lines.")
         lists[query] = documents
         gold = tuple(document.id for document in documents if _grade(document, location) > 0)
         if gold:

@@ -352,7 +352,8 @@ def test_a_cascade_by_default_and_by_share(
 
 
 @pytest.mark.parametrize(
-    ("share", "message"), [("is aspirin", "'is aspirin' is no share; give a number above 0"), ("2", "cascade is 2.0; ")]
+    ("share", "message"),
+    [("is aspirin", "'is aspirin' is not a share (expected a number above 0"), ("2", "cascade is 2.0; ")],
 )
 def test_a_share_that_is_none(
     share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]

@@ -189,7 +189,7 @@ def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Ca
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:
-    with pytest.raises(InputError, match="there is not one question"):
+    with pytest.raises(InputError, match="scored questions: no questions"):
         Dataset.collect([])
     with pytest.raises(InputError, match="question z: the document '1' is twice"):
         Dataset.collect([question("z", ["1", "2", "1"])])

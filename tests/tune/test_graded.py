@@ -52,7 +52,7 @@ def test_weights_learn_from_grades(tiny_bundle: Path, tmp_path: Path) -> None:
     ("lines", "message"),
     [
         ([line("heart", 0, None)], "no document has a grade above 0"),
-        ([line("heart", 1), line("heart", 1)], ":2: the query comes a second time"),
+        ([line("heart", 1), line("heart", 1)], ":2: repeated query"),
         ([line("heart", -1)], "has the grade -1"),
         (['{"query": "heart"}'], ":1: a question of another form"),
         ([line("heart", 1), line("blood", 1).replace("blood-0", "heart-0")], "'heart-0' has different texts"),
