@@ -85,7 +85,7 @@ def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
         folder = resolved(path)
         for input_option, input_path in inputs:
             if folder == input_path or folder in input_path.parents:
-                holds = "is" if folder == input_path else "holds"
+                holds = "is also" if folder == input_path else "holds"
                 raise OutputError(f"{path}: {holds} {input_option}, which would be lost; give {option} another name.")
         inputs.append((option, folder))
 

@@ -124,7 +124,7 @@ USUAL = ["--questions", str(SAMPLE / "questions.json")]
         (["topics", *USUAL, "--exclude", USUAL[1]], "no question outside --exclude has a gold snippet; give BioASQ"),
         (["topics", *USUAL, "--output", "{folder}/taken/rows.jsonl"], "taken: cannot be written, because"),
         (["topics", *USUAL, "--output", "{folder}/notes.txt"], "notes.txt: exists and was not written by --output"),
-        (["topics", "--questions", "{folder}/q.json", "--output", "{folder}/q.json"], "q.json: is --questions, too"),
+        (["topics", "--questions", "{folder}/q.json", "--output", "{folder}/q.json"], "q.json: is also --questions"),
         (["titles", "--corpus", "{folder}/short.jsonl"], "no document has a title of 5 words and an abstract of 400"),
         (["topics", "--questions", "{folder}/q.json"], "no question with both a positive and a negative is left to"),
     ],

@@ -159,7 +159,7 @@ def test_two_documents_of_one_id_are_named_with_their_lines(
     assert main(["rerank", "one", "--docs", str(documents), "--bundle", str(tiny_bundle)]) == 2
     said = capsys.readouterr().err
     assert "docs.jsonl:1 and " in said
-    assert "docs.jsonl:3: docs[2] and docs[0] have the id 'a'" in said
+    assert "docs.jsonl:3: docs[2] and docs[0] both have the id 'a'" in said
 
 
 def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,7 +179,7 @@ def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"requests\.jsonl:1: expected \"query\" with a \"text\""):
         list(rerank_requests(file, reranker))
     file.write_text(json.dumps({**line, "candidates": [candidates[0], candidates[0]]}) + "\n")
-    with pytest.raises(InputError, match=r"requests\.jsonl:1: docs\[1\] and docs\[0\] have the id '0'"):
+    with pytest.raises(InputError, match=r"requests\.jsonl:1: docs\[1\] and docs\[0\] both have the id '0'"):
         list(rerank_requests(file, reranker))
     file.write_text(json.dumps({**line, "candidates": [{"docid": 1, "doc": "a string"}]}) + "\n")
     with pytest.raises(InputError, match=r"requests\.jsonl:1: a candidate is .*; expected an object with") as caught:

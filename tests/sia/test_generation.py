@@ -191,7 +191,7 @@ def test_an_input_is_not_replaced(
     (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
     source = (tmp_path / "out" / name).write_bytes(qasc.read_bytes())
     assert generate(source=tmp_path / "out" / name) == 2
-    assert "also --qasc, which would be lost" in capsys.readouterr().err
+    assert "--qasc, which would be lost" in capsys.readouterr().err
     assert (tmp_path / "out" / name).stat().st_size == source
 
 

@@ -145,7 +145,7 @@ def test_both_scores_are_columns_of_the_blend(stages: tuple[LuceneIndex, DenseIn
     [
         ({"fusion": "magic"}, "fusion is 'magic'; choose from rrf, sum"),
         ({"weights": [1.0]}, r"weights is \[1.0\]; expected a number of at least 0 for each of bm25, dense"),
-        ({"weights": [0.0, 0.0]}, "and not 0 for all"),
+        ({"weights": [0.0, 0.0]}, "not all of them 0"),
         ({"weights": [1.0, math.nan]}, "expected a number of at least 0"),
         ({"depth": 0}, "depth is 0; expected a whole number of at least 1"),
     ],
