@@ -23,7 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test
 from mpir.rank.cutoffs import Cutoff, Cutoffs
@@ -42,7 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scored", nargs="+", required=True, type=named_folder, metavar="NAME=DIR", help="scored sets")
+    parser.add_argument("--scored", nargs="+", required=True, type=text_path, metavar="NAME=DIR", help="scored sets")
     parser.add_argument("--weights", type=text_path, required=True, metavar="FILE", help="weights of their bundle")
     parser.add_argument("--share", type=float, default=0.58, help="cut-off of snippets (%(default)s)")
     parser.add_argument("--version", type=int, default=9, help="of the official measures (%(default)s)")
@@ -51,16 +51,16 @@ def main() -> int:
 
 
 def named_folder(text: str) -> tuple[str, Path]:
-    """The name and the folder of ``NAME=DIR``."""
+    """The name and the folder of ``NAME=DIR``. Raises InputError for another form."""
     name, separator, folder = text.partition("=")
     if not separator or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is given; expected NAME=DIR.")
-    return name, file_path(folder)
+        raise InputError(f"--scored: {text!r} is given; expected NAME=DIR.")
+    return name, Path(folder)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row for each set."""
-    sets = common_questions({name: Dataset.load(folder) for name, folder in arguments.scored})
+    sets = common_questions({name: Dataset.load(folder) for name, folder in map(named_folder, arguments.scored)})
     cutoffs = Cutoffs(snippets=Cutoff(share=arguments.share))
     values: dict[str, Values] = {}
     for name, scored in sets.items():

@@ -78,7 +78,7 @@ def put(name: str, text: str) -> Callable[[Path], None]:
          r"\.val\.tsv; expected one for each group: topics\.head\.val\.txt, .*topics\.tail\.val\.txt"),
         (cut("qrels/qrels.raw.tail.val.txt"), r"qrels\.raw\.tail\.val\.txt: there is no such file; expected one"),
         (put("topics/topics.head.val.txt", "<top>\n<title> text\n</top>\n"), r"val\.txt:1: the topic has no number"),
-        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 1 5\n"), r"tail\.val\.txt:1: expected 4 columns .* found 5"),
+        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 1 5\n"), r"tail\.val\.txt:1: expected 4 columns .* got 5"),
         (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 yes\n"), r"tail\.val\.txt:1: the grade is 'yes'; expected"),
         (put("qrels/qrels.raw.tail.val.txt", "91 0 d1 1\n"), r"judges none of the 2 queries of topics\.tail\.val\.txt"),
         (put("topics/topics.tail.val.txt", TOPIC.format("01").replace("query", "other")
