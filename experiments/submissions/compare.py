@@ -189,7 +189,7 @@ def _by_bm25(objective: Objective) -> F64:
 
 
 def _cut_fusion(fuse: Callable[..., Submissions], dev: Objective) -> System:
-    """A fusion with the share of the best that is best on dev."""
+    """A fusion with the share that is best on dev."""
     shares = [Cutoffs(snippets=Cutoff(share=float(share))) for share in SHARES]
     best = max(shares, key=lambda cutoffs: dev(fuse(dev.pool, cutoffs)))
     return lambda objective: objective.per_question(fuse(objective.pool, best))

@@ -40,8 +40,9 @@ questions. The exit status is 0 if OUTPUT has the new weights and 1 if it keeps 
 The measures document-map and document-f1 ignore the order of sentences, so agreement gets the weight 0 with them, and
 snippets may become much worse; for weights that rank both, give --measure document-sentence-map.
 
-With document-f1 and snippet-f1, cut-offs are searched, too: how many documents or snippets to submit, by a share of the
-best score and a maximum number. They are written with the weights, and `mpir bioasq` uses them. --method cutoffs keeps
+With document-f1 and snippet-f1, cut-offs are searched, too: how many documents or snippets to submit, by a share (a
+position between a question's lowest score, 0, and its best, 1) and a maximum number. They are written with the weights,
+and `mpir bioasq` uses them. --method cutoffs keeps
 the weights of --against (or OUTPUT) and searches only cut-offs, which needs fewer questions.
 
 Every trial is logged; after an interrupt, repeat the command to resume.

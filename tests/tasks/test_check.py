@@ -38,6 +38,26 @@ def test_a_submission_without_a_problem(tmp_path: Path) -> None:
     assert problems == []
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"body": "Does iron fall?", "type": "yesno", "ideal_answer": ["Yes."], "exact_answer": "yes"},  # 12b to 14b
+        {"body": "Does iron fall?", "type": "summary", "answer_ready": False},  # Synergy
+    ],
+)
+def test_submissions_of_recent_tasks_are_checked(tmp_path: Path, fields: dict[str, Any]) -> None:
+    pmids = "answer_ready" in fields
+    entry = question("q1", ["1", "2"], snippet(), snippet(end=22)) | fields
+    if pmids:
+        entry["documents"] = ["1", "2"]
+        for item in entry["snippets"]:
+            item["document"] = "1"
+    _, (problem,) = check_submission(
+        write(tmp_path, entry), questions=[Question("q1", "?")], sections=TEXTS.__getitem__
+    )
+    assert "question q1, snippet 2: 1's abstract reads 'Zinc rises' at 12 to 22" in problem
+
+
 def test_every_problem_is_a_sentence_of_its_own(tmp_path: Path) -> None:
     many = question("q1", [str(number) for number in range(3, 14)], snippet(end=22), snippet(begin=-1))
     unreadable = {"id": "q3", "documents": ["pubmed 3"]}
