@@ -97,8 +97,6 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
     weight = dense_weight(arguments.dense_weight)
     folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
-    if addresses := [folder for folder in folders if is_url(folder)]:
-        raise InputError(f"--index {addresses[0]}: only `mpir search` searches servers; give a folder.")
     if arguments.mode == "dense":
         return open_dense_indexes(folders, arguments.encoder)
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
@@ -127,19 +125,29 @@ def open_everywhere(arguments: argparse.Namespace) -> Retriever:
     if arguments.rm3 or arguments.no_question_words:
         raise InputError("--rm3 and --no-question-words do not reach a server; leave them out.")
     folders = [index for index in arguments.index if not is_url(index)]
+    if not folders and (arguments.encoder or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B)):
+        raise InputError("--k1, --b and --encoder do not reach a server; leave them out.")
     local = open_first_stage(argparse.Namespace(**{**vars(arguments), "index": folders})) if folders else None
     return IndexesTogether(local, remote)
 
 
 def is_url(index: object) -> bool:
     """Whether an index is given as the address of a server."""
-    return isinstance(index, str) and index.startswith(("http://", "https://"))
+    return isinstance(index, str) and index.lower().startswith(("http://", "https://"))
+
+
+def check_no_url(indexes: Sequence[str | Path]) -> None:
+    """Raise InputError for the address of a server where only folders are searched."""
+    for index in indexes:
+        if is_url(index):
+            raise InputError(f"--index {index}: only `mpir search` searches servers; give a folder.")
 
 
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
     """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
     from mpir.retrieve import LuceneIndex, LuceneIndexes
 
+    check_no_url(folders)
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
 
 
@@ -147,6 +155,7 @@ def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> De
     """The vectors of several indexes, whose encoder is loaded once."""
     from mpir.retrieve import DenseIndex, DenseIndexes
 
+    check_no_url(folders)
     check_different(folders)
     first = open_dense(folders[0], encoder)
     others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request
@@ -27,6 +28,7 @@ TIMEOUT = 60.0
 """Seconds to wait for an answer."""
 LONGEST_ANSWER = 2**26
 """Maximum size of a response in bytes."""
+BLOCK = 2**20
 SCORING = ("bm25", "stop_words", "rm3", "question_words", "encoder")
 """Entries of an index's identity without which its scores cannot be compared with another's."""
 
@@ -58,7 +60,7 @@ class RemoteIndex:
         try:
             documents = [_document(item) for item in answer["documents"]]
             return documents, dict(answer["index"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise self._error(
                 f"returned {format_value(answer)} (expected documents with scores); give the address of an `mpir "
                 "serve --index` of this version"
@@ -70,7 +72,7 @@ class RemoteIndex:
             request.add_header("Authorization", f"Bearer {key}")
         try:
             with url_opener(self.url).open(request, timeout=self.timeout) as response:
-                raw = response.read(LONGEST_ANSWER + 1)
+                raw = self._read(response)
         except HTTPError as error:
             raise self._error(f"refused the search (HTTP {error.code}: {_reason(error)})") from None
         except (TimeoutError, URLError, OSError, HTTPException) as error:
@@ -89,6 +91,15 @@ class RemoteIndex:
             raise self._error(
                 f"returned {format_value(raw)} (expected JSON); give the address of an `mpir serve`"
             ) from None
+
+    def _read(self, response: HTTPResponse) -> bytes:
+        """Read a response of limited size. Raises TimeoutError if it takes too long as a whole."""
+        deadline, raw = time.monotonic() + self.timeout, bytearray()
+        while len(raw) <= LONGEST_ANSWER and (block := response.read1(BLOCK)):
+            raw += block
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        return bytes(raw)
 
     def _error(self, problem: str) -> EndpointError:
         return EndpointError(f"{self.url}: {problem}.")
@@ -170,10 +181,10 @@ class IndexesTogether:
 
 
 def _document(item: Mapping[str, Any]) -> Document:
-    """Read a document of a response. Raises ValueError for a score that is not finite."""
+    """Read a document of a response. Raises ValueError for a score that is not finite, or an invalid id."""
     score = float(item["score"])
-    if not is_finite(score):
-        raise ValueError(score)
+    if not is_finite(score) or not isinstance(item["id"], str) or not item["id"].strip():
+        raise ValueError(item["id"], score)
     texts = (str(item[name]) for name in ("id", "title", "abstract"))
     return Document(*texts, score=score)
 

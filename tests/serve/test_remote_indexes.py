@@ -3,7 +3,9 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from mpir.cli import main
+from mpir.errors import EndpointError
 from mpir.retrieve.remote import RemoteIndex
 from tests.serve.running import Server
 
@@ -147,6 +150,11 @@ def test_a_server_with_a_key(
         (b"<html>", "(expected JSON)"),
         (b"[]", "expected documents with scores"),
         (b'{"documents": [{"id": "1", "title": "", "abstract": "", "score": 1e999}], "index": {}}', "with scores"),
+        (
+            b'{"documents": [{"id": "1", "title": "", "abstract": "", "score": 1' + b"0" * 400 + b'}], "index": {}}',
+            "scores",
+        ),
+        (b'{"documents": [{"id": null, "title": "", "abstract": "", "score": 1}], "index": {}}', "with scores"),
         (b'{"results": []}', "of this version"),
     ],
 )
@@ -169,6 +177,26 @@ def test_an_address_that_does_not_answer(capsys: pytest.CaptureFixture[str]) -> 
             RemoteIndex(closed, timeout=0.2).search(QUERY, 3)
 
 
+def test_a_slow_answer_ends_at_the_time_limit() -> None:
+    def drip() -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(100):
+                connection.sendall(b" ")
+                time.sleep(0.1)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        threading.Thread(target=drip, daemon=True).start()
+        started = time.monotonic()
+        with pytest.raises(EndpointError, match=r"no answer within 0\.5 s"):
+            RemoteIndex(f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=0.5).search(QUERY, 3)
+        assert time.monotonic() - started < 5
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -176,6 +204,9 @@ def test_an_address_that_does_not_answer(capsys: pytest.CaptureFixture[str]) -> 
         (["search", "--index", "http://", QUERY], "invalid URL"),
         (["search", "--index", "http://host:1", "--mode", "hybrid", QUERY], "searches folders only"),
         (["search", "--index", "http://host:1", "--rm3", QUERY], "do not reach a server"),
+        (["search", "--index", "HTTP://host:1", "--k1", "5", QUERY], "do not reach a server"),
+        (["search", "--index", "http://host:1", "--encoder", "fast", QUERY], "do not reach a server"),
+        (["serve", "--index", "http://host:1", "--port", "0"], "only `mpir search` searches servers"),
         (["search", "--index", "http://host:1", "--index", "http://host:1", QUERY], "is given twice"),
     ],
 )
