@@ -229,8 +229,10 @@ def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def open_encoder(which: str) -> PooledEncoder:
+def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
     """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
+
+    Without `fetch`, no hub is asked, because an index names the encoder, and not the user.
 
     Raises:
         ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
@@ -239,7 +241,7 @@ def open_encoder(which: str) -> PooledEncoder:
     from mpir.perspectives.bundle import MANIFEST, SHIPPED, open_bundle
 
     if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
-        return open_embedding_model(which)
+        return open_embedding_model(which, fetch=fetch)
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
     for perspective in bundle.perspectives():
         if isinstance(perspective, BiEncoderPerspective):
@@ -256,7 +258,7 @@ def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
 
     dense_folder = Path(folder) / DENSE_FOLDER
     opened = read_dense_info(dense_folder).source.get("encoder")
-    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT))
+    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT, fetch=encoder is not None))
 
 
 def keep_vectors(
