@@ -105,7 +105,7 @@ def test_splits_as_a_reader_would(expected: list[str]) -> None:
         ),
         (
             "It was 5 ml.Why? It leaked.However, 3 mg.Then e.g.Two",
-            ["It was 5 ml.", "Why?", "It leaked."] + ["However, 3 mg.", "Then e.g.Two"],
+            ["It was 5 ml.", "Why?", "It leaked.", "However, 3 mg.", "Then e.g.Two"],
         ),
         ("A heading\n\nits text", ["A heading", "its text"]),
         ("A heading\r\n \r\nIts text", ["A heading", "Its text"]),
