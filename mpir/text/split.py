@@ -78,7 +78,7 @@ _ABBREVIATION_OF_NUMBER = re.compile(
 # "Sigma Inc. (St. Louis)", "20 mg b.d. (n = 90)". Before a word these end a sentence more often than not.
 _ABBREVIATION_OF_BRACKET = re.compile(
     _BEFORE
-    + r"(?:(?i:[bot]\.d|[bt]\.i\.d|q\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
+    + r"(?:(?i:[bot]\.d|[btq]\.i\.d|q\.d|[tq]\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
 )
 _BRACKET = re.compile(r"[\[\d+)]|\((?!\d{1,2}\)\s)")
 _COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "(?:Co|[Cc]at|[Ll]ot)$"), re.compile(r"(?:Ltd|Inc|KG|LLC|[Nn]o\.)")
