@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -232,7 +232,17 @@ class Loading:
     shared: dict[Any, Any] = field(default_factory=dict)
     """Objects shared by the perspectives of one bundle, such as an encoder."""
     trust_code: bool = False
-    """Whether a bundle may run code beyond registered kinds and entry points."""
+    """Whether a bundle may run code beyond registered kinds and entry points, call addresses, and use a hub."""
+    may_fetch: bool = False
+    """Whether models may be fetched from a hub because the user gave their names."""
+    addresses: Collection[str] = ()
+    """The addresses that the user gave, which get the user's keys."""
+
+    def find_model(self, name: str, revision: str | None = None) -> Path:
+        """Return the folder of a model; see `mpir.models.hub.find_model`."""
+        from mpir.models.hub import find_model
+
+        return find_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]

@@ -101,7 +101,7 @@ class Reranker:
         `device`, `precision`, `tokens_per_batch` and `trust_code` are for the bundle's models: "auto", a torch device,
         or several with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto",
         "fp32", "bf16" or "fp16"; the size of a batch, by default one that suits the device; whether a bundle may run
-        code that it names as ``module:attribute``.
+        code that it names as ``module:attribute``, ask a chat model at an address that it names, and fetch models.
 
         `cache` is a folder (or an open cache) where scores are kept between runs. `cascade` is the share of a query's
         sentences that a cheap first pass lets through to the perspectives (rank/cascade.py): "auto" is 100 and a fifth
