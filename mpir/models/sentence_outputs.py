@@ -18,7 +18,7 @@ from mpir.errors import ArtefactError
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import UnpaddedBert
 from mpir.models.tokenise import TokenSequence
-from mpir.types import Bool, I64
+from mpir.types import I64, Bool
 
 
 @dataclass(frozen=True, slots=True)
