@@ -1,12 +1,10 @@
-"""Identify content: the hash of a file, the fingerprint of a value."""
+"""The hash of a file, which identifies its content."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 
 def sha256(path: str | Path) -> str:
@@ -19,9 +17,3 @@ def sha256(path: str | Path) -> str:
 def _sha256(path: str, status: tuple[int, ...]) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def fingerprint(value: Any) -> str:
-    """Sixteen hexadecimal digits that identify a JSON-able value, whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

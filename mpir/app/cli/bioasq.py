@@ -28,8 +28,8 @@ from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError, format_names, format_value
 
 if TYPE_CHECKING:
-    from mpir.bioasq.cutoffs import Cutoff
     from mpir.bioasq.submissions import Answers
+    from mpir.core.cutoffs import Cutoff
     from mpir.core.text import Question
     from mpir.files.journal import Journal
     from mpir.models.perspectives import ScoreCache
@@ -116,7 +116,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def cutoff(text: str) -> Cutoff:
     """Parse a cut-off of documents or snippets, for argparse."""
-    from mpir.bioasq.cutoffs import parse_cutoff
+    from mpir.core.cutoffs import parse_cutoff
 
     try:
         return parse_cutoff(text)
@@ -275,8 +275,8 @@ def _open_index(arguments: argparse.Namespace) -> Retriever:
 
 
 def _make_index(arguments: argparse.Namespace) -> None:
+    from mpir.core.checksum import fingerprint
     from mpir.files.corpora import corpus_fingerprint, naming_places, read_collection
-    from mpir.files.hash import fingerprint
     from mpir.files.write import cache_folder
     from mpir.search import build_index, index_matches
 
