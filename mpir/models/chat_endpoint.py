@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
-from mpir.io.http import (
+from mpir.files.http import (
     Answer,
     LateError,
     PassingError,

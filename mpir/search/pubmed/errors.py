@@ -1,0 +1,33 @@
+"""Errors between mpir and a service, whose messages never contain the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mpir.errors import MpirError
+from mpir.files.http import PassingError
+
+
+class ServiceError(MpirError):
+    """A service that cannot be reached, refuses the request, or gives no usable answer after all retries.
+
+    `service` is its name and host; `reason` is the rest of the sentence, which also fits several services.
+    """
+
+    def __init__(self, service: str, reason: str) -> None:
+        super().__init__(f"{service} {reason}")
+        self.service, self.reason = service, reason
+
+
+def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
+    """Join several services' errors into one, with a sentence for each reason."""
+    services: dict[str, list[str]] = {}
+    for error in errors:
+        services.setdefault(error.reason, []).append(error.service)
+    sentences = [f"{' and '.join(names)} {reason}" for reason, names in services.items()]
+    service, _, reason = " ".join(sentences).partition(" ")
+    return ServiceError(service, reason)
+
+
+class DamagedAnswerError(PassingError):
+    """An answer that is truncated, empty or malformed, as the message says. The request is sent again."""

@@ -1,0 +1,159 @@
+"""Requests to PubMed and Europe PMC: rate limits, a cache, a deadline for a search, and errors in plain sentences."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from mpir.errors import InputError
+from mpir.files.http import Answer, PassingError, UnreachableError, exchange, repeated
+from mpir.files.http_client import proxy_variables
+from mpir.search.pubmed.errors import DamagedAnswerError, ServiceError
+from mpir.search.pubmed.kept_answers import KeptAnswers, request_key
+from mpir.search.pubmed.pace import pace_of
+from mpir.search.pubmed.settings import Settings
+
+Parsed = TypeVar("Parsed")
+ATTEMPTS = 4
+PATIENCE = 4
+"""The longest time for an exchange, in time-outs, which an answer that trickles reaches."""
+SEARCH = 40
+"""The longest time for a whole search, in time-outs."""
+LONG = 1500
+"""Parameters of this many characters or more go into the body of a POST request."""
+_PRIVATE = ("api_key", "email", "tool")
+"""Parameters that don't change an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A service: its `name` for messages, its address, the option that sets it, and its allowed requests per second.
+
+    `takes_post` says whether long parameters may go into the body of a POST request.
+    """
+
+    name: str
+    url: str
+    option: str
+    per_second: float
+    takes_post: bool = False
+
+    @property
+    def host(self) -> str:
+        """Its host and port."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    @property
+    def label(self) -> str:
+        """Its name with the host, for messages."""
+        return f"{self.name} ({self.host})"
+
+
+class Client:
+    """Sends the requests of one search, which ends by its deadline. Threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._answers = KeptAnswers(settings.cache)
+        self._deadline = time.monotonic() + SEARCH * settings.timeout
+
+    def ask(
+        self,
+        service: Service,
+        path: str,
+        parameters: Mapping[str, str],
+        parse: Callable[[bytes], Parsed],
+        *,
+        is_complete: Callable[[Parsed], bool] = lambda _: True,
+    ) -> Parsed:
+        """The parsed answer to a request, cached or new; if `parse` raises DamagedAnswerError, the request is repeated.
+
+        An answer that is not `is_complete` is returned but not cached.
+
+        Raises:
+            ServiceError: no usable answer after all attempts.
+            InputError: NCBI rejects the key.
+        """
+        url = f"{service.url.rstrip('/')}/{path}"
+        key = request_key(url, {name: value for name, value in parameters.items() if name not in _PRIVATE})
+        content = None if self.settings.refresh else self._answers.get(key)
+        if content is not None:
+            try:
+                return parse(content)
+            except DamagedAnswerError:  # cached by another version
+                pass
+        content, answer = self._answered(service, url, parameters, parse)
+        if is_complete(answer):
+            self._answers.keep(key, content)
+        return answer
+
+    def _answered(
+        self, service: Service, url: str, parameters: Mapping[str, str], parse: Callable[[bytes], Parsed]
+    ) -> tuple[bytes, Parsed]:
+        def send() -> tuple[bytes, Parsed]:
+            content = self._send(service, url, parameters)
+            return content, parse(content)
+
+        try:
+            return repeated(send, attempts=ATTEMPTS, pause=self.settings.back_off, deadline=self._deadline)
+        except UnreachableError as error:
+            proxies = ", ".join(f"${name}" for name in proxy_variables())
+            remedy = f" and the proxy in {proxies}" if proxies else ", or set a proxy in $HTTPS_PROXY"
+            reason = f"cannot be reached ({error}); check the network{remedy}."
+        except RefusedError as error:
+            reason = f"{error} (status {error.status}, {error.attempts} attempts); {error.remedy}."
+        except PassingError as error:
+            reason = f"gave no usable answer in {error.attempts} attempts: {error}; try again later."
+        raise ServiceError(service.label, reason)
+
+    def _send(self, service: Service, url: str, parameters: Mapping[str, str]) -> bytes:
+        """Send one request. Raises UnreachableError, PassingError, ServiceError, and InputError for a wrong key."""
+        pace_of(service.host).wait(service.per_second)
+        size = sum(len(name) + len(value) + 2 for name, value in parameters.items())
+        is_long = service.takes_post and size > LONG
+        request: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
+        seconds = min(PATIENCE * self.settings.timeout, self._deadline - time.monotonic())
+        if seconds <= 0:
+            limit = SEARCH * self.settings.timeout
+            raise ServiceError(service.label, f"did not end the search within {limit:g} s; try again later.")
+        answer = exchange("POST" if is_long else "GET", url, seconds=seconds, silence=self.settings.timeout, **request)
+        if answer.status != 200:
+            raise _refused(service, answer, has_key=bool(self.settings.key) and service.option == "--eutils")
+        return answer.content
+
+
+class RefusedError(PassingError):
+    """A status that may pass; the message is a predicate, such as "failed"."""
+
+    def __init__(self, message: str, status: int, remedy: str, wait: float) -> None:
+        super().__init__(message, wait)
+        self.status, self.remedy = status, remedy
+
+
+def _refused(service: Service, answer: Answer, *, has_key: bool) -> Exception:
+    status = answer.status
+    if has_key and status in (400, 401, 403) and _names_key(answer.content):
+        return InputError("$NCBI_API_KEY: NCBI does not know this key; correct it, or unset it to search without one.")
+    if status == 429:
+        hint = " or set $NCBI_API_KEY" if service.option == "--eutils" else ""
+        return RefusedError("accepts no more requests for now", status, f"wait a minute{hint}", answer.wait)
+    if answer.is_passing:
+        return RefusedError("failed", status, "try again later", answer.wait)
+    if 300 <= status < 400:
+        reason = f"has moved (status {status}), and mpir does not follow redirects; correct {service.option}."
+    else:
+        reason = f"rejected the request (status {status}); check {service.option} and the query."
+    return ServiceError(service.label, reason)
+
+
+def _names_key(content: bytes) -> bool:
+    """Whether an answer is NCBI's error about a key, and not a page that repeats the request."""
+    try:
+        error = json.loads(content)["error"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return isinstance(error, str) and "api key" in error.lower()
