@@ -99,8 +99,8 @@ def _decoded(latex: str) -> str:
 
     if len(latex) > _LONGEST_LATEX:
         raise InputError(
-            f"a field with LaTeX commands has {len(latex):,} characters (expected up to {_LONGEST_LATEX:,}); shorten it, "
-            "or remove its commands."
+            f"a field with LaTeX commands has {len(latex):,} characters (expected up to {_LONGEST_LATEX:,}); "
+            "shorten it, or remove its commands."
         )
     try:
         text: str = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(latex)

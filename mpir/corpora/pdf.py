@@ -25,7 +25,7 @@ _REFERENCES = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 _OPERATORS_FREE, _CONTENT_FREE = 100_000, 2**23
-"""Any file may have this many operators (a page has some 3,000) and bytes of content; larger ones more, by their size."""
+"""Operators (a page has some 3,000) and bytes of content that any file may have; larger ones more, by their size."""
 
 
 def read_pdf(path: str | Path) -> Iterator[Document]:

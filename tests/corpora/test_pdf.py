@@ -9,6 +9,7 @@ from mpir.corpora import read_corpus
 from mpir.corpora.pdf import read_pdf
 from mpir.errors import InputError
 from mpir.extras import MissingExtraError
+from tests.faults.report import count
 
 
 def make_pdf(path: Path, pages: list[list[str]]) -> Path:
