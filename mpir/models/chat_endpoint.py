@@ -17,7 +17,7 @@ from mpir.files.http import (
     UnreachableError,
     checked_url,
     exchange,
-    repeated,
+    repeat,
 )
 
 KEY = "MPIR_LLM_KEY"
@@ -116,7 +116,7 @@ class ChatEndpoint:
         self, path: str, body: Mapping[str, Any] | None, *, tries: int, stopped: threading.Event | None = None
     ) -> dict[str, Any]:
         try:
-            return repeated(lambda: self._send(path, body), attempts=tries, pause=FIRST_WAIT, stopped=stopped)
+            return repeat(lambda: self._send(path, body), attempts=tries, pause=FIRST_WAIT, stopped=stopped)
         except UnreachableError as error:
             raise EndpointError(
                 f"{self.url}: cannot be reached ({error}). Start the server, or correct the URL."

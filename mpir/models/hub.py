@@ -72,9 +72,9 @@ def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> 
     patterns = (*SETTINGS, *SAFE_WEIGHTS, *(("*.py",) if with_code else ()))
     options: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED), "local_files_only": not fetch}
     try:
-        folder = Path(while_arriving(name, snapshot_download, name, allow_patterns=list(patterns), **options))
+        folder = Path(run_download(name, snapshot_download, name, allow_patterns=list(patterns), **options))
         if not any(folder.glob(SAFE_WEIGHTS[0])):
-            while_arriving(name, snapshot_download, name, allow_patterns=list(OLD_WEIGHTS), **options)
+            run_download(name, snapshot_download, name, allow_patterns=list(OLD_WEIGHTS), **options)
     except Exception as error:  # HTTP, hub and disk errors alike
         if not fetch:
             raise InputError(
@@ -85,7 +85,7 @@ def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> 
     return Snapshot(folder, folder.name)
 
 
-def while_arriving(name: str, fetch: Callable[..., str], *arguments: Any, **options: Any) -> str:
+def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **options: Any) -> str:
     """Return what a function of the hub's client returns, as long as a repository's files arrive in the local cache.
 
     Raises:

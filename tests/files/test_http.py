@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import EndpointError
-from mpir.files.http import Answer, LateError, PassingError, UnreachableError, exchange, repeated
+from mpir.files.http import Answer, LateError, PassingError, UnreachableError, exchange, repeat
 from mpir.models.chat_endpoint import ChatEndpoint
 from mpir.search.pubmed import Settings, search
 from mpir.search.pubmed.errors import ServiceError
@@ -138,7 +138,7 @@ def test_a_failure_that_passes_is_repeated_until_stopped_or_late() -> None:
     for options in ({"stopped": stopped}, {"deadline": time.monotonic() + 1}, {}):
         calls.clear()
         with pytest.raises(PassingError) as caught:
-            repeated(send, attempts=3 if options else 1, pause=0.01, **options)
+            repeat(send, attempts=3 if options else 1, pause=0.01, **options)
         assert len(calls) == caught.value.attempts == 1
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mpir.errors import InputError
-from mpir.files.http import Answer, PassingError, UnreachableError, exchange, repeated
+from mpir.files.http import Answer, PassingError, UnreachableError, exchange, repeat
 from mpir.files.http_client import proxy_variables
 from mpir.search.pubmed.errors import DamagedAnswerError, ServiceError
 from mpir.search.pubmed.kept_answers import KeptAnswers, request_key
@@ -99,7 +99,7 @@ class Client:
             return content, parse(content)
 
         try:
-            return repeated(send, attempts=ATTEMPTS, pause=self.settings.back_off, deadline=self._deadline)
+            return repeat(send, attempts=ATTEMPTS, pause=self.settings.back_off, deadline=self._deadline)
         except UnreachableError as error:
             proxies = ", ".join(f"${name}" for name in proxy_variables())
             remedy = f" and the proxy in {proxies}" if proxies else ", or set a proxy in $HTTPS_PROXY"
