@@ -33,7 +33,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     show.add_argument(
         "bundle", type=text_path, nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships"
     )
-    show.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    show.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="let the bundle run code, ask servers and fetch models",
+    )
     show.set_defaults(run=run_show)
     _add_new(actions)
     push = actions.add_parser("push", help="upload a bundle to a hub (key: $HF_TOKEN)")
@@ -75,7 +79,11 @@ def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, for a column of vectors"
     )
     new.add_argument("--weights", type=text_path, metavar="FILE|NAME", help="weights instead of the bundle's")
-    new.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    new.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="let the bundle run code, ask servers and fetch models",
+    )
     add_named_model_options(new)
     new.set_defaults(run=run_new)
 

@@ -35,7 +35,11 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
         metavar="PATH|NAME",
         help="bundle of perspectives: ./DIR, default, fast, or a hub's org/name (%(default)s)",
     )
-    parser.add_argument("--trust-code", action="store_true", help="let the bundle run code that it names")
+    parser.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="let the bundle run code, ask servers and fetch models",
+    )
     add_named_model_options(parser)
     if weights:
         _add_weight_options(parser)
