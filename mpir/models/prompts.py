@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
-from mpir.text.types import Pair
 from mpir.validation import check_choice
 
 TITLES = ("joined", "pair", "separated")
