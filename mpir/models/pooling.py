@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mpir.models.vector_head import VectorHead
@@ -33,6 +33,7 @@ class Pooling:
     similarity: str = "cosine"
     head: VectorHead | None = None
     dimensions: int | None = None
+    _: KW_ONLY
     skipped: int = 0
 
     def __post_init__(self) -> None:
