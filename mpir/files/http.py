@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 LARGEST = 64 * 2**20
 """The most bytes of an answer, decompressed."""
 LONGEST_WAIT = 30.0
-"""The longest pause, in seconds, before a request is repeat, also where a server asks for more."""
+"""The longest pause, in seconds, before a request is repeated, also where a server asks for more."""
 
 
 class UnreachableError(Exception):

@@ -20,7 +20,7 @@ SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consoli
 """Copies of the weights in other formats."""
 
 
-STALL, LEAST = 60.0, 2**16
+STALL, STALL_BYTES = 60.0, 2**16
 """Seconds, and the bytes that a hub must send in them; its client would wait for ever for an answer that trickles."""
 
 
@@ -89,7 +89,7 @@ def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **option
     """Return what a function of the hub's client returns, as long as a repository's files arrive in the local cache.
 
     Raises:
-        TimeoutError: fewer than LEAST bytes came in STALL seconds. The client's thread is left behind.
+        TimeoutError: fewer than STALL_BYTES bytes came in STALL seconds. The client's thread is left behind.
     """
     result: Future[str] = Future()
 
@@ -100,10 +100,10 @@ def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **option
             result.set_exception(error)
 
     threading.Thread(target=run, name="mpir-hub", daemon=True).start()
-    size = -LEAST
+    size = -STALL_BYTES
     while wait([result], STALL).not_done:
         size, before = _bytes_of(name), size
-        if size - before < LEAST:
+        if size - before < STALL_BYTES:
             raise TimeoutError
     return result.result()
 
