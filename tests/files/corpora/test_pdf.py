@@ -128,7 +128,9 @@ def make_shared(path: Path, pages: int, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("content", [b"BT /F1 9 Tf (Aspirin) Tj ET\n" * 1_000, b" " * 1_000_000 + b"BT /F1 9 Tf (Aspirin) Tj ET"])
+@pytest.mark.parametrize(
+    "content", [b"BT /F1 9 Tf (Aspirin) Tj ET\n" * 1_000, b" " * 1_000_000 + b"BT /F1 9 Tf (Aspirin) Tj ET"]
+)
 def test_pages_that_show_one_stream_are_bounded(tmp_path: Path, content: bytes) -> None:
     count("PDF without bound")
     path = make_shared(tmp_path / "a.pdf", 30, content)
