@@ -3,10 +3,10 @@
     python data_scripts/document_rows.py --data DATA --output runs/documents
 
 This is a step of the recipe in docs/guides/reproduce.md. It writes documents.{train,dev}.jsonl.gz, whose rows
-mpir/train/document_rows.py describes: the best candidates of BM25 and the gold documents that are whole abstracts, with
-labels of both and of the sentences of gold documents. The dev file has only questions with a gold document. A candidate
-that is not gold counts as not relevant where a gold document is among the candidates; elsewhere its label is unknown.
-Questions of the `dev` and `test` splits never enter the training file.
+mpir/lab/train/document_rows.py describes: the best candidates of BM25 and the gold documents that are whole abstracts,
+with labels of both and of the sentences of gold documents. The dev file has only questions with a gold document. A
+candidate that is not gold counts as not relevant where a gold document is among the candidates; elsewhere its label is
+unknown. Questions of the `dev` and `test` splits never enter the training file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 
 from training_data import BioASQ, load
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path
-from mpir.io.output_checks import check_files
-from mpir.io.write import atomic_write
-from mpir.text import Document, Question
-from mpir.text.gold_sentences import is_gold
-from mpir.text.normalise import normalise
-from mpir.text.split import sentences
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
+from mpir.core.text import Document, Question
+from mpir.core.text.gold_sentences import is_gold
+from mpir.core.text.normalise import normalise
+from mpir.core.text.split import sentences
+from mpir.files.output_checks import check_files
+from mpir.files.write import atomic_write
 from mpir.validation import whole_number
 
 FILES = {"train": "documents.train.jsonl.gz", "dev": "documents.dev.jsonl.gz"}
