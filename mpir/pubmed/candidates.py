@@ -12,11 +12,12 @@ from mpir.pubmed.europepmc import EuropePMC
 from mpir.pubmed.eutils import MAX_IDS, PubMed
 from mpir.pubmed.join import fused, joined
 from mpir.pubmed.limits import read_limits
-from mpir.pubmed.plan import has_europepmc_fields, has_pubmed_tags, has_syntax, make_plan
+from mpir.pubmed.plan import has_syntax, make_plan
 from mpir.pubmed.results import SearchResult
 from mpir.pubmed.settings import Settings
 from mpir.pubmed.source_searches import Report, SourceResult, Wish, search_europepmc, search_pubmed
 from mpir.pubmed.transport import Client
+from mpir.text.field_syntax import has_europepmc_fields, has_pubmed_tags
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
 from mpir.validation import check_choice, whole_number
