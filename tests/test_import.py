@@ -7,7 +7,7 @@ import pytest
 
 import mpir
 
-HEAVY = ["torch", "transformers", "jnius", "pyserini", "numpy", "bm25s", "spacy", "gensim", "datasets", "skopt"]
+HEAVY = ["torch", "transformers", "jpype", "pyserini", "numpy", "bm25s", "spacy", "gensim", "datasets", "skopt"]
 
 
 def run(code: str) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from mpir.cli.first_stage import (
     add_first_stage_options,
     add_index_option,
-    check_no_url,
     first_stage_identity,
     index_source,
     keep_vectors,
@@ -281,7 +280,6 @@ def _make_index(arguments: argparse.Namespace) -> None:
     from mpir.retrieve import build_index, index_matches
 
     progress, source = _shows_progress(arguments), corpus_fingerprint(arguments.corpus)
-    check_no_url(arguments.index or [])
     if len(arguments.index or []) > 1:
         raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
     folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)

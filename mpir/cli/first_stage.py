@@ -91,7 +91,7 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
     Raises:
         ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
-        InputError: a weight or a BM25 parameter out of bounds, or the address of a server.
+        InputError: a weight or a BM25 parameter out of bounds.
     """
     from mpir.retrieve import HybridRetriever
 
@@ -108,46 +108,10 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
-def open_everywhere(arguments: argparse.Namespace) -> Retriever:
-    """Open the first stage of folders and servers, whose addresses are given like folders.
-
-    Raises:
-        ArtefactError: see `open_first_stage`.
-        InputError: see `open_first_stage`; also a hybrid search of servers.
-    """
-    from mpir.retrieve.remote import IndexesTogether, RemoteIndex
-
-    remote = [RemoteIndex(index, arguments.mode) for index in arguments.index if is_url(index)]
-    if not remote:
-        return open_first_stage(arguments)
-    if arguments.mode == "hybrid":
-        raise InputError("--mode hybrid searches folders only; search servers by bm25 or dense.")
-    if arguments.rm3 or arguments.no_question_words:
-        raise InputError("--rm3 and --no-question-words do not reach a server; leave them out.")
-    folders = [index for index in arguments.index if not is_url(index)]
-    if not folders and (arguments.encoder or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B)):
-        raise InputError("--k1, --b and --encoder do not reach a server; leave them out.")
-    local = open_first_stage(argparse.Namespace(**{**vars(arguments), "index": folders})) if folders else None
-    return IndexesTogether(local, remote)
-
-
-def is_url(index: object) -> bool:
-    """Whether an index is given as the address of a server."""
-    return isinstance(index, str) and index.lower().startswith(("http://", "https://"))
-
-
-def check_no_url(indexes: Sequence[str | Path]) -> None:
-    """Raise InputError for the address of a server where only folders are searched."""
-    for index in indexes:
-        if is_url(index):
-            raise InputError(f"--index {index}: only `mpir search` searches servers; give a folder.")
-
-
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
     """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
     from mpir.retrieve import LuceneIndex, LuceneIndexes
 
-    check_no_url(folders)
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
 
 
@@ -155,7 +119,6 @@ def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> De
     """The vectors of several indexes, whose encoder is loaded once."""
     from mpir.retrieve import DenseIndex, DenseIndexes
 
-    check_no_url(folders)
     check_different(folders)
     first = open_dense(folders[0], encoder)
     others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]

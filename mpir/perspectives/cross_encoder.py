@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.normalization import SCALES, to_scale
@@ -21,7 +22,7 @@ class CrossEncoderPerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: Encoder,
+        encoder: Encoder | DocumentEncoder,
         *,
         output: int = 0,
         against: int | None = None,
@@ -56,7 +57,7 @@ class CrossEncoderPerspective(Perspective):
         return self.read(outputs), in_passages
 
     @property
-    def shared(self) -> Encoder:
+    def shared(self) -> Encoder | DocumentEncoder:
         """The encoder."""
         return self.encoder
 

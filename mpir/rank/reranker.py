@@ -162,6 +162,13 @@ class Reranker:
         self.relevance = select_calibration(opened, self.weights)
 
     @property
+    def _sentence_cascade(self) -> Share:
+        """The share of sentences to score; None if all sentence columns come with whole documents, at no cost."""
+        readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
+        has_pairs = any(perspective.documents_model is None for perspective in readers)
+        return self.cascade if has_pairs or not readers else None
+
+    @property
     def layout(self) -> Layout:
         """The columns: BM25 and the document perspectives'; the sentence perspectives' and the derived ones.
 
@@ -376,7 +383,7 @@ class Reranker:
                 raise InputError(f"query {number} is {format_value(query)}; expected a string.")
             if not query.strip():
                 raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
-            yield prepare(query, docs, cascade=self.cascade, splitting=self.splitting)
+            yield prepare(query, docs, cascade=self._sentence_cascade, splitting=self.splitting)
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:
         """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""

@@ -27,7 +27,7 @@ class CandidateSource(Protocol):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """A first stage: LuceneIndex (BM25), DenseIndex (vectors), HybridRetriever (several at once)."""
+    """A first stage: LuceneIndex (BM25), DenseIndex (vectors), HybridRetriever (both at once). Threads may share it."""
 
     @property
     def name(self) -> str:

@@ -1,8 +1,7 @@
 """Find and start the Java virtual machine for Lucene, once per process, and silence its logging.
 
-The class path is Anserini's jar in the pyserini wheel. Importing `pyserini.search` would also start a virtual machine,
-but takes many seconds (it loads torch) and requires a Java module that small runtimes lack, so mpir starts its own and
-then uses `pyserini.pyclass` only.
+The class path is Anserini's jar in the pyserini wheel; pyserini itself is never imported, because its bridge to Java,
+pyjnius, lets threads call one object's method on another object. The bridge is JPype, whose objects threads may share.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -37,6 +35,8 @@ _HEAP = ("-XX:+UseSerialGC", "-Xmn64m")
 time (docs/guides/first-stage.md)."""
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 _log = logging.getLogger(__name__)
+_starting = threading.Lock()
+_thread = threading.local()
 
 
 def java_class(name: str) -> Any:
@@ -45,19 +45,12 @@ def java_class(name: str) -> Any:
     Raises:
         ArtefactError: no Java of version 21 or later, no Anserini jar, or options that Java refuses.
     """
-    _start()
-    with needs("lucene", "an index of Lucene's"):
-        from pyserini.pyclass import autoclass
-
-    return autoclass(name)
+    return _started().JClass(name)
 
 
 def java_error() -> type[Exception]:
-    """Return the Python class of Java exceptions. (Importing jnius elsewhere could start Java without Anserini.)"""
-    _start()
-    from jnius import JavaException
-
-    return cast("type[Exception]", JavaException)
+    """Return the Python class of Java exceptions."""
+    return cast("type[Exception]", _started().JException)
 
 
 def java_home() -> Path:
@@ -102,41 +95,67 @@ def anserini_version() -> str:
 
 
 def reason(error: Exception) -> str:
-    """Return the message of an error without the Java stack trace that pyjnius appends."""
-    lines = str(error).strip().splitlines()
-    return lines[0].removeprefix("JVM exception occurred: ") if lines else type(error).__name__
+    """Return the first line of an error's message, or the name of its class."""
+    lines = str(getattr(error, "getMessage", lambda: error)() or "").strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _started() -> Any:
+    """Return JPype with Java running; Java forgets this thread when it ends."""
+    with _starting:
+        jpype, _ = _start()
+    if threading.current_thread() is not threading.main_thread() and not hasattr(_thread, "attachment"):
+        _thread.attachment = _Attachment(jpype)
+    return jpype
+
+
+class _Attachment:
+    """A thread's use of Java. JPype attaches a thread at its first call, but never detaches it."""
+
+    def __init__(self, jpype: Any) -> None:
+        self._jpype = jpype
+
+    def __del__(self) -> None:
+        if self._jpype.isJVMStarted():
+            self._jpype.JClass("java.lang.Thread").detach()
 
 
 @cache
-def _start() -> Any:
+def _start() -> tuple[Any, Any]:
+    """Start Java. Return JPype, and Lucene's logger, because loggers live only while they are referenced."""
     jar, home = anserini_jar(), java_home()
+    with needs("lucene", "an index of Lucene's"):
+        import jpype
     try:
-        _configure(jar, home)
-        with _java_home_set(home):
-            from jnius import autoclass
-        autoclass("io.anserini.search.SimpleSearcher")
-        # Lucene notes on standard error which memory and vector features it found; loggers live only while referenced.
-        logger = autoclass("java.util.logging.Logger").getLogger("org.apache.lucene")
-        logger.setLevel(autoclass("java.util.logging.Level").SEVERE)
-    except Exception as error:  # jnius and Java raise many types, and all mean that Java did not start
+        jpype.startJVM(*_options(home), jvmpath=_library(home), classpath=[jar], interrupt=True)
+        jpype.JClass("io.anserini.search.SimpleSearcher")
+        # Lucene notes on standard error which memory and vector features it found.
+        logger = jpype.JClass("java.util.logging.Logger").getLogger("org.apache.lucene")
+        logger.setLevel(jpype.JClass("java.util.logging.Level").SEVERE)
+    except Exception as error:  # JPype and Java raise many types, and all mean that Java did not start
         options = format_value(os.environ.get(OPTIONS_VARIABLE, ""))
         raise ArtefactError(
             f"{home}: Java with Anserini did not start ({shortened(reason(error))}); check {OPTIONS_VARIABLE} "
             f"({options}) and JAVA_HOME, and that no other library started Java first."
         ) from error
-    return logger
+    return jpype, logger
 
 
-def _configure(jar: Path, home: Path) -> None:
-    import jnius_config
+def _options(home: Path) -> list[str]:
+    """Return mpir's and the user's options of Java."""
+    user_options = shlex.split(os.environ.get(OPTIONS_VARIABLE, ""))
+    if user_options:
+        _try(home, user_options)
+    heap = () if any(map(_COLLECTOR.fullmatch, user_options)) else _HEAP  # Java refuses two collectors
+    return [*_OPTIONS, *heap, *user_options]
 
-    if not jnius_config.vm_running:
-        jnius_config.add_classpath(str(jar))
-        user_options = shlex.split(os.environ.get(OPTIONS_VARIABLE, ""))
-        if user_options:
-            _try(home, user_options)
-        heap = () if any(map(_COLLECTOR.fullmatch, user_options)) else _HEAP  # Java refuses two collectors
-        jnius_config.add_options(*_OPTIONS, *heap, *user_options)
+
+def _library(home: Path) -> str:
+    """Return the path of Java's library. Raises ValueError without one."""
+    for name in ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll"):
+        if (home / name).is_file():
+            return str(home / name)
+    raise ValueError(f"{home} has no lib/server/libjvm")
 
 
 def _try(home: Path, options: list[str]) -> None:
@@ -144,17 +163,3 @@ def _try(home: Path, options: list[str]) -> None:
     process = subprocess.run([home / "bin/java", *options, "-version"], capture_output=True, text=True, check=False)
     if process.returncode:
         raise ValueError(shortened(f"{process.stdout} {process.stderr}"))
-
-
-@contextmanager
-def _java_home_set(home: Path) -> Iterator[None]:
-    """Set JAVA_HOME while pyjnius is imported, which finds Java by it alone, and restore the user's value."""
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(home)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before

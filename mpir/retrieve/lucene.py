@@ -34,7 +34,7 @@ _MAXIMUM_TERMS = 1_000_000
 
 
 class LuceneIndex:
-    """An index that `build_index` made, opened for search. Use it in a `with` block, or close it.
+    """An index that `build_index` made, opened for search. Use it in a `with` block, or close it. Threads may share it.
 
     Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
     ones by document id and lowers each by one millionth per rank, so that scores alone reproduce the order. With `rm3`,
@@ -126,7 +126,7 @@ class LuceneIndex:
                 raise InputError(
                     f"{self._names}: holds no document with id {format_value(id)}; check the id and the corpus."
                 )
-            return from_record(record)
+            return from_record(str(record))
 
     def __len__(self) -> int:
         return self.info.documents
@@ -160,7 +160,7 @@ class LuceneIndex:
         if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
             words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
             return words.buildQuery("contents", self._searcher.get_analyzer(), query)
-        return _weighted({entry.getKey(): entry.getValue() for entry in weights.entrySet().toArray()})
+        return _weighted({str(term): float(weight) for term, weight in weights.items()})
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
@@ -172,20 +172,24 @@ def _weighted(weights: Mapping[str, float]) -> Any:
     term_query, boosted = (java_class(f"org.apache.lucene.search.{name}") for name in ("TermQuery", "BoostQuery"))
     words = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
     for name, weight in weights.items():
-        words.add(boosted(term_query(term("contents", name)), float(weight)), occur.SHOULD)
+        words.add(boosted(term_query(term("contents", name)), weight), occur.SHOULD)
     return words.build()
 
 
 def _among(words: Any, ids: Sequence[str]) -> Any:
     """Build Lucene's query for the words, restricted to the documents with these ids."""
-    occur, names = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("java.util.ArrayList")()
-    bytes_of = java_class("org.apache.lucene.util.BytesRef")
+    occur, both = (
+        java_class(f"org.apache.lucene.search.{name}") for name in ("BooleanClause$Occur", "BooleanQuery$Builder")
+    )
+    return both().add(words, occur.MUST).add(query_for_ids(ids), occur.FILTER).build()
+
+
+def query_for_ids(ids: Iterable[str]) -> Any:
+    """Build Lucene's query for the documents with these ids."""
+    names, bytes_of = java_class("java.util.ArrayList")(), java_class("org.apache.lucene.util.BytesRef")
     for document_id in ids:
-        names.add(bytes_of(without_surrogates(document_id).encode()))
-    both = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
-    both.add(words, occur.MUST)
-    both.add(java_class("org.apache.lucene.search.TermInSetQuery")("id", names), occur.FILTER)
-    return both.build()
+        names.add(bytes_of(without_surrogates(document_id)))
+    return java_class("org.apache.lucene.search.TermInSetQuery")("id", names)
 
 
 def _open(folder: Path, info: IndexInfo) -> Any:
@@ -208,11 +212,12 @@ def _open(folder: Path, info: IndexInfo) -> Any:
 @contextmanager
 def _reading(names: str) -> Iterator[None]:
     """Turn read errors of Lucene, or of records that it stored, into one ArtefactError about a damaged index."""
+    java_errors = java_error()  # also announces the thread to Java
     try:
         yield
     except InputError:
         raise
-    except (java_error(), ValueError, KeyError, TypeError) as error:
+    except (java_errors, ValueError, KeyError, TypeError) as error:
         raise ArtefactError(
             f"{names}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
             "with `mpir index PATH… --index DIR`."
@@ -220,7 +225,7 @@ def _reading(names: str) -> Iterator[None]:
 
 
 def _documents(hits: Iterable[Any] | None) -> list[Document]:
-    return [from_record(hit.lucene_document.get("raw"), _score(hit)) for hit in hits or ()]
+    return [from_record(str(hit.lucene_document.get("raw")), _score(hit)) for hit in hits or ()]
 
 
 def _score(hit: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from mpir.retrieve.dense.manifest import write_dense_info
 from mpir.retrieve.dense.shards import Vectoriser
 from mpir.retrieve.indexer import INDEX, build_index
 from mpir.retrieve.java import java_class, java_error, reason
+from mpir.retrieve.lucene import query_for_ids
 from mpir.retrieve.manifest import LUCENE_FOLDER, IndexInfo, describe, read_info, write_info
 from mpir.text.normalise import without_surrogates
 from mpir.text.types import Document
@@ -118,7 +119,7 @@ def _apply(changes: _Changes, temporary: Path, target: Path) -> None:
     """Remove changed and deleted documents, and add the segment of the changed ones."""
     stop_words = read_info(target).stop_words
     with _writer(temporary / LUCENE_FOLDER, stop_words, target) as writer:
-        writer.deleteDocuments(_with_ids([*changes.names, *changes.deleted]))
+        writer.deleteDocuments(query_for_ids([*changes.names, *changes.deleted]))
         directory = _directory(temporary / CHANGES / LUCENE_FOLDER)
         writer.addIndexes(directory)
         directory.close()
@@ -146,14 +147,6 @@ def _writer(lucene: Path, stop_words: Any, target: Path) -> Iterator[Any]:
 def _directory(path: Path) -> Any:
     path_of = java_class("java.io.File")(str(resolved(path))).toPath()
     return java_class("org.apache.lucene.store.FSDirectory").open(path_of)
-
-
-def _with_ids(ids: Sequence[str]) -> Any:
-    """Build Lucene's query for the documents with these ids."""
-    names, bytes_of = java_class("java.util.ArrayList")(), java_class("org.apache.lucene.util.BytesRef")
-    for document_id in ids:
-        names.add(bytes_of(document_id.encode()))
-    return java_class("org.apache.lucene.search.TermInSetQuery")("id", names)
 
 
 def _update_vectors(folder: Path, encoder: Vectoriser | None, changes: _Changes, source: Mapping[str, Any]) -> None:

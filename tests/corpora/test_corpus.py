@@ -121,7 +121,7 @@ def test_the_fingerprint_of_a_pipe_takes_nothing_from_it(tmp_path: Path) -> None
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:
-    code = "import sys, mpir.corpora; print({'numpy', 'torch', 'jnius', 'spacy'} & set(sys.modules))"
+    code = "import sys, mpir.corpora; print({'numpy', 'torch', 'jpype', 'spacy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
