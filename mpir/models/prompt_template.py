@@ -58,14 +58,14 @@ class ChatTemplate:
 
 @cache
 def known_templates() -> dict[str, dict[str, Any]]:
-    """Return the known templates by name: text, default instruction, tokens, and exact hub names of their models."""
+    """Return the known templates by name: text, default instruction, tokens, and how their models' hub names begin."""
     templates: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
     return templates
 
 
 def template_of(name: str) -> str | None:
     """Return the name of the known template for a hub name, or None."""
-    return next((key for key, entry in known_templates().items() if name in entry["models"]), None)
+    return next((key for key, entry in known_templates().items() if name.startswith(tuple(entry["models"]))), None)
 
 
 def make_template(name: str, tokenizer: Any, instruction: str | None, checkpoint: str) -> PromptTemplate:
