@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from mpir.core.text.field_codes import BEGIN, FIELD, LIMIT, LIMIT_NEXT, LINE
 from mpir.core.text.terms import terms
 
-ANY, ONE = "\ue004", "\ue005"
+ANY_LETTERS, ONE_LETTER = "\ue004", "\ue005"
 """Marks of truncation inside a term: any letters, and at most one."""
 Expression = Sequence["str | int"]
 """A search in postfix order: terms, numbers of lines, and operators."""
@@ -43,7 +43,7 @@ class Search:
         return any(_value(expression, words, values) for expression in self.excluded)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Group:
     """An open bracket: where it began, its pending operator, and whether it has a value, is a limit or excluded."""
 
@@ -55,7 +55,7 @@ class _Group:
     is_excluded: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Line:
     """One line while it is read."""
 
@@ -66,7 +66,7 @@ class _Line:
     excluded: list[Expression] = field(default_factory=list)
     references: list[tuple[int, bool]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    groups: list[_Group] = field(default_factory=lambda: [_Group(0, 0)])
+    groups: list[_Group] = field(default_factory=lambda: [_Group(begin=0, first_term=0)])
     limit_next: bool = False
     closed: tuple[int, int, bool] | None = None
 
@@ -142,7 +142,7 @@ class _Line:
     def _open(self) -> None:
         self._end_term()
         outer = self.groups[-1]
-        group = _Group(len(self.expression), len(self.terms))
+        group = _Group(begin=len(self.expression), first_term=len(self.terms))
         group.is_limit = outer.is_limit or self.limit_next
         group.is_excluded = outer.is_excluded or outer.operator == _NOT
         self.groups.append(group)
@@ -166,11 +166,12 @@ def read_search(text: str, *, small_operators: bool) -> Search:
     """Read a search whose fields are marked (`mpir.core.text.field_codes`); "and", "or" and "not" may be operators."""
     numbers = [int(number) for number in _NUMBER.findall(text)]
     if len(numbers) < 2:
-        line = _Line(small_operators, is_numbered=False).read(_NUMBER.sub("", text))
+        line = _Line(small_operators=small_operators, is_numbered=False).read(_NUMBER.sub("", text))
         return Search(tuple(line.terms), tuple(line.excluded))
     texts = _NUMBER.split(text)[2::2]
     lines = {
-        number: _Line(small_operators, is_numbered=True).read(line) for number, line in zip(numbers, texts, strict=True)
+        number: _Line(small_operators=small_operators, is_numbered=True).read(line)
+        for number, line in zip(numbers, texts, strict=True)
     }
     included = _included(lines)
     return Search(
@@ -202,7 +203,7 @@ def _numbers(token: str) -> Iterator[int]:
 
 
 def _words(token: str) -> list[str]:
-    text = _ONE_MARK.sub(ONE, _END_MARK.sub(ANY, token))
+    text = _ONE_MARK.sub(ONE_LETTER, _END_MARK.sub(ANY_LETTERS, token))
     words = (word.strip("'.,;:{}]") for word in re.sub(r"[/\"\[]", " ", text).split())
     return [word for word in words if word]
 
@@ -231,13 +232,13 @@ def _occurs(term: str, words: str) -> bool:
 def folded(words: Iterable[str]) -> Iterator[str]:
     """Return words as BM25 has them, except those with marks of truncation."""
     for word in words:
-        yield from [word.lower()] if ANY in word or ONE in word else terms(word, stop_words="none")
+        yield from [word.lower()] if ANY_LETTERS in word or ONE_LETTER in word else terms(word, stop_words="none")
 
 
 def word_pattern(word: str) -> str:
     """Return the pattern of a word with marks of truncation, for whole words of lower case."""
     return (
         re.escape(word)
-        .replace(ANY, r"\w*+" if word.endswith(ANY) and word.count(ANY) == 1 else r"\w*")
-        .replace(ONE, r"\w?")
+        .replace(ANY_LETTERS, r"\w*+" if word.endswith(ANY_LETTERS) and word.count(ANY_LETTERS) == 1 else r"\w*")
+        .replace(ONE_LETTER, r"\w?")
     )

@@ -13,12 +13,12 @@ import logging
 import re
 from functools import cache, lru_cache
 
-from mpir.core.text.boolean_search import ANY, ONE, Search, read_search
+from mpir.core.text.boolean_search import ANY_LETTERS, ONE_LETTER, Search, read_search
 from mpir.core.text.field_codes import EUROPE_PMC, ROWS, STRONG_MARKS, TAG, WEAK_MARKS
 
 log = logging.getLogger(__name__)
 _PRIVATE = re.compile("[\ue000-\ue007]")
-_TRUNCATION = re.compile(f"[{ANY}{ONE}]")
+_TRUNCATION = re.compile(f"[{ANY_LETTERS}{ONE_LETTER}]")
 _SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
 _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s++\"")
 _OPERATOR = re.compile(r"(?<![\w-])(?:AND|OR|NOT)(?![\w-])")
