@@ -79,7 +79,21 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
     triggers.write_text("of the pleura\t[POST]\n", encoding="utf-8")
     lexicon = tmp_path / "l.tsv"
     lexicon.write_text("effusion\teffusion pleural\n", encoding="utf-8")
-    assert main(["annotate", reports, "--lexicon", str(lexicon), "--partial", "0.6", "--triggers", str(triggers)]) == 0
+    assert (
+        main(
+            [
+                "annotate",
+                reports,
+                "--lexicon",
+                str(lexicon),
+                "--set",
+                "lexicon.partial=0.6",
+                "--triggers",
+                str(triggers),
+            ]
+        )
+        == 0
+    )
     (mention,) = json.loads(capsys.readouterr().out)["mentions"]
     assert (mention["begin"], mention["end"], mention["status"]) == (0, 24, "affirmed")
 
@@ -89,7 +103,7 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
     [
         (["--lexicon", "missing.tsv"], "missing.tsv: cannot be read"),
         (["--lexicon", LEXICON, "--triggers", "nothing"], "nothing: cannot be read"),
-        (["--lexicon", LEXICON, "--partial", "2"], "threshold is 2.0"),
+        (["--lexicon", LEXICON, "--set", "lexicon.partial=2"], "threshold is 2.0"),
     ],
 )
 def test_a_mistake_is_one_sentence(

@@ -46,7 +46,7 @@ def test_rows_are_orders_of_the_same_candidates(
 ) -> None:
     model = str(tiny_bundle / "model")
     arguments = [*command(files, tiny_bundle, "corpus", "topics", "qrels", "run"), "--encoder", str(tiny_encoder)]
-    arguments += ["--model", model, "--model-option", "output=1"]
+    arguments += ["--model", model, "--set", "model.output=1"]
     assert main([*arguments, "--output", str(tmp_path / "out"), "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert json.loads((tmp_path / "out/benchmark.json").read_text()) == [result]
@@ -73,7 +73,7 @@ def test_rows_are_orders_of_the_same_candidates(
 def test_bm25_finds_candidates_and_a_limit_takes_the_first_queries(
     files: dict[str, str], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command(files, tiny_bundle, "corpus", "topics", "qrels"), "--limit", "2", "--depth", "3"]) == 0
+    assert main([*command(files, tiny_bundle, "corpus", "topics", "qrels"), "--limit", "2", "--k", "3"]) == 0
     shown = capsys.readouterr().out
     assert "2 queries, candidates by BM25; depth 3" in shown
     first = next(line for line in shown.splitlines() if "first stage" in line)
@@ -115,7 +115,11 @@ def test_a_run_is_reranked(
     [
         (("corpus", "topics"), [], "--qrels is missing; give --corpus, --topics and --qrels, or a --dataset"),
         (("corpus",), ["--dataset", "beir/scifact/test"], "leave --corpus, --topics and --qrels out"),
-        (("corpus", "topics", "qrels"), ["--level", "both", "--model", "m"], "do not apply to a benchmark of models"),
+        (
+            ("corpus", "topics", "qrels"),
+            ["--set", "model.level=both", "--model", "m"],
+            "do not apply to a benchmark of models",
+        ),
         (("topics", "qrels", "run"), ["--corpus", "{topics}"], "bm25.trec: the corpus lacks its documents d1, d2, d3"),
     ],
 )

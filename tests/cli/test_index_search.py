@@ -260,7 +260,7 @@ def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
         mpir("search", "--index", tmp_path / "index", "p53")
 
 
-@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--factory", "X"]])
+@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--set", "index.factory=X"]])
 def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     corpus: Path, tmp_path: Path, tiny_bundle: Path, bi_encoder_bundle: Path, options: list[str]
 ) -> None:
@@ -271,7 +271,9 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize("options", [["--encoder", "x"], ["--factory", "Flat"], ["--sentence-vectors"]])
+@pytest.mark.parametrize(
+    "options", [["--encoder", "x"], ["--set", "index.factory=Flat"], ["--set", "index.sentence_vectors=true"]]
+)
 def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
     with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
         mpir("index", corpus, "--index", tmp_path / "index", *options)
@@ -299,13 +301,13 @@ def test_lines_of_id_and_text_under_another_name(folder: Path, tmp_path: Path) -
 
 
 def test_a_search_expands_its_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--rm3", "--rm3-terms", "5", "--no-question-words"]
+    words = ["--set", "rm3.terms=20", "--rm3-terms", "5", "--set", "bm25.question_words=false"]
     assert mpir("search", "--index", folder, "which list of statins", *words, "--json") == 0
     assert [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
     with pytest.raises(InputError, match="--rm3-terms needs --rm3"):
-        mpir("search", "--index", folder, "statins", "--rm3-terms", "5")
+        mpir("search", "--index", folder, "statins", "--set", "rm3.terms=5")
     with pytest.raises(InputError, match=r"rm3: weight is 2\.0; expected a number from 0 to 1"):
-        mpir("search", "--index", folder, "statins", "--rm3", "--rm3-weight", "2")
+        mpir("search", "--index", folder, "statins", "--set", "rm3.terms=20", "--rm3-weight", "2")
 
 
 def test_an_update_of_pubmed_replaces_adds_and_deletes(

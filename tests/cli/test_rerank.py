@@ -52,7 +52,7 @@ def test_json_lines_in_json_lines_out(
 
 def test_a_trec_run(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe(LINE)
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 0
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", "trec"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert sorted(line[2] for line in lines) == ["a", "b"]
     assert [line[:2] + line[3:4] for line in lines] == [["q7", "Q0", "1"], ["q7", "Q0", "2"]]
@@ -76,7 +76,7 @@ def test_an_id_that_no_trec_run_can_have_is_named_by_its_line(
     message: str,
 ) -> None:
     pipe(f"{LINE}\n{json.dumps({**json.loads(LINE), **odd})}\n")
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 2
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", "trec"]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -190,18 +190,20 @@ def test_neighbouring_sentences_are_shown_as_one(
 ) -> None:
     command = ["rerank", "--bundle", str(tiny_bundle), "--json"]
     pipe(LINE)
-    assert main([*command, "--join", "0"]) == 0
+    assert main([*command, "--set", "output.join=0"]) == 0
     documents = json.loads(capsys.readouterr().out)["documents"]
     ranking = mpir.Reranker(tiny_bundle).rerank("does aspirin thin blood", DOCUMENTS).joined(0)
     texts = [[sentence["text"] for sentence in document["sentences"]] for document in documents]
     assert texts == [[sentence.text for sentence in document.sentences] for document in ranking]
-    for wrong in (["--join", "2"], ["--join", "0.5", "--trec"]):
+    for wrong in (["--set", "output.join=2"], ["--set", "output.join=0.5", "--format", "trec"]):
         pipe(LINE)
         assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
         assert "--join " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
+@pytest.mark.parametrize(
+    "forms", [["--json", "--explain"], ["--format", "trec", "--explain"], ["--json", "--format", "trec"]]
+)
 def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["rerank", "aspirin", *forms])
@@ -238,7 +240,7 @@ def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
     pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     pipe(LINE + "\n" + LINE.replace("q7", "q8"))
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--csv", str(tmp_path / "table.csv")]) == 0
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--output", str(tmp_path / "table.csv")]) == 0
     assert capsys.readouterr().out.count("does aspirin thin blood\n\nrank ") == 2
     with (tmp_path / "table.csv").open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -264,7 +266,7 @@ def test_years_and_types_choose_the_documents(
 @pytest.mark.parametrize("probability", ["2", "half"])
 def test_a_probability_that_cannot_be_is_refused(probability: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["rerank", "aspirin", "--docs", "none.jsonl", "--min-probability", probability])
+        main(["rerank", "aspirin", "--docs", "none.jsonl", "--set", f"output.min_probability={probability}"])
     assert "expected a number from 0 to 1" in capsys.readouterr().err
 
 
@@ -272,7 +274,7 @@ def test_a_threshold_without_a_calibration_is_refused(
     pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(LINE)
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--min-probability", "0.5"]) == 2
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--set", "output.min_probability=0.5"]) == 2
     assert "its weights have no calibration" in capsys.readouterr().err
 
 
@@ -289,7 +291,7 @@ def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixt
     assert "the query is blank, so nothing can be ranked for it" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--trec"]])
+@pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--format", "trec"]])
 def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
     target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
     with open("/dev/full", "w", encoding="utf-8") as full:
@@ -315,7 +317,7 @@ def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--device", "cpu,toaster"], "device 'toaster' cannot be used"),
         (["--device", "hpu"], "device 'hpu' cannot be used (No module named 'torch.hpu'); choose auto, cpu"),
-        (["--tokens-per-batch", "9"], "tokens_per_batch is 9, too small for one pair, which may have 64 tokens"),
+        (["--set", "batch.tokens=9"], "tokens_per_batch is 9, too small for one pair, which may have 64 tokens"),
     ],
 )
 def test_impossible_hardware(
@@ -372,7 +374,11 @@ def test_a_second_run_takes_its_scores_from_the_cache(
 ) -> None:
     folder = tmp_path / "scores"
     printed = []
-    for options in (["--no-cache"], ["--cache", str(folder)], ["--cache", str(folder), "--cache-limit", "1000000"]):
+    for options in (
+        ["--set", "cache.folder=none"],
+        ["--set", f"cache.folder={folder}"],
+        ["--set", f"cache.folder={folder}", "--set", "cache.limit=1000000"],
+    ):
         pipe(LINE)
         assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
         printed.append(capsys.readouterr().out)
@@ -385,10 +391,10 @@ def test_a_cache_that_was_asked_for_and_cannot_be_used(
 ) -> None:
     (tmp_path / "file").write_text("")
     pipe(LINE)
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache", str(tmp_path / "file")]) == 2
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--set", f"cache.folder={tmp_path / 'file'}"]) == 2
     assert f"{tmp_path / 'file'}: cannot be used as a score cache (" in capsys.readouterr().err
     pipe(LINE)
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache-limit", "10"]) == 2
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--set", "cache.limit=10"]) == 2
     assert "limit in bytes is 10" in capsys.readouterr().err
 
 
@@ -410,7 +416,17 @@ def test_work_goes_on_where_the_default_cache_cannot_be_written(
 def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
     tiny_bundle: Path, capsys: pytest.CaptureFixture[str], option: list[str]
 ) -> None:
-    command = ["rerank", "no effusion", "--docs", str(SAMPLE), "--bundle", str(tiny_bundle), "--no-cache", *option]
+    command = [
+        "rerank",
+        "no effusion",
+        "--docs",
+        str(SAMPLE),
+        "--bundle",
+        str(tiny_bundle),
+        "--set",
+        "cache.folder=none",
+        *option,
+    ]
     assert main(command) == 2
     assert f"{option[0]} needs a --lexicon; give one, or leave it out." in capsys.readouterr().err
 
@@ -420,9 +436,18 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
     texts = {"yes": "Clear.Pleural effusion.", "no": "Clear.There is no effusion.", "other": "Clear."}
     reports.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
     lexicon.write_text("pleural effusion\teffusion*\npleural effusion\tpleural effusion\n")
-    options = ["--docs", str(reports), "--bundle", str(tiny_bundle), "--lexicon", str(lexicon), "--no-cache"]
+    options = [
+        "--docs",
+        str(reports),
+        "--bundle",
+        str(tiny_bundle),
+        "--lexicon",
+        str(lexicon),
+        "--set",
+        "cache.folder=none",
+    ]
     for query, best in (("no pleural effusion", "no"), ("pleural effusion", "yes")):
-        assert main(["rerank", query, *options, "--json", "--beta", "negation=100"]) == 0
+        assert main(["rerank", query, *options, "--json", "--set", "beta.negation=100"]) == 0
         output = capsys.readouterr()
         ranked = json.loads(output.out)["documents"]
         assert [(item["id"], item["scores"]["negation"]) for item in ranked][::2] == [
@@ -431,13 +456,13 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
         ]
         assert len(ranked[0]["sentences"]) == 2  # split as a report
         assert "not for clinical use" in output.err
-    assert main(["rerank", "no pleural effusion", *options, "--explain", "--beta", "negation=100"]) == 0
+    assert main(["rerank", "no pleural effusion", *options, "--explain", "--set", "beta.negation=100"]) == 0
     assert 'Negation adds +100.0000 to its score: pleural effusion: negated by "no".' in capsys.readouterr().out
     assert main(["rerank", "aspirin", *options, "--explain"]) == 0
     assert "nothing of the lexicon" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--html", "--csv", "--ris", "--nbib"])
+@pytest.mark.parametrize("option", ["--output", "--output", "--output", "--output"])
 def test_only_what_the_option_wrote_is_replaced(
     tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_server_of_other_scores_is_refused(
     folder: Path, start_server: Callable[..., Server], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start_server("--index", str(folder / "two"))
-    assert main(["search", "--index", str(folder / "one"), "--index", server.url, QUERY, "--k1", "1.5"]) == 2
+    assert main(["search", "--index", str(folder / "one"), "--index", server.url, QUERY, "--set", "bm25.k1=1.5"]) == 2
     assert "search only indexes with the same settings together" in capsys.readouterr().err
 
 
@@ -203,8 +203,8 @@ def test_a_slow_answer_ends_at_the_time_limit() -> None:
         (["search", "--index", "http://u:p@host", QUERY], "Remove it, and put a key into $MPIR_API_KEY"),
         (["search", "--index", "http://", QUERY], "invalid URL"),
         (["search", "--index", "http://host:1", "--mode", "hybrid", QUERY], "searches folders only"),
-        (["search", "--index", "http://host:1", "--rm3", QUERY], "do not reach a server"),
-        (["search", "--index", "HTTP://host:1", "--k1", "5", QUERY], "do not reach a server"),
+        (["search", "--index", "http://host:1", "--set", "rm3.terms=20", QUERY], "do not reach a server"),
+        (["search", "--index", "HTTP://host:1", "--set", "bm25.k1=5", QUERY], "do not reach a server"),
         (["search", "--index", "http://host:1", "--encoder", "fast", QUERY], "do not reach a server"),
         (["serve", "--index", "http://host:1", "--port", "0"], "only `mpir search` searches servers"),
         (["search", "--index", "http://host:1", "--index", "http://host:1", QUERY], "is given twice"),

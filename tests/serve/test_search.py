@@ -53,7 +53,7 @@ def test_a_server_of_few_documents_searches_for_few(start_server: Callable[..., 
     pytest.importorskip("pyserini")
     index = str(tmp_path / "index")
     assert main(["index", corpus_in(tmp_path), "--index", index, "--quiet"]) == 0
-    server = start_server("--index", index, "--max-documents", "1")
+    server = start_server("--index", index, "--set", "serve.max_documents=1")
     assert server.post("/search", {"query": QUERY}).json()["candidates"] == 1
     assert server.post("/search", {"query": QUERY, "k": 2}).status_code == 413
 
