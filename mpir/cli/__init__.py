@@ -33,8 +33,11 @@ def make_parser() -> Parser:
 
 def _run(arguments: Sequence[str] | None) -> int:
     from mpir.cli.arguments import Arguments
+    from mpir.cli.option_table import OPTIONS
+    from mpir.cli.settings import check_needs
 
     parsed = Arguments(**vars(make_parser().parse_args(arguments)))
+    check_needs(OPTIONS, parsed)
     return int(parsed.run(parsed))
 
 

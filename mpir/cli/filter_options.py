@@ -7,16 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mpir.errors import InputError
-
 if TYPE_CHECKING:
     from mpir.text import Document
-
-
-def check_filter_options(arguments: argparse.Namespace) -> None:
-    """Raise InputError for a filter without --docs."""
-    if not arguments.docs and (arguments.first_year or arguments.last_year or arguments.type):
-        raise InputError("filter.from, filter.to and filter.type need the documents of --docs. Add them.")
 
 
 def filter_documents(documents: Sequence[Document], arguments: argparse.Namespace) -> list[Document]:

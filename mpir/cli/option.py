@@ -21,6 +21,7 @@ class Option:
         default: the value without the option, for all commands or for each.
         advanced: commands whose `--help` leaves the option to `--help-all`.
         required: commands that cannot do without it.
+        needs: the option without which a setting has no effect.
         keywords: further arguments of argparse's `add_argument`.
     """
 
@@ -32,6 +33,7 @@ class Option:
     dest: str = ""
     advanced: Collection[str] = ()
     required: Collection[str] = ()
+    needs: str = ""
     keywords: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,7 +60,7 @@ def option(
 ) -> Option:
     """Declare an option. `help` has a text for each group of commands; the rest is as in `Option` or argparse."""
     texts = {command: text for commands, text in help.items() for command in commands.split()}
-    declared = {key: settings.pop(key) for key in ("group", "type", "default", "dest") if key in settings}
+    declared = {key: settings.pop(key) for key in ("group", "type", "default", "dest", "needs") if key in settings}
     rare = tuple(texts) if advanced is True else (advanced or "").split()
     return Option(name=name, help=texts, advanced=rare, required=required.split(), keywords=settings, **declared)
 

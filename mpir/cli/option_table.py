@@ -22,6 +22,7 @@ from mpir.cli.value_options import (
     share,
     two_numbers,
 )
+from mpir.rank.cascade import DEFAULT_SHARE
 from mpir.rank.weights import PUBLISHED, Normalise
 from mpir.text.terms import StopWords
 
@@ -387,6 +388,8 @@ MODEL_OPTIONS = (
             RERANKERS: "score only this share of a question's sentences, chosen by a fast first pass; auto chooses it, and "
             "reads vectors of the 30 best documents (default: score all)"
         },
+        nargs="?",
+        const=DEFAULT_SHARE,
         type=share,
         metavar="SHARE",
         group="models",
@@ -493,6 +496,7 @@ MODEL_OPTIONS = (
             f"annotate {RERANKERS}": "lists of negation triggers: negation, hedges, radiology, or files (default: "
             "negation,hedges; all three where the lexicon has phrases such as heart size)"
         },
+        needs="--lexicon",
         dest="triggers",
         type=path_list,
         metavar="NAME|FILE,…",
@@ -503,22 +507,33 @@ MODEL_OPTIONS = (
             f"annotate {RERANKERS}": "also find phrases whose words are only similar, close together and in any order, such "
             "as 0.6"
         },
+        needs="--lexicon",
         dest="partial",
         type=float,
         metavar="LIKENESS",
     ),
-    option("llm.answers", {RERANKERS: "yes-no (log-probabilities), grade (a digit from 0 to 4) or auto"}),
-    option("llm.concurrency", {RERANKERS: "requests at the same time (default: 8)"}, type=int, **NUMBER),
-    option("llm.timeout", {RERANKERS: "time limit for an answer (default: 60)"}, type=float, metavar="SECONDS"),
+    option(
+        "llm.answers", {RERANKERS: "yes-no (log-probabilities), grade (a digit from 0 to 4) or auto"}, needs="--llm"
+    ),
+    option("llm.concurrency", {RERANKERS: "requests at the same time (default: 8)"}, needs="--llm", type=int, **NUMBER),
+    option(
+        "llm.timeout",
+        {RERANKERS: "time limit for an answer (default: 60)"},
+        needs="--llm",
+        type=float,
+        metavar="SECONDS",
+    ),
     option(
         "llm.price",
         {RERANKERS: "dollars per million tokens of prompts and of answers, to show the cost"},
+        needs="--llm",
         type=price,
         metavar="IN,OUT",
     ),
     option(
         "llm.body",
         {RERANKERS: 'further fields of each request, such as {"reasoning_effort": "none"}; null removes a field'},
+        needs="--llm",
         type=json_object,
         metavar="JSON",
     ),
@@ -617,6 +632,7 @@ PARALLEL = (
     option(
         "ray.gpus_per_worker",
         {"rerank score index": "GPUs of each worker; 0.5 lets two share one (default: 0)"},
+        needs="--ray",
         dest="gpus_per_worker",
         type=float,
         metavar="G",
@@ -644,6 +660,7 @@ FILTERS = (
     option(
         "filter.from",
         {"rerank": "documents of --docs published in YEAR or later"},
+        needs="--docs",
         dest="first_year",
         type=positive,
         metavar="YEAR",
@@ -651,6 +668,7 @@ FILTERS = (
     option(
         "filter.to",
         {"rerank": "documents of --docs published in YEAR or earlier"},
+        needs="--docs",
         dest="last_year",
         type=positive,
         metavar="YEAR",
@@ -658,6 +676,7 @@ FILTERS = (
     option(
         "filter.type",
         {"rerank": "their publication types, such as review"},
+        needs="--docs",
         dest="type",
         default=(),
         type=path_list,
@@ -683,12 +702,14 @@ INDEXING = (
     option(
         "index.factory",
         {"index": "faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 …"},
+        needs="--dense",
         dest="factory",
         metavar="STRING",
     ),
     option(
         "index.sentence_vectors",
         {"index": "keep the vectors of every sentence, too"},
+        needs="--dense",
         dest="sentence_vectors",
         default=False,
         **BOOL,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from mpir.cli.filter_options import check_filter_options, filter_documents
+from mpir.cli.filter_options import filter_documents
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import check_options, load_reranker
 from mpir.cli.progress import shows_progress, stage
@@ -77,7 +77,6 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     check_options(arguments)
     if arguments.docs and arguments.query is None and not arguments.run_file:
         raise InputError("--docs names the documents of a QUERY or a --run, but there is none; put it before --docs.")
-    check_filter_options(arguments)
     inputs = _inputs(arguments)
     first = next(inputs, None)
     source = arguments.query_file or arguments.run_file or "standard input"

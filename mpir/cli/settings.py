@@ -37,6 +37,7 @@ class SetAction(argparse.Action):
             if not sign:
                 raise InputError(f"invalid {format_value(values)} (expected NAME=VALUE, such as llm.timeout=120)")
             vars(namespace).update(self.values_of({name.strip(): text}, vars(namespace)))
+            namespace.changed = (*getattr(namespace, "changed", ()), name.strip())
         except InputError as error:
             raise argparse.ArgumentError(self, str(error)) from None
 
@@ -60,6 +61,15 @@ class SetAction(argparse.Action):
         if key and (setting := self.settings.get(f"{group}.*")) is not None:
             return setting, key
         raise InputError(unknown(name, self.settings))
+
+
+def check_needs(table: Iterable[Option], arguments: argparse.Namespace) -> None:
+    """Raise InputError for a setting of the command line without the option that it is for."""
+    needs = {item.name: item.needs for item in table if item.needs}
+    for name in getattr(arguments, "changed", ()):
+        option = needs.get(name)
+        if option and not getattr(arguments, option.strip("-").replace("-", "_"), True):
+            raise InputError(f"--set {name}: needs {option}. Add it, or leave this out.")
 
 
 def _parsed(name: str, setting: Option, text: str) -> Any:

@@ -48,7 +48,8 @@ def share(text: str) -> float | str:
     """Parse the share of a cascade, a number or "auto"."""
     from mpir.rank.cascade import AUTO
 
-    return text if text == AUTO else _read(text, float, f"{AUTO}, or a number above 0 and at most 1")
+    expected = f"{AUTO}, or a number above 0 and at most 1; put a QUERY before this option"
+    return text if text == AUTO else _read(text, float, expected)
 
 
 def price(text: str) -> tuple[float, float]:

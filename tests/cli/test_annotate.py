@@ -46,7 +46,7 @@ def test_files_from_windows_are_read_like_any_other(tmp_path: Path, capsys: pyte
     for name, content in zip(names, contents, strict=True):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode())
     reports, lexicon, triggers = (str(tmp_path / name) for name in names)
-    assert main(["annotate", reports, "--lexicon", lexicon, "--triggers", triggers]) == 0
+    assert main(["annotate", reports, "--lexicon", lexicon, "--set", f"lexicon.triggers={triggers}"]) == 0
     record = json.loads(capsys.readouterr().out)
     (mention,) = record["mentions"]
     assert (record["id"], mention["begin"], mention["end"], mention["status"]) == ("7", 18, 26, "negated")
@@ -88,8 +88,8 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
                 str(lexicon),
                 "--set",
                 "lexicon.partial=0.6",
-                "--triggers",
-                str(triggers),
+                "--set",
+                f"lexicon.triggers={triggers}",
             ]
         )
         == 0
@@ -102,7 +102,7 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
     ("arguments", "message"),
     [
         (["--lexicon", "missing.tsv"], "missing.tsv: cannot be read"),
-        (["--lexicon", LEXICON, "--triggers", "nothing"], "nothing: cannot be read"),
+        (["--lexicon", LEXICON, "--set", "lexicon.triggers=nothing"], "nothing: cannot be read"),
         (["--lexicon", LEXICON, "--set", "lexicon.partial=2"], "threshold is 2.0"),
     ],
 )

@@ -54,7 +54,7 @@ def test_queries_on_standard_input(
     index: Path, mode: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(monkeypatch, '{"id": "q7", "query": "aspirin blood"}\n{"query": "…"}\n')
-    assert main(["search", "--index", str(index), "--mode", mode, "--k", "2", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", mode, "--k", "2", "--format", "jsonl"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["id"], first["query"], second["id"]) == ("q7", "aspirin blood", "2")
     assert second["documents"] == []
@@ -70,9 +70,9 @@ def test_queries_on_standard_input(
 def test_a_hybrid_search_is_reranked_in_a_pipe(
     index: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin blood", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin blood", "--format", "jsonl"]) == 0
     pipe(monkeypatch, capsys.readouterr().out)
-    assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--json"]) == 0
+    assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--format", "jsonl"]) == 0
     documents = json.loads(capsys.readouterr().out)["documents"]
     assert len(documents) == 3
     assert all({"bm25", "dense"} <= set(document["scores"]) for document in documents)
@@ -316,10 +316,19 @@ def test_the_weight_of_the_vectors_is_an_option(
     """A weight beside which nothing else counts: the documents stand in the order of their vectors."""
     alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.1)
     Weights(alpha, beta={"bm25": 0.0}, context="document").save(bundle.parent / "weights.json")
-    assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--format", "jsonl"]) == 0
     result = capsys.readouterr().out
     dense = {item["id"]: item["scores"]["dense"] for item in json.loads(result)["documents"]}
-    options = ["--bundle", str(bundle), "--weights", str(bundle.parent / "weights.json"), "--device", "cpu", "--json"]
+    options = [
+        "--bundle",
+        str(bundle),
+        "--weights",
+        str(bundle.parent / "weights.json"),
+        "--device",
+        "cpu",
+        "--format",
+        "jsonl",
+    ]
     pipe(monkeypatch, result)
     assert main(["rerank", *options, "--set", "beta.dense=10000", "--set", "beta.bm25=0"]) == 0
     ranked = [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]]
@@ -345,7 +354,7 @@ def test_the_nearest_sentence_says_why(
     ]
     assert main([*command, "--quiet"]) == 0
     search = ["search", "--index", str(index), "--mode", "hybrid", "aspirin"]
-    assert main([*search, "--json"]) == 0
+    assert main([*search, "--format", "jsonl"]) == 0
     for item in json.loads(capsys.readouterr().out)["documents"]:
         sentence = item["sentence"]
         assert item[sentence["section"]][sentence["begin"] : sentence["end"]] == sentence["text"]

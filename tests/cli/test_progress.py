@@ -42,7 +42,7 @@ def test_a_terminal_shows_the_stages(options: list[str], is_shown: bool, tiny_bu
         "--bundle",
         str(tiny_bundle),
     ]
-    output, shown = on_a_terminal(*command, "--top-k", "1", "--json", *options)
+    output, shown = on_a_terminal(*command, "--top-k", "1", "--format", "jsonl", *options)
     assert json.loads(output)["candidates"] == 60
     for stage in ("reading …", "splitting …", "scoring", "pair/s"):
         assert (stage in shown) is is_shown

@@ -30,7 +30,7 @@ def run(server: Server, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> R
 
 
 def test_json_holds_the_ranking_and_the_queries(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(QUERY, "--k", "8", "--source", "pubmed", "--json") == 0
+    assert run(QUERY, "--k", "8", "--source", "pubmed", "--format", "jsonl") == 0
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["documents"]) == 8
     assert answer["searches"][0]["query"] == "drugs slow idiopathic pulmonary fibrosis"
@@ -53,7 +53,7 @@ def test_explain_shows_every_query_and_files_are_written(
 
 
 def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("xylophone zebra", "--source", "europepmc", "--json") == 0
+    assert run("xylophone zebra", "--source", "europepmc", "--format", "jsonl") == 0
     output = capsys.readouterr()
     assert json.loads(output.out)["documents"] == []
     assert output.err == "mpir: no record matches; rephrase the question, or use fewer limits.\n"

@@ -42,7 +42,7 @@ def test_json_lines_in_json_lines_out(
     pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(f"{LINE}\n\n{LINE}\n")
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1", "--json"]) == 0
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1", "--format", "jsonl"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == second
     assert first["id"] == "q7"
@@ -98,7 +98,7 @@ def test_exports_of_one_search_are_merged(
         "Title,Abstract,DOI\nSalt in Sweat,It is high,10.1/1\nOther,It is low.,10.1/2\n"
     )
     (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
-    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle), "--json"]) == 0
+    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle), "--format", "jsonl"]) == 0
     printed = capsys.readouterr()
     assert "mpir: note: each paper counts once; 2 of 4 documents are duplicates" in printed.err
     assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
@@ -147,7 +147,7 @@ def test_a_mistake_in_the_pipe(
 
 def test_a_null_id_is_no_id(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe('\n{"id": null, "query": "does aspirin thin blood", "documents": ["aspirin"]}')
-    assert main(["rerank", "--json", "--bundle", str(tiny_bundle)]) == 0
+    assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle)]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == "2"
 
 
@@ -188,7 +188,7 @@ def test_the_best_sentences_of_all_documents(
 def test_neighbouring_sentences_are_shown_as_one(
     tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["rerank", "--bundle", str(tiny_bundle), "--json"]
+    command = ["rerank", "--bundle", str(tiny_bundle), "--format", "jsonl"]
     pipe(LINE)
     assert main([*command, "--set", "output.join=0"]) == 0
     documents = json.loads(capsys.readouterr().out)["documents"]
@@ -198,16 +198,16 @@ def test_neighbouring_sentences_are_shown_as_one(
     for wrong in (["--set", "output.join=2"], ["--set", "output.join=0.5", "--format", "trec"]):
         pipe(LINE)
         assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
-        assert "--join " in capsys.readouterr().err
+        assert "output.join " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "forms", [["--json", "--explain"], ["--format", "trec", "--explain"], ["--json", "--format", "trec"]]
+    "forms",
+    [["--format", "jsonl", "--explain"], ["--format", "trec", "--sentences", "1"], ["--sentences", "1", "--explain"]],
 )
 def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["rerank", "aspirin", *forms])
-    assert "not allowed with argument" in capsys.readouterr().err
+    assert main(["rerank", "aspirin", *forms]) == 2
+    assert "give one of them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -252,15 +252,24 @@ def test_years_and_types_choose_the_documents(
 ) -> None:
     records = [f"TY  - JOUR\nTI  - Aspirin {year}\nPY  - {year}\nER  - \n" for year in (2010, 2020)]
     (tmp_path / "library.ris").write_text("\n".join(records))
-    command = ["rerank", "aspirin", "--docs", str(tmp_path / "library.ris"), "--bundle", str(tiny_bundle), "--json"]
-    assert main([*command, "--from", "2015"]) == 0
+    command = [
+        "rerank",
+        "aspirin",
+        "--docs",
+        str(tmp_path / "library.ris"),
+        "--bundle",
+        str(tiny_bundle),
+        "--format",
+        "jsonl",
+    ]
+    assert main([*command, "--set", "filter.from=2015"]) == 0
     printed = capsys.readouterr()
     assert [document["title"] for document in json.loads(printed.out)["documents"]] == ["Aspirin 2020"]
     assert "note: left out 1 of other years; 1 documents remain" in printed.err
-    assert main([*command, "--to", "2005"]) == 2
+    assert main([*command, "--set", "filter.to=2005"]) == 2
     assert "no document matches the filter (2 of other years); widen" in capsys.readouterr().err
-    assert main(["rerank", "--from", "2015"]) == 2
-    assert "filter the documents of --docs, but there is no --docs" in capsys.readouterr().err
+    assert main(["rerank", "--set", "filter.from=2015"]) == 2
+    assert "--set filter.from: needs --docs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("probability", ["2", "half"])
@@ -348,7 +357,7 @@ def test_a_cascade_by_default_and_by_share(
     line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
     for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
         pipe(line)
-        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
+        assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle), *options]) == 0
         result = json.loads(capsys.readouterr().out)
         assert (len(result["documents"][0]["sentences"]), result["left_out"]) == (count, 400 - count)
 
@@ -380,7 +389,7 @@ def test_a_second_run_takes_its_scores_from_the_cache(
         ["--set", f"cache.folder={folder}", "--set", "cache.limit=1000000"],
     ):
         pipe(LINE)
-        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
+        assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle), *options]) == 0
         printed.append(capsys.readouterr().out)
         assert folder.exists() == ("--cache" in options)
     assert printed[0] == printed[1] == printed[2]
@@ -412,9 +421,9 @@ def test_work_goes_on_where_the_default_cache_cannot_be_written(
     assert "cannot be used as a score cache" in caplog.text
 
 
-@pytest.mark.parametrize("option", [["--partial"], ["--triggers", "hedges"]])
+@pytest.mark.parametrize("option", ["lexicon.partial=0.6", "lexicon.triggers=hedges"])
 def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
-    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     command = [
         "rerank",
@@ -425,10 +434,11 @@ def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
         str(tiny_bundle),
         "--set",
         "cache.folder=none",
-        *option,
+        "--set",
+        option,
     ]
     assert main(command) == 2
-    assert f"{option[0]} needs a --lexicon; give one, or leave it out." in capsys.readouterr().err
+    assert f"{option.partition('=')[0]}: needs --lexicon" in capsys.readouterr().err
 
 
 def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -447,7 +457,7 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
         "cache.folder=none",
     ]
     for query, best in (("no pleural effusion", "no"), ("pleural effusion", "yes")):
-        assert main(["rerank", query, *options, "--json", "--set", "beta.negation=100"]) == 0
+        assert main(["rerank", query, *options, "--format", "jsonl", "--set", "beta.negation=100"]) == 0
         output = capsys.readouterr()
         ranked = json.loads(output.out)["documents"]
         assert [(item["id"], item["scores"]["negation"]) for item in ranked][::2] == [

@@ -73,7 +73,7 @@ def tune(folder: Path, *more: str, scored: str = "scored") -> int:
 def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--measure", "snippet-f1", "--json", "--output", str(tmp_path / "weights.json")]
+    options = ["--measure", "snippet-f1", "--format", "json", "--output", str(tmp_path / "weights.json")]
     assert tune(work, *options) == 0
     tuned = Weights.load(tmp_path / "weights.json").cutoffs
     assert tuned is not None
@@ -114,7 +114,7 @@ def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> N
 def test_tuned_weights_load_with_their_bundle_only(
     work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tune(work, "--json", "--plots", str(work / "plots")) == 0
+    assert tune(work, "--format", "json", "--plots", str(work / "plots")) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["written"]
     assert facts["against"] == "equal weights"
@@ -137,7 +137,7 @@ def test_tuned_weights_load_with_their_bundle_only(
 
 
 def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = ["--output", str(tmp_path / "w.json"), "--json"]
+    output = ["--output", str(tmp_path / "w.json"), "--format", "json"]
     assert tune(work, *output, "--also", str(work / "scored")) in (0, 1)
     single = len(Dataset.load(work / "scored").questions)
     assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == single  # the same ones, counted once
@@ -150,7 +150,7 @@ def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> Non
     assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], ["--format", "json"]])
 def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
@@ -168,7 +168,7 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], ["--format", "json"]])
 def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_gold(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
@@ -244,7 +244,7 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     columns = scored.columns.with_columns({Column(AGREEMENT, "sentence", "ordering"): np.arange(len(scored.begin))})
     replace(scored, columns=columns).save(tmp_path / "scored")
     capsys.readouterr()
-    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
+    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--format", "json"]
     assert tune(tmp_path, *options) == 0
     assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
     assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it

@@ -150,7 +150,12 @@ class TestRankings:
         return run("rerank", *self.how, *options)
 
     @pytest.mark.parametrize(
-        "form", [["--format", "trec"], ["--json"], ["--format", "jsonl", "--top-k", "2", "--set", "output.join=0.5"]]
+        "form",
+        [
+            ["--format", "trec"],
+            ["--format", "jsonl"],
+            ["--format", "jsonl", "--top-k", "2", "--set", "output.join=0.5"],
+        ],
     )
     @pytest.mark.parametrize("count", [2, 3, 7])
     def test_parts_are_together_what_one_run_prints(
@@ -216,7 +221,17 @@ class TestRankings:
             return read(self, texts, **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(Encoder, "vectors", counted)
-        command = ["rerank", "--queries", self.queries, "--bundle", bi_encoder_bundle, "--device", "cpu", "--json"]
+        command = [
+            "rerank",
+            "--queries",
+            self.queries,
+            "--bundle",
+            bi_encoder_bundle,
+            "--device",
+            "cpu",
+            "--format",
+            "jsonl",
+        ]
         assert run(*command) == 0  # keeps scores and vectors for other runs
         shared = len(texts_read)
         shards = [tmp_path / f"shard{number}" for number in (1, 2, 3)]
@@ -279,16 +294,28 @@ class TestRankings:
             ),
             ([*queries, *output], "--output holds only lines of a TREC run or of JSON; add --trec or --json"),
             (
-                [*queries, *output, "--json", "--output", tmp_path / "c"],
+                [*queries, *output, "--format", "jsonl", "--output", tmp_path / "c"],
                 "--output holds only lines of a TREC run or of JSON",
             ),
-            (["a query", *output, "--json"], "--output needs a file of queries; give it with --run or --queries."),
-            (["a query", *queries, "--json"], "--queries has queries of its own; leave the QUERY out."),
-            ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
-            ([*queries, "--json", "--output", self.queries], "queries.jsonl: is also --queries, which would be lost"),
-            ([*queries, "--json", "--output", tmp_path], "is a folder; give --output the name of a file."),
-            ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "was not written by --output, so it"),
-            ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, which would be lost"),
+            (
+                ["a query", *output, "--format", "jsonl"],
+                "--output needs a file of queries; give it with --run or --queries.",
+            ),
+            (["a query", *queries, "--format", "jsonl"], "--queries has queries of its own; leave the QUERY out."),
+            ([*queries, *output, "--format", "jsonl", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
+            (
+                [*queries, "--format", "jsonl", "--output", self.queries],
+                "queries.jsonl: is also --queries, which would be lost",
+            ),
+            ([*queries, "--format", "jsonl", "--output", tmp_path], "is a folder; give --output the name of a file."),
+            (
+                [*queries, "--format", "jsonl", "--output", tmp_path / "thesis.tex"],
+                "was not written by --output, so it",
+            ),
+            (
+                [*queries, "--format", "jsonl", "--output", tmp_path, "--shard", "1/2"],
+                "holds --queries, which would be lost",
+            ),
         ):
             assert self.rerank(*given) == 2
             assert message in error(capsys)

@@ -193,7 +193,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
 ) -> None:
     path = tmp_path / "docs.jsonl"
     path.write_text("".join(json.dumps({"id": str(i), "abstract": t}) + "\n" for i, t in enumerate(TEXTS)))
-    arguments = ["rerank", QUERY, "--docs", str(path), "--bundle", str(tiny_bundle), "--json"]
+    arguments = ["rerank", QUERY, "--docs", str(path), "--bundle", str(tiny_bundle), "--format", "jsonl"]
     assert main([*arguments, "--llm", f"{chat_url}#logprobs", "--set", "llm.price=1,2"]) == 0
     shown = capsys.readouterr()
     scores = {document["id"]: document["scores"]["llm"] for document in json.loads(shown.out)["documents"]}

@@ -127,7 +127,8 @@ def test_rerank_takes_a_model_and_the_command_does(
         str(documents),
         "--bundle",
         str(tiny_bundle),
-        "--json",
+        "--format",
+        "jsonl",
         "--set",
         "cache.folder=none",
     ]

@@ -43,7 +43,7 @@ def search(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, float]
     def call(*indexes: object, k: int = 8, more: tuple[str, ...] = ()) -> dict[str, float]:
         options = [text for index in indexes for text in ("--index", str(index))]
         capsys.readouterr()
-        assert main(["search", *options, QUERY, "--json", "--k", str(k), *more]) == 0
+        assert main(["search", *options, QUERY, "--format", "jsonl", "--k", str(k), *more]) == 0
         return {item["id"]: item["score"] for item in json.loads(capsys.readouterr().out)["documents"]}
 
     return call
@@ -219,6 +219,6 @@ def test_options_that_servers_do_not_take(
 
 def test_other_commands_take_folders_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "questions.json").write_text('{"questions": [{"id": "1", "body": "p53", "documents": ["1"]}]}')
-    options = ["--questions", str(tmp_path / "questions.json"), "--index", "http://host:1"]
+    options = ["--queries", str(tmp_path / "questions.json"), "--index", "http://host:1"]
     assert main(["score", *options, "--output", str(tmp_path / "scored")]) == 2
     assert "only `mpir search` searches servers" in capsys.readouterr().err

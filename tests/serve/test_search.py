@@ -75,7 +75,7 @@ def test_it_ranks_what_vectors_find_and_what_both_find(
 
     def found(mode: str) -> dict[str, float]:
         capsys.readouterr()
-        assert main(["search", "--index", index, "--mode", mode, QUERY, "--json"]) == 0
+        assert main(["search", "--index", index, "--mode", mode, QUERY, "--format", "jsonl"]) == 0
         return {item["id"]: item["score"] for item in json.loads(capsys.readouterr().out)["documents"]}
 
     assert set(search("bm25")) == set(found("bm25")) == {"a", "d"}
