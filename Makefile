@@ -57,7 +57,7 @@ fuzz: .venv/ready  ## 10,000 malformed requests to a running server, and 5,000 m
 
 # Kills of eighteen commands and of Ray's workers and drivers, full disks, flipped bytes in every artefact, damaged checkpoints,
 # hostile files, paths and requests; over 1 h.
-FAULTS := tests/faults tests/batch tests/cli/test_path_options.py tests/corpora/test_bounds.py tests/io tests/models/test_checkpoint_code.py \
+FAULTS := tests/faults tests/batch tests/cli/test_path_options.py tests/corpora/test_bounds.py tests/io tests/llm/test_trust.py tests/models/test_checkpoint_code.py \
 	tests/models/test_damaged_checkpoints.py tests/perspectives/test_bundle.py tests/plots/test_training.py \
 	tests/pubmed/test_faults.py tests/retrieve tests/serve tests/sia/test_generation.py tests/sia/test_swaps.py tests/sia/test_writer.py \
 	tests/tasks/test_bioasq.py tests/test_code_from_files.py tests/tune/test_dataset.py

@@ -27,7 +27,7 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
     made_by = {"collection": prepared.folder.name, "triples": arguments.triples}
     check_made_by(prepared.data, made_by, finished="triples.tsv")
     if not (prepared.data / "triples.tsv").is_file():
-        sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
+        sample_triples(prepared, "--index", prepared.index_folder, "--limit", arguments.triples)
     return prepared
 
 

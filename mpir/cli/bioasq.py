@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import mpir.version
 from mpir.cli.arguments import Arguments
-from mpir.cli.first_stage import check_no_url, first_stage_identity, index_source, keep_vectors, open_first_stage
+from mpir.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
 from mpir.cli.llm_options import report_usage
 from mpir.cli.model_options import load_reranker
 from mpir.cli.progress import shows_progress
@@ -212,7 +212,6 @@ def _make_index(arguments: argparse.Namespace) -> Path:
     from mpir.retrieve import build_index, index_matches
 
     progress, source = shows_progress(arguments), corpus_fingerprint(arguments.corpus)
-    check_no_url(arguments.index or [])
     if len(arguments.index or []) > 1:
         raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
     folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)

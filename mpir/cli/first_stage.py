@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.arguments import Arguments
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.retrieve.base import check_different
-from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.retrieve.feedback import Rm3
 from mpir.validation import real_number
 
@@ -39,7 +37,7 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
     Raises:
         ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
-        InputError: a weight or a BM25 parameter out of bounds, or the address of a server.
+        InputError: a weight or a BM25 parameter out of bounds.
     """
     from mpir.retrieve import HybridRetriever
 
@@ -56,46 +54,10 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
-def open_everywhere(arguments: argparse.Namespace) -> Retriever:
-    """Open the first stage of folders and servers, whose addresses are given like folders.
-
-    Raises:
-        ArtefactError: see `open_first_stage`.
-        InputError: see `open_first_stage`; also a hybrid search of servers.
-    """
-    from mpir.retrieve.remote import IndexesTogether, RemoteIndex
-
-    remote = [RemoteIndex(index, arguments.mode) for index in arguments.index if is_url(index)]
-    if not remote:
-        return open_first_stage(arguments)
-    if arguments.mode == "hybrid":
-        raise InputError("--mode hybrid searches folders only; search servers by bm25 or dense.")
-    if feedback(arguments) or not arguments.question_words:
-        raise InputError("rm3 and bm25.question_words do not reach a server; leave them out.")
-    folders = [index for index in arguments.index if not is_url(index)]
-    if not folders and (arguments.encoder or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B)):
-        raise InputError("bm25.k1, bm25.b and --encoder do not reach a server; leave them out.")
-    local = open_first_stage(Arguments(**{**vars(arguments), "index": folders})) if folders else None
-    return IndexesTogether(local, remote)
-
-
-def is_url(index: object) -> bool:
-    """Whether an index is given as the address of a server."""
-    return isinstance(index, str) and index.lower().startswith(("http://", "https://"))
-
-
-def check_no_url(indexes: Sequence[str | Path]) -> None:
-    """Raise InputError for the address of a server where only folders are searched."""
-    for index in indexes:
-        if is_url(index):
-            raise InputError(f"--index {index}: only `mpir search` searches servers; give a folder.")
-
-
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
     """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
     from mpir.retrieve import LuceneIndex, LuceneIndexes
 
-    check_no_url(folders)
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
 
 
@@ -103,7 +65,6 @@ def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> De
     """The vectors of several indexes, whose encoder is loaded once."""
     from mpir.retrieve import DenseIndex, DenseIndexes
 
-    check_no_url(folders)
     check_different(folders)
     first = open_dense(folders[0], encoder)
     others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]
@@ -167,8 +128,10 @@ def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dic
     return {"first_stage": identity}
 
 
-def open_encoder(which: str) -> PooledEncoder:
+def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
     """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
+
+    Without `fetch`, no hub is asked, because an index names the encoder, and not the user.
 
     Raises:
         ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
@@ -177,7 +140,7 @@ def open_encoder(which: str) -> PooledEncoder:
     from mpir.perspectives.bundle import MANIFEST, SHIPPED, open_bundle
 
     if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
-        return open_embedding_model(which)
+        return open_embedding_model(which, fetch=fetch)
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
     for perspective in bundle.perspectives():
         if isinstance(perspective, BiEncoderPerspective):
@@ -194,7 +157,7 @@ def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
 
     dense_folder = Path(folder) / DENSE_FOLDER
     opened = read_dense_info(dense_folder).source.get("encoder")
-    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT))
+    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT, fetch=encoder is not None))
 
 
 def keep_vectors(

@@ -59,7 +59,8 @@ def _encoder(arguments: argparse.Namespace) -> Vectoriser | None:
         if arguments.dense or arguments.encoder:
             raise InputError(f"{arguments.index}: has no vectors to update; leave --dense and --encoder out.")
         return None
-    return open_encoder(arguments.encoder or read_dense_info(folder).source.get("encoder") or DEFAULT)
+    encoder = arguments.encoder or read_dense_info(folder).source.get("encoder") or DEFAULT
+    return open_encoder(encoder, fetch=arguments.encoder is not None)
 
 
 def _report(folder: str, documents: int, *, is_current: bool) -> None:

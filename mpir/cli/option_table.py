@@ -144,8 +144,7 @@ INPUTS = (
     option(
         "--index",
         {
-            "search": "folder that `mpir index` made, or address of an `mpir serve` with one (key: $MPIR_API_KEY); several, "
-            "each with --index, are searched as one",
+            "search": "folder that `mpir index` made; several, each with --index, are searched as one",
             "bioasq": "index folder, built from --corpus unless it matches these files (default: a cache)",
             "score": "index that `mpir index` made",
             "serve explain": "index of `mpir index`, for /search",
@@ -367,7 +366,9 @@ MODEL_OPTIONS = (
     ),
     option(
         "--trust-code",
-        {f"{MODELS} bundle_show bundle_new": "run the Python code of a bundle or a model; read it first"},
+        {
+            f"{MODELS} bundle_show bundle_new": "let a bundle or model run its own Python code, and a bundle ask servers and fetch models"
+        },
         default=False,
         action="store_true",
         group="models",

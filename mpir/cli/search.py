@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.cli.first_stage import nearest_sentences, open_everywhere
+from mpir.cli.first_stage import nearest_sentences, open_first_stage
 from mpir.errors import InputError, format_value
 from mpir.io.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.validation import whole_number
@@ -35,7 +35,6 @@ examples:
   mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
   mpir search --index pubmed-index --top-k 100 < questions.jsonl > candidates.jsonl
   mpir search --index baseline-index --index updates-index "role of p53 in apoptosis"
-  mpir search --index updates-index --index http://host:8000 "role of p53 in apoptosis"
 """
 BATCH = 64
 
@@ -45,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     whole_number("--top-k", arguments.top_k)
     render = _RENDERERS[_format(arguments)]
     queries = _queries(arguments)
-    with closing(open_everywhere(arguments)) as index:
+    with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
             results = index.search_batch([query for _, query in batch], arguments.top_k)
             for (identity, query), documents in zip(batch, results, strict=True):

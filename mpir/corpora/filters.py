@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from mpir.corpora.bibliography import TYPES, YEAR, bibliography, split_names
+from mpir.corpora.publication_types import with_narrower
 from mpir.errors import InputError, format_names, format_value
 from mpir.text import Document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RecordFilter:
     """Years (inclusive) and publication types that a document must have; None and () allow all.
+
+    A type includes those below it in NLM's tree: "clinical trial" allows randomised trials.
 
     Raises:
         InputError: the first year is after the last one.
@@ -62,7 +66,11 @@ class RecordFilter:
             return "of other years"
         if self.types and not types:
             return "without a type"
-        return "of other types" if self.types and not types & {name.casefold() for name in self.types} else ""
+        return "of other types" if self.types and types.isdisjoint(self._types) else ""
+
+    @cached_property
+    def _types(self) -> frozenset[str]:
+        return frozenset().union(*map(_folded, self.types))
 
     def _has_year(self, year: int) -> bool:
         return (self.first_year is None or year >= self.first_year) and (
@@ -72,7 +80,7 @@ class RecordFilter:
     def _check_types(self, documents: Iterable[Document]) -> None:
         known = {name.casefold(): name for document in documents for name in _bibliography(document).get(TYPES, ())}
         for name in self.types:
-            if name.casefold() not in known:
+            if _folded(name).isdisjoint(known):
                 nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
                 names = format_names([known[key] for key in nearest]) if nearest else "none at all"
                 raise InputError(f"--type: no document has the type {format_value(name)} (the documents have {names}).")
@@ -81,6 +89,11 @@ class RecordFilter:
 def format_counts(counts: dict[str, int]) -> str:
     """Format the counts of documents by reason: "3 of other years, 1 without a year"."""
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
+def _folded(name: str) -> frozenset[str]:
+    """The names of a type and of those below it, in lower case."""
+    return frozenset(narrower.casefold() for narrower in with_narrower(name))
 
 
 def _bibliography(document: Document) -> dict[str, Any]:

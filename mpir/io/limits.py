@@ -10,6 +10,8 @@ import io
 import os
 import select
 import stat
+import zipfile
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
 from mpir.errors import InputError, format_value
@@ -22,6 +24,9 @@ _DEFAULTS: dict[Limit, int] = {"MPIR_MAX_RECORD_MB": 32, "MPIR_MAX_FILE_MB": 102
 PIPE_SECONDS = 60
 _EXPANSION_FREE = 2**26
 """Any compressed file may expand to this many bytes, whatever its ratio."""
+_TAGS_FREE, _TAGS_SHARE = 2**16, 20
+"""An archive may have this many tags of XML, and one for each packed byte and 20 of ``MPIR_MAX_EXPANSION``."""
+_BLOCK = 2**20
 
 
 def limit(name: Limit) -> int:
@@ -47,6 +52,38 @@ def too_large(location: str, content: str, name: Limit) -> InputError:
     return InputError(
         f"{location}: {content} is longer than {limit(name)} MB; the file may be damaged, or set {name} to a larger "
         "number."
+    )
+
+
+def check_archive(path: str | Path) -> None:
+    """Check, before an archive of XML files is unpacked, how much memory it can take.
+
+    A tag takes far more memory in a library than in a file, and a packed file of tags alone is a thousandth of its
+    size; real ones have fewer than four tags for each packed byte.
+
+    Raises:
+        InputError: it expands beyond ``MPIR_MAX_FILE_MB`` or ``MPIR_MAX_EXPANSION``, or has too many tags for its size.
+    """
+    packed, ratio = Path(path).stat().st_size, limit("MPIR_MAX_EXPANSION")
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > limit_bytes("MPIR_MAX_FILE_MB"):
+            raise too_large(str(path), "the file, unpacked,", "MPIR_MAX_FILE_MB")
+        if size > max(_EXPANSION_FREE, ratio * packed):
+            raise _expands(str(path), ratio)
+        tags, most = 0, max(_TAGS_FREE, ratio // _TAGS_SHARE * packed)
+        for entry in archive.infolist():
+            with archive.open(entry) as stream:
+                while tags <= most and (block := stream.read(_BLOCK)):
+                    tags += block.count(b"<")
+    if tags > most:
+        raise _expands(str(path), ratio)
+
+
+def _expands(name: str, ratio: int) -> InputError:
+    return InputError(
+        f"{name}: the compressed data expands to more than {ratio} times its size; the file may be "
+        "meant to exhaust memory. If you trust it, set MPIR_MAX_EXPANSION to a larger number."
     )
 
 
@@ -99,8 +136,5 @@ class Expanded(io.RawIOBase):
         view[: len(content)] = content
         self._count += len(content)
         if self._count > max(_EXPANSION_FREE, self._ratio * self._compressed.tell()):
-            raise InputError(
-                f"{self._name}: the compressed data expands to more than {self._ratio} times its size; the file may be "
-                "meant to exhaust memory. If you trust it, set MPIR_MAX_EXPANSION to a larger number."
-            )
+            raise _expands(self._name, self._ratio)
         return len(content)

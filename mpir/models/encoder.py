@@ -135,7 +135,7 @@ class Encoder:
         """
         values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
         in_passages = np.zeros(len(pairs), bool)
-        with _bar(len(pairs), "scoring", "pair", progress=progress) as bar:
+        with progress_bar(len(pairs), "scoring", "pair", progress=progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
                 tokens = self.backend.read_pairs(pairs[window])
@@ -143,12 +143,13 @@ class Encoder:
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
                 with closing(self.backend.run_all(tokens, self.backend.pair_reading)) as batches_read:
                     for rows, logits in batches_read:
-                        np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
+                        np.maximum.at(values, start + tokens.pair_of[rows], self.with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
         self.backend.trim_after(len(pairs))
         return values, in_passages
 
-    def _with_contrasts(self, logits: F32) -> F32:
+    def with_contrasts(self, logits: F32) -> F32:
+        """Raw outputs (N, K) with the registered differences."""
         return np.hstack([logits, *(logits[:, [first]] - logits[:, [second]] for first, second in self._contrasts)])
 
     def vectors(
@@ -174,7 +175,7 @@ class Encoder:
         tokens = self.backend.read_texts(texts)
         values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
         known = None if partial is None else partial.restore(values, tokens.pair_of)
-        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, PooledVector(pooling), known)) as batched:
             for rows, batch_vectors in batched:
                 values[rows] = batch_vectors
@@ -204,7 +205,7 @@ class Encoder:
         tokens = self.backend.read_late(texts, late, question=question)
         reading = token_reading(late, tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
-        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, reading)) as batched:
             for rows, batch_vectors in batched:
                 token_batches = torch.split(torch.from_numpy(batch_vectors).to(dtype), tokens.lengths[rows].tolist())
@@ -240,7 +241,8 @@ class Encoder:
         return getattr(self.backend.model, "interaction", maxsim)
 
 
-def _bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:
+def progress_bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:
+    """A progress bar over `total` units, hidden without `progress`."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc=description, unit=unit, disable=not progress)

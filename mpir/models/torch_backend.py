@@ -78,7 +78,7 @@ class TorchBackend:
         with checkpoint_errors(checkpoint, EXPECTED), error_context(checkpoint):
             longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
             self.max_length = min(max_length or longest, longest)
-            self._pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
+            self.pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
         self._chain = read_score_layers(checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self.runner: BatchRunner | None = None  # in place of the devices here
@@ -163,7 +163,7 @@ class TorchBackend:
     def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
         """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
-            return self._pair_tokenizer.read(pairs)
+            return self.pair_tokenizer.read(pairs)
 
     def read_texts(self, texts: Sequence[str]) -> AloneTexts:
         """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpir.perspectives.cache import ScoreCache
 
 
-class _Adapter(Perspective):
+class Adapter(Perspective):
     """Adapter of a perspective that scores pairs itself instead of reading the outputs of a shared model."""
 
     def __init__(self, perspective: Perspective) -> None:
@@ -43,7 +43,7 @@ class _Adapter(Perspective):
         return self.perspective.score_pairs(pairs, progress=progress)
 
 
-class _CacheAdapter(_Adapter):
+class _CacheAdapter(Adapter):
     """Adapter of a perspective that caches values of single texts."""
 
     def score_with_cache(
@@ -53,7 +53,7 @@ class _CacheAdapter(_Adapter):
         return self.perspective.score_with_cache(pairs, cache, progress=progress)
 
 
-class _QuestionAdapter(_Adapter):
+class _QuestionAdapter(Adapter):
     """Adapter of a perspective that scores the texts of one question at a time."""
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
@@ -61,9 +61,9 @@ class _QuestionAdapter(_Adapter):
         return score_by_question(self.perspective, pairs)
 
 
-_ADAPTERS: Mapping[ScoredBy, type[_Adapter]] = {
+_ADAPTERS: Mapping[ScoredBy, type[Adapter]] = {
     "score": _QuestionAdapter,
-    "score_pairs": _Adapter,
+    "score_pairs": Adapter,
     "score_with_cache": _CacheAdapter,
 }
 
@@ -74,4 +74,4 @@ def adapted(perspective: Perspective) -> Perspective:
     A subclass that overrides `score` is never bypassed by a faster method of its base class.
     """
     adapter = _ADAPTERS.get(perspective.scored_by)
-    return perspective if adapter is None or isinstance(perspective, _Adapter) else adapter(perspective)
+    return perspective if adapter is None or isinstance(perspective, Adapter) else adapter(perspective)

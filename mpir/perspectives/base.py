@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from mpir.errors import InputError, format_names, format_value, shortened
 from mpir.io.hash import fingerprint
 from mpir.perspectives.column import Column, Level, Role
-from mpir.text.types import Pair
+from mpir.text.types import Pair, QueryDocument
 from mpir.types import F32, F64, I64, Bool, Float
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ class SharedModel(Protocol):
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """Return outputs (N, …) of N pairs, and flags (N,) of pairs that were read in passages."""
+
+
+class DocumentModel(SharedModel, Protocol):
+    """A model that reads a query and a whole document once; its `outputs` of pairs read one-sentence documents."""
+
+    def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
+        """Return outputs (S, …) of all sentences of documents, and flags (S,) of documents read in several windows."""
 
 
 class Derived(Protocol):
@@ -123,6 +130,11 @@ class Perspective:
     @property
     def shared(self) -> SharedModel | None:
         """The model that several perspectives may share, whose outputs `read` turns into scores; None without one."""
+        return None
+
+    @property
+    def documents_model(self) -> DocumentModel | None:
+        """The `shared` model, if it reads documents as a whole; `read` takes the score of a sentence or document."""
         return None
 
     def close(self) -> None:
@@ -220,7 +232,17 @@ class Loading:
     shared: dict[Any, Any] = field(default_factory=dict)
     """Objects shared by the perspectives of one bundle, such as an encoder."""
     trust_code: bool = False
-    """Whether a bundle may run code beyond registered kinds and entry points."""
+    """Whether a bundle may run code beyond registered kinds and entry points, call addresses, and use a hub."""
+    may_fetch: bool = False
+    """Whether models may be fetched from a hub because the user gave their names."""
+    addresses: Collection[str] = ()
+    """The addresses that the user gave, which get the user's keys."""
+
+    def find_model(self, name: str, revision: str | None = None) -> Path:
+        """Return the folder of a model; see `mpir.models.hub.find_model`."""
+        from mpir.models.hub import find_model
+
+        return find_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]

@@ -14,7 +14,6 @@ import numpy as np
 from mpir.errors import InputError, format_value
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
-from mpir.models.hub import find_model
 from mpir.models.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.sentence_encoder import PooledEncoder
@@ -166,7 +165,7 @@ def _files_of(options: Mapping[str, Any], loading: Loading) -> ModelFiles:
     """Return the settings in a checkpoint's files; empty for one without modules, such as those that mpir trains."""
     checkpoint = checkpoint_folder(options, loading)
     if not checkpoint.exists():
-        checkpoint = find_model(str(options["checkpoint"]), options.get("revision")).folder
+        checkpoint = loading.find_model(str(options["checkpoint"]), options.get("revision"))
     if (checkpoint / MODULES).is_file():
         return read_model_files(checkpoint, str(options["checkpoint"]))
     return ModelFiles(name=str(options["checkpoint"]), folder=checkpoint, config={})

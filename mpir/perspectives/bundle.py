@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -77,11 +77,6 @@ class Bundle:
         return self.manifest_path.parent
 
     @property
-    def is_from_hub(self) -> bool:
-        """Whether it is in the cache of the hub's client, which has a snapshot of each commit."""
-        return self.folder.parent.name == "snapshots"
-
-    @property
     def agreement(self) -> str | None:
         """The perspective from which agreement is computed, or None without such a column."""
         name: str | None = self.manifest.get("agreement")
@@ -94,14 +89,17 @@ class Bundle:
         precision: str = "auto",
         tokens_per_batch: int | None = None,
         trust_code: bool = False,
+        addresses: Collection[str] = (),
     ) -> tuple[Perspective, ...]:
         """Load the perspectives, in the order of the manifest; those that share a checkpoint share its encoder.
 
-        `trust_code` lets the bundle name code of its own, as ``module:attribute``, which is imported and run.
+        `trust_code` lets the bundle run code that it names as ``module:attribute``, send queries and documents to
+        addresses that it names, and fetch models from a hub. `addresses` are those that the user named: they are used
+        without `trust_code`, and they alone get the user's keys.
 
         Raises:
             ArtefactError: an invalid declaration, or a checkpoint that cannot be loaded.
-            InputError: an unknown kind, code that is not trusted, or an unknown option.
+            InputError: an unknown kind or option; or code, an address or a hub's model that is not trusted.
         """
         register_perspectives()
         loading = Loading(
@@ -110,15 +108,17 @@ class Bundle:
             precision=precision,
             tokens_per_batch=tokens_per_batch,
             trust_code=trust_code,
+            addresses=addresses,
         )
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
         options = {key: value for key, value in item.items() if key not in OURS}
-        if "url" in options and self.is_from_hub and not loading.trust_code:
+        if "url" in options and not loading.trust_code and str(options["url"]).rstrip("/") not in loading.addresses:
             raise InputError(
                 f"{self.folder}: the perspective {format_value(item['name'])} would send queries and documents to "
-                f"{format_value(options['url'])}; if you trust the bundle, say so with trust_code=True (--trust-code)."
+                f"{format_value(options['url'])}; if you trust the bundle, name that address yourself with llm=… "
+                "(--llm URL), which then gets your key, or allow it without a key by trust_code=True (--trust-code)."
             )
         try:
             perspective = build(item["kind"], item["name"], options, loading)

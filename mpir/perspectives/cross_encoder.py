@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
-from mpir.models.hub import find_model
 from mpir.perspectives.base import Loading, Perspective, register
 from mpir.perspectives.normalization import SCALES, to_scale
 from mpir.text.types import Pair
@@ -22,7 +22,7 @@ class CrossEncoderPerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: Encoder,
+        encoder: Encoder | DocumentEncoder,
         *,
         output: int = 0,
         against: int | None = None,
@@ -57,7 +57,7 @@ class CrossEncoderPerspective(Perspective):
         return self.read(outputs), in_passages
 
     @property
-    def shared(self) -> Encoder:
+    def shared(self) -> Encoder | DocumentEncoder:
         """The encoder."""
         return self.encoder
 
@@ -94,7 +94,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
     del reading["checkpoint"]
     revision = reading.pop("revision", None)
     if not checkpoint.exists():  # a hub name: the model's files declare how to read them
-        checkpoint, revision = find_model(str(options["checkpoint"]), revision).folder, None
+        checkpoint, revision = loading.find_model(str(options["checkpoint"]), revision), None
     max_length = reading.pop("max_length", reading.pop("length", None))  # the key's former name
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")

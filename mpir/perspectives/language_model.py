@@ -40,7 +40,6 @@ class LanguageModelPerspective(Perspective):
 @register("language-model")
 def load_language_model(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
-    from mpir.models.hub import find_model
     from mpir.models.language_model import LanguageModel
 
     reading = dict(options)
@@ -52,7 +51,7 @@ def load_language_model(name: str, options: Mapping[str, Any], loading: Loading)
     key = ("language-model", checkpoint, revision, repr(sorted(reading.items())), repr(tokens))
     if key not in loading.shared:
         loading.shared[key] = LanguageModel(
-            str(find_model(checkpoint, revision).folder),
+            str(loading.find_model(checkpoint, revision)),
             tokens=None if tokens == [None, None] else (tokens[0], tokens[1]),
             device=loading.device,
             precision=loading.precision,

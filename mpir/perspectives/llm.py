@@ -317,13 +317,16 @@ def choose_model(endpoint: ChatEndpoint) -> ChatEndpoint:
     return replace(endpoint, model=names[0])
 
 
-def open_llm(url: str, model: str = "", *, timeout: float | None = None, **options: Any) -> LlmPerspective:
+def open_llm(
+    url: str, model: str = "", *, timeout: float | None = None, with_key: bool = True, **options: Any
+) -> LlmPerspective:
     """Return the perspective of a chat model by URL and name; without a name, the endpoint's only model.
 
     Args:
         url: such as ``http://localhost:11434/v1``.
         model: its name at the endpoint.
         timeout: maximum seconds for an answer (default: 60).
+        with_key: whether the endpoint gets the key in ``$MPIR_LLM_KEY``.
         options: ``body`` (further fields of each request), and those of `LlmPerspective`.
 
     Raises:
@@ -334,7 +337,7 @@ def open_llm(url: str, model: str = "", *, timeout: float | None = None, **optio
     if not isinstance(body, Mapping):
         raise InputError(f"llm: body is {format_value(body)} (expected an object of further fields of a request).")
     limits = {} if timeout is None else {"timeout": real_number("llm: timeout", timeout, "seconds above 0", _positive)}
-    endpoint = choose_model(ChatEndpoint(url=url, model=model or "", body=body, **limits))
+    endpoint = choose_model(ChatEndpoint(url=url, model=model or "", body=body, with_key=with_key, **limits))
     return LlmPerspective(endpoint, **options)
 
 
@@ -345,6 +348,6 @@ def _positive(value: float) -> bool:
 @register("llm")
 def load_llm(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``url``, ``model``, and the options of `open_llm`."""
-    perspective = open_llm(**options)
+    perspective = open_llm(**options, with_key=str(options["url"]).rstrip("/") in loading.addresses)
     perspective.name = name
     return perspective

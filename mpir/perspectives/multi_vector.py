@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.errors import format_value
-from mpir.models.hub import find_model
 from mpir.models.late import LateInteraction
 from mpir.models.model_files import read_model_files
 from mpir.models.multi_vector import MultiVectorEncoder
@@ -56,7 +55,7 @@ def load_multi_vector(name: str, options: Mapping[str, Any], loading: Loading) -
     checkpoint, revision = str(reading.pop("checkpoint")), reading.pop("revision", None)
     scale = reading.pop("scale", "logit")
     if not folder.exists():
-        folder = find_model(checkpoint, revision).folder
+        folder = loading.find_model(checkpoint, revision)
     files = read_model_files(folder, checkpoint)
     opening = {key: reading.pop(key) for key in OPENING if key in reading}
     settings = read_multi_vector_settings(files, reading)

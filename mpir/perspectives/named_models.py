@@ -128,7 +128,7 @@ def load_named_models(
         InputError: an option is invalid.
     """
     register_perspectives()
-    loading = replace(loading, trust_code=loading.trust_code or trust_remote_code)
+    loading = replace(loading, trust_code=loading.trust_code or trust_remote_code, may_fetch=True)
     return tuple(model.load(loading) for model in declared)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 
-MODULES = ("bi_encoder", "cross_encoder", "language_model", "late_interaction", "llm", "multi_vector", "negation")
+MODULES = (
+    "bi_encoder",
+    "cross_encoder",
+    "document_cross_encoder",
+    "language_model",
+    "late_interaction",
+    "llm",
+    "multi_vector",
+    "negation",
+)
 
 
 def register_perspectives() -> None:

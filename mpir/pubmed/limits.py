@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from mpir.corpora.publication_types import PUBLICATION_TYPES, with_narrower
 from mpir.errors import InputError, format_value
-from mpir.pubmed.publication_types import PUBLICATION_TYPES
 
 _DATE = re.compile(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?")
 EARLIEST, LATEST = "1500-01-01", "3000-12-31"
@@ -80,10 +80,14 @@ def limited_for_pubmed(query: str, limits: Limits) -> str:
 
 
 def limited_for_europepmc(query: str, limits: Limits, *, preprints: bool) -> str:
-    """The query with the limits in Europe PMC's syntax: MEDLINE records, and preprints where chosen."""
+    """The query with the limits in Europe PMC's syntax: MEDLINE records, and preprints where chosen.
+
+    PubMed finds narrower types, too; Europe PMC needs their names.
+    """
     clauses = ["SRC:MED OR SRC:PPR" if preprints else "SRC:MED"]
     if limits.types:
-        clauses.append(_any(f'PUB_TYPE:"{name}"' for name in limits.types))
+        names = dict.fromkeys(narrower for name in limits.types for narrower in with_narrower(name))
+        clauses.append(_any(f'PUB_TYPE:"{name}"' for name in names))
     if limits.has_dates:
         clauses.append(f"FIRST_PDATE:[{limits.start} TO {limits.end}]")
     return " AND ".join(f"({clause})" for clause in [query, *clauses])

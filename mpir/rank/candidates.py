@@ -12,7 +12,7 @@ from mpir.errors import ArtefactError, format_value
 from mpir.rank.columns import Columns, Layout
 from mpir.rank.query_truncation import as_read
 from mpir.text import Document, Sentence
-from mpir.types import F64, Bool
+from mpir.types import F64, I64, Bool
 
 FORMAT = 3
 
@@ -27,7 +27,8 @@ class Candidates:
     slow column (rank/document_pass.py). `left_out` counts the sentences that the first pass left out
     (rank/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a pronoun
     such as "It" to the sentence that names its subject (text/anaphora.py), which the first pass may have left out.
-    Only scoring needs the antecedents, so records do not contain them.
+    `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the number
+    of each sentence in its document. Only scoring needs these and the antecedents, so records do not contain them.
     """
 
     query: str
@@ -40,6 +41,8 @@ class Candidates:
     documents_left_out: Bool
     left_out: int = 0
     antecedents: Mapping[int, str] = field(default_factory=dict)
+    document_sentences: Sequence[tuple[str, ...]] = ()
+    sentence_numbers: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
     def of(
@@ -52,6 +55,8 @@ class Candidates:
         lexical: F64,
         left_out: int = 0,
         antecedents: Mapping[int, str] | None = None,
+        document_sentences: Sequence[tuple[str, ...]] = (),
+        sentence_numbers: I64 | None = None,
     ) -> Candidates:
         """Return candidates that no model has scored yet."""
         return cls(
@@ -65,6 +70,8 @@ class Candidates:
             documents_left_out=np.zeros(len(documents), bool),
             left_out=left_out,
             antecedents=antecedents or {},
+            document_sentences=document_sentences,
+            sentence_numbers=np.zeros(0, np.int64) if sentence_numbers is None else sentence_numbers,
         )
 
     @property

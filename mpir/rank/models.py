@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from mpir.perspectives import Perspective, open_bundle
 from mpir.perspectives.agreement import Agreement
 from mpir.perspectives.base import Loading
 from mpir.perspectives.bundle import Bundle
+from mpir.perspectives.llm import LlmPerspective, open_llm
 from mpir.perspectives.named_models import DeclaredModel, ModelChoice, declare_named_models, load_named_models
 from mpir.rank.prepare import BM25
 from mpir.rank.validation import as_perspectives
@@ -84,8 +85,6 @@ def chat_models(
         if instruction is not None and not has_models:
             raise InputError("instruction needs a model or llm, but none is named. Name one, or leave it out.")
         return ()
-    from mpir.perspectives.llm import open_llm
-
     return (open_llm(url, name or "", instruction=instruction or ""),)
 
 
@@ -107,7 +106,9 @@ def load_models(
     has_readers = any(perspective.level == "sentence" for perspective in callers)
     without_bundle = (choice.only and choice.level != "document") or (bundle is None and has_readers)
     opened = None if without_bundle else open_bundle("default" if bundle is None else bundle)
-    of_bundle = () if opened is None else _load_bundle(opened, options, sentences_only=choice.only)
+    addresses = {caller.endpoint.url for caller in callers if isinstance(caller, LlmPerspective)}
+    of_bundle = () if opened is None else _load_bundle(opened, options, addresses, sentences_only=choice.only)
+    callers = tuple(caller for caller in callers if not _is_declared(caller, of_bundle))
     names = [perspective.name for perspective in (*of_bundle, *callers)]
     declared = declare_named_models(choice, [*names, *RESERVED])
     loading = options.loading(Path())
@@ -115,14 +116,27 @@ def load_models(
     return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers, declared=declared)
 
 
-def _load_bundle(bundle: Bundle, options: ModelOptions, *, sentences_only: bool) -> tuple[Perspective, ...]:
+def _load_bundle(
+    bundle: Bundle, options: ModelOptions, addresses: Collection[str], *, sentences_only: bool
+) -> tuple[Perspective, ...]:
     loaded = bundle.perspectives(
         device=device_names(options.device),
         precision=precision_name(options.precision),
         tokens_per_batch=optional_whole_number("tokens_per_batch", options.tokens_per_batch),
         trust_code=options.trust_code,
+        addresses=addresses,
     )
     return tuple(item for item in loaded if item.level == "sentence" or not sentences_only)
+
+
+def _is_declared(caller: Perspective, of_bundle: Sequence[Perspective]) -> bool:
+    """Whether the user names a chat model that the bundle declares, and so only allows it."""
+    return isinstance(caller, LlmPerspective) and any(
+        (judge.endpoint.url, judge.endpoint.model) == (caller.endpoint.url, caller.endpoint.model)
+        and caller.instruction in ("", judge.instruction)
+        for judge in of_bundle
+        if isinstance(judge, LlmPerspective)
+    )
 
 
 def derived_columns(agreement: str | Literal[False] | None, bundle: Bundle | None) -> tuple[Agreement, ...]:

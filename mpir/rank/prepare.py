@@ -19,7 +19,7 @@ from mpir.text.background import pubmed
 from mpir.text.split import Splitting
 from mpir.text.split import sentences as split_sentences
 from mpir.text.types import Sentence
-from mpir.types import F64
+from mpir.types import F64, I64
 
 BM25 = "bm25"
 """The first stage's document column, which every query has."""
@@ -53,7 +53,15 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         lexical=lexical[rows],
         left_out=len(sentences) - len(rows),
         antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
+        document_sentences=[tuple(sentence.text for sentence in document_sentences) for document_sentences in split],
+        sentence_numbers=_numbers(document_of)[rows],
     )
+
+
+def _numbers(document_of: I64) -> I64:
+    """The number (N,) of each sentence in its document."""
+    numbers: I64 = np.arange(len(document_of)) - np.searchsorted(document_of, document_of)
+    return numbers
 
 
 def _split(document: Document, splitting: Splitting) -> list[Sentence]:

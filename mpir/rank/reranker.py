@@ -101,7 +101,7 @@ class Reranker:
         `device`, `precision`, `tokens_per_batch` and `trust_code` are for the bundle's models: "auto", a torch device,
         or several with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto",
         "fp32", "bf16" or "fp16"; the size of a batch, by default one that suits the device; whether a bundle may run
-        code that it names as ``module:attribute``.
+        code that it names as ``module:attribute``, ask a chat model at an address that it names, and fetch models.
 
         `cache` is a folder (or an open cache) where scores are kept between runs. `cascade` is the share of a query's
         sentences that a cheap first pass lets through to the perspectives (rank/cascade.py): "auto" is 100 and a fifth
@@ -160,6 +160,13 @@ class Reranker:
         )
         check_models(self.weights, source, self.perspectives, self.derived)
         self.relevance = select_calibration(opened, self.weights)
+
+    @property
+    def _sentence_cascade(self) -> Share:
+        """The share of sentences to score; None if all sentence columns come with whole documents, at no cost."""
+        readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
+        has_pairs = any(perspective.documents_model is None for perspective in readers)
+        return self.cascade if has_pairs or not readers else None
 
     @property
     def layout(self) -> Layout:
@@ -376,7 +383,7 @@ class Reranker:
                 raise InputError(f"query {number} is {format_value(query)}; expected a string.")
             if not query.strip():
                 raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
-            yield prepare(query, docs, cascade=self.cascade, splitting=self.splitting)
+            yield prepare(query, docs, cascade=self._sentence_cascade, splitting=self.splitting)
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:
         """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""

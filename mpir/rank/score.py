@@ -15,6 +15,7 @@ from mpir.perspectives.normalization import COSINE
 from mpir.perspectives.scoring import PairScores
 from mpir.rank.candidates import Candidates
 from mpir.rank.document_pass import documents_to_read, with_lowest
+from mpir.rank.score_documents import read_documents
 from mpir.rank.weights import Weights
 from mpir.text.types import Pair
 from mpir.types import F64, I64, Bool
@@ -40,10 +41,15 @@ class Scorer:
             InputError: a perspective returned a score that is not finite, or the wrong number of scores.
         """
         check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
-        readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
-        scored = self._score_sentences(candidates, readers, progress)
+        whole = [perspective for perspective in self.perspectives if perspective.documents_model is not None]
+        separate = [perspective for perspective in self.perspectives if perspective.documents_model is None]
+        scored = read_documents(candidates, whole, cache=self.cache, progress=progress)
+        if whole and candidates:
+            report_passages(np.concatenate([scores.documents_in_passages for scores in scored]), "documents")
+        readers = [perspective for perspective in separate if perspective.level == "sentence"]
+        scored = self._score_sentences(scored, readers, progress)
         scored = [self._derive(query_candidates) for query_candidates in scored]
-        for perspective in self.perspectives:
+        for perspective in separate:
             if perspective.level == "document":
                 scored = self._score_documents(scored, perspective, progress)
         return scored
@@ -71,7 +77,7 @@ class Scorer:
                         for number, perspective in enumerate(perspectives)
                     }
                 ),
-                in_passages=in_passages[rows_of_query],
+                in_passages=query_candidates.in_passages | in_passages[rows_of_query],
             )
             for query_candidates, rows_of_query in zip(
                 candidates, _slices([len(query_candidates.sentences) for query_candidates in candidates]), strict=True

@@ -23,7 +23,7 @@ from mpir.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, searc
 from mpir.serve.pages import add_pages
 from mpir.serve.requests import read_rerank, read_search, tokens_of
 from mpir.serve.responses import AsciiJSON, error_response
-from mpir.serve.search import first_stage_answer, search_answer, searches_of
+from mpir.serve.search import search_answer, searches_of
 from mpir.serve.service import Service, unless_gone
 from mpir.serve.settings import ApiError
 from mpir.serve.state import add_state
@@ -92,10 +92,6 @@ def _search(service: Service) -> Work:
         request = read_search(body, service.settings.limits)
         result = await service.search(request.query, request.mode, request.k)
         documents = tuple(result)
-        if not request.rerank:
-            context.sizes = {"documents": len(documents), "tokens": 0}
-            index = service.indexes[request.mode]
-            return first_stage_answer(context.id, request, documents, index) | searches_of(result)
         context.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
         ranking = await service.rank(request.query, documents, context.sizes["tokens"])
         answer = search_answer(context.id, request, ranking, service.reranker.relevance.document)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -17,7 +16,7 @@ from mpir.serve.reference import reference_page
 from mpir.serve.requests import RerankBody, read_rerank, read_search, tokens_of
 from mpir.serve.search import searches_of
 from mpir.serve.service import Service
-from mpir.serve.uploads import read_upload
+from mpir.serve.upload_process import UploadReader
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
@@ -60,10 +59,11 @@ def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Respons
 
 
 def _upload(service: Service) -> Work:
-    """The documents of an uploaded file, read in a separate thread."""
+    """The documents of an uploaded file."""
+    reader = UploadReader(service.settings.limits)
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
-        result = await asyncio.to_thread(read_upload, body, service.settings.limits)
+        result = await reader.read(body)
         context.sizes = {"documents": len(result["documents"])}
         return result
 

@@ -86,7 +86,6 @@ class SearchBody(Body):
     k: Count = Field(default=100, description="candidates from the first stage")
     top_n: Count = Field(default=10, description="results to return")
     sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
-    rerank: Flag = Field(default=True, description="false sends the k documents of the first stage as they are")
 
 
 @dataclass(frozen=True, slots=True)

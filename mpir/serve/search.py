@@ -8,8 +8,6 @@ from typing import Any
 from mpir.integrations.common import details
 from mpir.pubmed.results import SearchResult
 from mpir.rank.ranking import Ranking
-from mpir.retrieve import Retriever
-from mpir.retrieve.remote import scoring_of
 from mpir.serve.requests import SearchBody
 from mpir.text import Document
 
@@ -17,24 +15,6 @@ from mpir.text import Document
 def searches_of(result: Sequence[Document]) -> dict[str, Any]:
     """The queries sent and the warnings, if the first stage used services on the network."""
     return result.to_dict() if isinstance(result, SearchResult) else {}
-
-
-def first_stage_answer(
-    identity: str, request: SearchBody, documents: Sequence[Document], index: object
-) -> dict[str, Any]:
-    """The first stage's documents without reranking, and what their scores depend on (mpir/retrieve/remote.py)."""
-    results = [
-        {
-            "id": document.id,
-            "title": document.title,
-            "abstract": document.abstract,
-            "score": document.score,
-            **({"scores": dict(document.scores)} if document.scores else {}),
-        }
-        for document in documents
-    ]
-    scoring = scoring_of(index) if isinstance(index, Retriever) else {}
-    return {"id": identity, "query": request.query, "index": scoring, "documents": results}
 
 
 def search_answer(

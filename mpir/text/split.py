@@ -19,15 +19,15 @@ Splitting = Literal["abstract", "report"]
 # anchored on one character before it, so the search stays linear on any text, even a megabyte of full stops.
 _END = (
     r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
-    # reference numbers, as in full texts: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It"
-    r"""|(?=[\[\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
+    # reference numbers, as in full texts: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It", "fell.(1) It"
+    r"""|(?=[\[(\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|\(\d[\d, –-]*+\)|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
     r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
     r"""|(?<=[.!?)\]%])(?=(?:[A-Z][A-Z/&,\ -]{3,40}+|"""  # a heading without a space: "in rats.RESULTS: "
     r"""Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?):\ """
     # the same without its colon, as in Web of Science, or before any sentence: "at night.MethodsWe asked"
     r"""|(?:Background|Introduction|Objectives?|Aims?|Purpose|Design|Methods?|Results?|Findings|Conclusions?)"""
     r"""[A-Z][a-z]*+\ )"""
-    r"""|(?<=[.!?])(?=(?:A|[A-Z][a-z]++)\ )(?:(?<=[a-z]{3}.)|(?<=[)\]%].))"""
+    r"""|(?<=[.!?])(?=(?:A|[A-Z][a-z]++)[,?]?\ )(?:(?<=[a-z]{3}.)|(?<=[)\]%].)|(?<=[\d\s][a-zµμ]{2}.))"""
     r"""|(?<=\S)[^\S\n]*+\n[^\S\n]*+\n\s*+(?=\S)"""  # a blank line
 )
 # In reports, also: sentences and list numbers without a space before them (XXXX marks removed names), and lines that
@@ -55,26 +55,33 @@ _BEFORE = r"(?:^|[\s(\[,;/%])"
 _ABBREVIATION = re.compile(
     _BEFORE
     + r"""(?:
-        (?i:vs|e\.g|i\.e|et\ al|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
-        |suppl?|natl|u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|b\.i\.d|q\.d|t\.i\.d|i\.c\.v|i\.pl)
+        (?i:vs|e\.g|i\.e|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
+        |suppl?|natl|sect|serovar|biovar|pathovar)
         |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
-        |(?<!the\ )U\.K|M\.D|Ph\.D
         |(?:Dr|Mr|Mrs|Ms|Prof)\.\ (?:[A-Z]\.\ ?)?[A-Z]|Capt|Lt|Sgt|Ft
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
     re.VERBOSE,
 )
+# Those that end a sentence only before a word that often begins one: "approved in the U.S. The drug".
+_ABBREVIATION_INSIDE = re.compile(
+    _BEFORE + r"(?:(?i:et\ al|u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|i\.c\.v|i\.pl)|(?<!the\ )U\.K|M\.D|Ph\.D)$"
+)
+_BEGINNING = re.compile(
+    r"(?:The|Th[ei]se?|Those|There|They|It|We|Our|Both|All|One|In|At|After|Before|During|Between|However|Although"
+    r"|Moreover|Furthermore|Therefore|Thus|When|While|Because|No|Each|Patients)\b[^.]"
+)
 _ABBREVIATION_OF_NUMBER = re.compile(
-    _BEFORE + r"(?:(?i:c\.i|s\.d|s\.e|s\.e\.m|pp?|vols?|tabs?|max)"
+    _BEFORE + r"(?:(?i:c\.i|s\.d|s\.e|s\.e\.m|pp?|vols?|tabs?|max|exp|expts?|secs?|chap|eqns?|art|para)"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec|J|Biol|Soc)$"
 )
 # Those that do not end one before a bracket or a number, where a company's location, a group or a dose follows:
 # "Sigma Inc. (St. Louis)", "20 mg b.d. (n = 90)". Before a word these end a sentence more often than not.
 _ABBREVIATION_OF_BRACKET = re.compile(
     _BEFORE
-    + r"(?:(?i:[bo]\.d|t\.d\.s|q\.i\.d|q\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
+    + r"(?:(?i:[bot]\.d|[btq]\.i\.d|q\.d|[tq]\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
 )
-_BRACKET = re.compile(r"[\[\d]|\((?!\d{1,2}\)\s)")
-_COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "Co$"), re.compile(r"(?:Ltd|Inc|KG|LLC)\b")
+_BRACKET = re.compile(r"[\[\d+)]|\((?!\d{1,2}\)\s)")
+_COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "(?:Co|[Cc]at|[Ll]ot)$"), re.compile(r"(?:Ltd|Inc|KG|LLC|[Nn]o\.)")
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
 _LOOK_BACK = 12
@@ -129,6 +136,7 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     known = [_ABBREVIATION]
     known += [_ABBREVIATION_OF_NUMBER] if text[match.end()].isdigit() else []
     known += [_ABBREVIATION_OF_BRACKET] if _BRACKET.match(text, match.end()) else []
+    known += [] if _BEGINNING.match(text, match.end()) else [_ABBREVIATION_INSIDE]
     known += [_COMPANY] if _COMPANY_FORM.match(text, match.end()) else []
     return any(abbreviation.search(before[:-1]) for abbreviation in known)
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 TITLE = "title"
 ABSTRACT = "abstract"
 
 Pair = tuple[str, str]
 """A question and a text that may answer it."""
+
+
+class QueryDocument(NamedTuple):
+    """A question and the sentences of a document that may answer it, in reading order; at least one."""
+
+    query: str
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,16 +84,6 @@ def test_an_index_that_is_named_twice_is_refused(
     assert not (tmp_path / "output").exists()
 
 
-def test_a_corpus_goes_into_no_server(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    options = ["--questions", str(folder / "questions.json"), "--corpus", str(folder / "all.jsonl")]
-    assert main(["bioasq", *options, "--index", "http://host:1", "--output", "output"]) == 2
-    assert "only `mpir search` searches servers" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_corpus_goes_into_one_index(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--questions", str(folder / "questions.json"), "--corpus", str(folder / "all.jsonl")]
     assert main(["bioasq", *options, *of(folder, "one", "two"), "--output", str(tmp_path / "output")]) == 2

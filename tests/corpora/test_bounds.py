@@ -4,6 +4,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,11 @@ from mpir.corpora.pubmed import read_pubmed
 from mpir.corpora.references import read_references
 from mpir.corpora.topics import read_topics
 from mpir.corpora.tripclick import read_documents
+from mpir.corpora.workbooks import read_workbook
 from mpir.errors import InputError
+from mpir.text.types import Document
+from tests.corpora.workbook_xml import sheet_xml, write_book
+from tests.faults.report import count
 
 RIS = "TY  - JOUR\nTI  - A title\nAB  - "
 ARTICLE = (
@@ -97,3 +102,39 @@ def test_pmids_far_apart_take_little_memory(tmp_path: Path) -> None:
     assert len(_read(tmp_path, "a.xml", records, lambda path: read_pubmed([path]))) == 4_000
     assert tracemalloc.get_traced_memory()[1] < 16_000_000  # bytes; pages of 4,096 bytes alone took as many
     tracemalloc.stop()
+
+
+CELLS = r"more than 4,194,304 cells, most of them blank; save .* or set MPIR_MAX_EXPANSION"
+EXPANDS = "expands to more than 200 times its size"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ('<row r="99999999999"/>', {}, CELLS),
+        ("".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(3, 300)), {}, CELLS),
+        ('<row r="1048576"/>', {"sheets": 5}, CELLS),
+        ('<row r="1048576"/>', {"sheets": 5, "files": 1}, "two sheets are one file"),
+        ("", {"strings": "<si><t></t></si>" * 5_000_000}, EXPANDS),
+        ("", {"strings": "<si/>" * 100_000}, EXPANDS),
+    ],
+)
+def test_a_workbook_is_bounded_before_it_is_read(
+    tmp_path: Path, rows: str, options: dict[str, Any], message: str
+) -> None:
+    count("workbooks without bound")
+    path = write_book(tmp_path / "a.xlsx", sheet_xml(rows), **options)
+    with pytest.raises(InputError, match=rf"a\.xlsx: .*{message}"):
+        list(read_workbook(path))
+
+
+def test_the_size_that_a_sheet_declares_is_not_walked(tmp_path: Path) -> None:
+    count("workbooks without bound")
+    path = write_book(tmp_path / "a.xlsx", sheet_xml(dimension="A1:XFD1048576"))
+    assert list(read_workbook(path)) == [Document("a.xlsx:2", "Aspirin")]
+
+
+def test_the_limit_of_a_workbook_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_book(tmp_path / "a.xlsx", sheet_xml(), strings="<si/>" * 100_000)
+    monkeypatch.setenv("MPIR_MAX_EXPANSION", "2000")
+    assert len(list(read_workbook(path))) == 1

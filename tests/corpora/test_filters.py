@@ -23,6 +23,8 @@ DOCUMENTS = [
         (RecordFilter(first_year=2015, last_year=2020), "abd", "1 without a year"),
         (RecordFilter(types=("review",)), "ac", "1 of other types, 1 without a type"),
         (RecordFilter(types=("REVIEW", "randomized controlled trial")), "abc", "1 without a type"),
+        (RecordFilter(types=("clinical trial",)), "b", "2 of other types, 1 without a type"),
+        (RecordFilter(types=("Clinical Study", "Review")), "abc", "1 without a type"),
         (RecordFilter(last_year=2016, types=("review",)), "a", "2 of other years, 1 without a year"),
     ],
 )
@@ -30,6 +32,12 @@ def test_documents_of_the_years_and_types_pass(record_filter: RecordFilter, ids:
     passing, left_out = record_filter.apply(DOCUMENTS)
     assert "".join(document.id for document in passing) == ids
     assert format_counts(left_out) == counts
+
+
+def test_a_narrower_type_is_not_its_broader_one() -> None:
+    trials = [Document(name, name, metadata={"types": [name]}) for name in ("Clinical Trial", "Equivalence Trial")]
+    passing, _ = RecordFilter(types=("randomized controlled trial",)).apply(trials)
+    assert passing == trials[1:]
 
 
 def test_years_and_types_may_be_texts() -> None:

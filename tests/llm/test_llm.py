@@ -183,7 +183,7 @@ def test_a_bundle_may_declare_it(chat_url: str, tmp_path: Path) -> None:
     entry = {"name": "judge", "kind": "llm", "url": chat_url, "model": "logprobs", "level": "sentence"}
     bundle = tmp_path / "mine.json"
     bundle.write_text(json.dumps({"format": 1, "perspectives": [entry]}), encoding="utf-8")
-    ranking = Reranker(bundle).rerank(QUERY, TEXTS[::-1])
+    ranking = Reranker(bundle, trust_code=True).rerank(QUERY, TEXTS[::-1])
     scores = [sentence.scores["judge"] for document in ranking.documents for sentence in document.sentences]
     assert scores == pytest.approx([0.8, 0.1])
 
@@ -241,15 +241,9 @@ def test_rerank_takes_a_chat_model_and_a_bundle_keeps_it(chat_url: str, tiny_bun
     scores = {document.index: document.scores["llm"] for document in ranking}
     assert scores == pytest.approx({0: 0.8, 1: 0.1})
     Reranker(tiny_bundle, **options).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]
-    saved = next(item for item in Reranker(tmp_path / "mine").perspectives if isinstance(item, LlmPerspective))
+    saved = next(
+        item
+        for item in Reranker(tmp_path / "mine", llm=chat_url, llm_model="logprobs").perspectives
+        if isinstance(item, LlmPerspective)
+    )
     assert (saved.endpoint.url, saved.instruction, saved.level) == (chat_url, "Prefer trials.", "document")
-
-
-def test_a_bundle_of_a_hub_asks_nobody_unless_it_is_trusted(chat_url: str, tmp_path: Path) -> None:
-    snapshot = tmp_path / "models--org--mine/snapshots/0123"
-    snapshot.mkdir(parents=True)
-    entry = {"name": "judge", "kind": "llm", "url": chat_url, "model": "logprobs", "level": "sentence"}
-    (snapshot / "bundle.json").write_text(json.dumps({"format": 1, "perspectives": [entry]}), encoding="utf-8")
-    with pytest.raises(InputError, match=r"would send queries and documents to 'http.*--trust-code"):
-        Reranker(snapshot)
-    assert Reranker(snapshot, trust_code=True).perspectives[0].name == "judge"

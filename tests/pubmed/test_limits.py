@@ -7,13 +7,21 @@ from mpir.pubmed.limits import limited_for_europepmc, limited_for_pubmed, read_l
 
 
 def test_limits_in_both_syntaxes() -> None:
-    limits = read_limits("2015", "2024-02", ["clinical trial"])
+    limits = read_limits("2015", "2024-02", ["letter"])
     assert limited_for_pubmed("asthma", limits) == (
-        '(asthma) AND ("Clinical Trial"[Publication Type]) AND '
+        '(asthma) AND ("Letter"[Publication Type]) AND '
         '("2015/01/01"[Date - Publication] : "2024/02/29"[Date - Publication])'
     )
     assert limited_for_europepmc("asthma", limits, preprints=False) == (
-        '(asthma) AND (SRC:MED) AND (PUB_TYPE:"Clinical Trial") AND (FIRST_PDATE:[2015-01-01 TO 2024-02-29])'
+        '(asthma) AND (SRC:MED) AND (PUB_TYPE:"Letter") AND (FIRST_PDATE:[2015-01-01 TO 2024-02-29])'
+    )
+
+
+def test_europe_pmc_is_asked_for_narrower_types_by_name() -> None:
+    limits = read_limits(types=["review", "guideline"])
+    assert limited_for_europepmc("asthma", limits, preprints=False).endswith(
+        'AND (PUB_TYPE:"Review" OR PUB_TYPE:"Scoping Review" OR PUB_TYPE:"Systematic Review" OR PUB_TYPE:"Guideline" '
+        'OR PUB_TYPE:"Practice Guideline")'
     )
 
 

@@ -1,6 +1,8 @@
 """How a server starts and ends: no signal is lost, the grace is kept, and every client gets an answer."""
 
+import base64
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -15,6 +17,8 @@ import httpx
 import pytest
 
 from mpir.cli import main
+from tests.corpora.workbook_xml import sheet_xml, write_book
+from tests.faults.report import count
 from tests.serve.running import JSON_HEADERS, PATIENCE, Server, environment_of
 from tests.serve.test_errors import FORMS
 
@@ -130,6 +134,45 @@ def test_a_search_that_still_runs_does_not_keep_it() -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def slow_upload(folder: Path) -> dict[str, str]:
+    """A workbook whose blank rows take minutes, which its size allows."""
+    rows = sheet_xml('<row r="99999999999"/>')
+    book = write_book(folder / "a.xlsx", rows, padding=os.urandom(2**20)).read_bytes()
+    return {"name": "a.xlsx", "data": base64.b64encode(book).decode()}
+
+
+def test_uploads_that_are_still_read_do_not_keep_it(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    server = start_server("--grace", "1", "--no-warmup")
+    upload = slow_upload(tmp_path)
+    answers = [in_background(lambda: server.post("/explain/documents", upload)) for _ in range(8)]
+    count("uploads that block", 8)
+    time.sleep(3)
+    readers = children_of(server.process.pid)
+    assert len(readers) == 2
+    status, seconds = stopped(server.process)
+    assert status == 0
+    assert seconds < SOON
+    assert {answer().status_code for answer in answers} == {503}
+    assert not any(Path(f"/proc/{reader}").exists() for reader in readers)
+
+
+def children_of(process: int) -> list[str]:
+    """The ids of the processes that a process has started, by any of its threads."""
+    return [child for file in Path(f"/proc/{process}/task").glob("*/children") for child in file.read_text().split()]
+
+
+def test_an_upload_ends_with_its_client(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    server = start_server("--no-warmup")
+    upload = slow_upload(tmp_path)
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{server.url}/explain/documents", json=upload, timeout=3, verify=False)
+    count("uploads that block")
+    begin = time.monotonic()
+    while children_of(server.process.pid):
+        assert time.monotonic() - begin < SOON
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("one", [signal.SIGTERM, signal.SIGINT])

@@ -82,6 +82,13 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
         ["At Mt. Sinai, cf. Dr. Lee, No. 5, ca. 7 of St. Mary, gave Vit. C and B."],
         ["It fell (95% C.I. 1.2-3.4; 95%C.I. 5-6), see Vol. 12, pp. 45-50 and p. 7, Tab. 1, max. 5."],
         ["That is its C.I.", "We saw it on p.", "Next."],
+        ["It rose in rats.(1)", "It fell in mice.(2,3)", "Both slept."],
+        ["We did Exp. 2, Expt. 3 and Art. 5, as in Sect. 3, Eqn. 4 and Chap. 2."],
+        ["Cat. No. 12 and Lot No. 7 were used.", "It sat on the cat.", "No mouse slept."],
+        ["Serovar. Typhi and biovar. Abortus grew.", "They died."],
+        ["It is sold in the U.S.", "The U.S. Food and Drug Administration asked U.S. Census staff."],
+        ["It was given i.v.", "The dose of i.v. PCA rose as in Tap et al.", "However, they slept."],
+        ["Given 5 mg b.i.d.", "Patients had 20 mg t.i.d. (n = 9), 3 q.d. + 1 b.i.d. and slept."],
     ],
 )
 def test_splits_as_a_reader_would(expected: list[str]) -> None:
@@ -95,6 +102,10 @@ def test_splits_as_a_reader_would(expected: list[str]) -> None:
         (
             "Drugs were used.Methods: We looked (twice)Results: It was.Methods of old: none.",
             ["Drugs were used.", "Methods: We looked (twice)", "Results: It was.", "Methods of old: none."],
+        ),
+        (
+            "It was 5 ml.Why? It leaked.However, 3 mg.Then e.g.Two",
+            ["It was 5 ml.", "Why?", "It leaked.", "However, 3 mg.", "Then e.g.Two"],
         ),
         ("A heading\n\nits text", ["A heading", "its text"]),
         ("A heading\r\n \r\nIts text", ["A heading", "Its text"]),
