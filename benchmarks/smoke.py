@@ -224,7 +224,8 @@ SCRIPTS = (
     ),
     Script(
         "experiments.tripclick.rerank",
-        "--output {work}/tripclick --models dot --depth 5 --device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
+        "--output {work}/tripclick --models dot --depth 5 --device cpu --train "
+        "--set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim"),
     ),
     Script(
@@ -246,7 +247,8 @@ PREPARATION = (
         "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --output {work}/scored",
         "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --set score.agreement=false "
         "--bundle {work}/start.json --output {work}/free",
-        "-m mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 --set vectors.epochs=1 --output {work}/vectors",
+        "-m mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 "
+        "--set vectors.epochs=1 --output {work}/vectors",
     ),
 )
 """Inputs that several scripts share, made of the sample; the commands of a step run side by side."""

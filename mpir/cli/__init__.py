@@ -19,7 +19,10 @@ MISTAKE, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "mpir") -> int:
-    """Run the command line under a name for messages, and return the exit status: 0, 2 for a user's mistake, or 130 when interrupted."""
+    """Run the command line and return the exit status: 0, 2 for a user's mistake, or 130 when interrupted.
+
+    Messages begin with the `name`.
+    """
     return guarded(name, lambda: _run(arguments))
 
 

@@ -197,7 +197,7 @@ def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
 
 
 def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments, with the index of the corpus: the existing one if it was made from the same files, else a new one."""
+    """The arguments, with the index of the corpus, which is made unless it exists and is of the same files."""
     if not arguments.corpus:
         if arguments.index is None:
             raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")

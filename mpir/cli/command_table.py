@@ -82,8 +82,8 @@ COMMANDS = (
     _command(
         "bioasq",
         "make a BioASQ submission",
-        "BioASQ Task B Phase A: questions in, a submission of documents and snippets out. Without --questions, the sample "
-        "that ships with mpir is run and measured against its gold answers.",
+        "BioASQ Task B Phase A: questions in, a submission of documents and snippets out. Without --questions, the "
+        "sample that ships with mpir is run and measured against its gold answers.",
     ),
     _command(
         "annotate",

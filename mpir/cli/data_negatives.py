@@ -29,13 +29,13 @@ negative never contains, is contained in, or nearly repeats a gold sentence. Que
 left out by id and by text, their gold sentences are no negatives, and their gold documents lend no titles.
 
 --source candidates scores sentences of a search in --index with a perspective of a bundle, and takes the highest-scored
-ones below a share (negatives.below) of the gold sentences' mean score. Scores are kept in OUTPUT.scores.jsonl: an interrupted
-run continues there, and a run with other settings of negatives scores nothing again.
+ones below a share (negatives.below) of the gold sentences' mean score. Scores are kept in OUTPUT.scores.jsonl: an
+interrupted run continues there, and a run with other settings of negatives scores nothing again.
 
---source topics takes gold sentences of other questions, the nearest by BM25 and by the vectors of --encoder (default: the
-default bundle's), and with --index also sentences of its results. --source titles asks with titles of abstracts: their
-last two sentences against the nearest last sentences of others. negatives.same and negatives.alike are cosines; a value above 1 turns
-the filter off.
+--source topics takes gold sentences of other questions, the nearest by BM25 and by the vectors of --encoder (default:
+the default bundle's), and with --index also sentences of its results. --source titles asks with titles of abstracts:
+their last two sentences against the nearest last sentences of others. negatives.same and negatives.alike are cosines; a
+value above 1 turns the filter off.
 
 examples:
   mpir data negatives --source candidates --questions train.json --exclude test.json --index my-index \\

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-BIOASQ_EXAMPLE = """\
+EPILOG_BIOASQ = """\
 The results equal those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
 5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in gold questions without documents or without
 snippets: 9 skips them. Without the flag, BioASQ's program uses 8. A gold question that the submission leaves out is
@@ -16,7 +16,7 @@ skipped, as in the official program; --omitted zero counts it as zero.
 example:
   mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json
 """
-RUN_EXAMPLE = """\
+EPILOG_RUN = """\
 Measures have the names of ir_measures: nDCG@10, RR, R@100, P@10, AP, Success@5, …
 A judged query that the run leaves out counts as zero. Ties are broken as in trec_eval.
 

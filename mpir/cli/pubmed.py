@@ -24,9 +24,9 @@ Several searches are sent, from strict (all distinctive words) to loose (any of 
 question with [tags] or with AND, OR, NOT in capitals is sent unchanged. So is --query; the results are still ranked by
 QUERY.
 
-$NCBI_API_KEY allows 10 requests per second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC are used
-where the settings pubmed.email, pubmed.eutils and pubmed.europepmc are not given. Proxies come from $HTTPS_PROXY and $NO_PROXY. Answers are kept for a day in mpir's
-cache folder.
+$NCBI_API_KEY allows 10 requests per second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC are used where
+the settings pubmed.email, pubmed.eutils and pubmed.europepmc are not given. Proxies come from $HTTPS_PROXY and
+$NO_PROXY. Answers are kept for a day in mpir's cache folder.
 
 examples:
   mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?"

@@ -33,9 +33,10 @@ other request leaves this machine. The environment variables of `mpir pubmed` ap
 
 /explain shows rankings in a browser; /docs describes every path.
 
-If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to
-this machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are
-kept between runs only with --set cache.folder=DIR. On SIGTERM, the server accepts no new requests and finishes those in flight.
+If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to this
+machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are kept
+between runs only with --set cache.folder=DIR. On SIGTERM, the server accepts no new requests and finishes those in
+flight.
 
 examples:
   mpir serve
