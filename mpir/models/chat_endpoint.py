@@ -14,7 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request
 
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
-from mpir.io.http import checked_url, url_opener
+from mpir.files.http import checked_url, url_opener
 
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import ArtefactError
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
 from mpir.models.encoder import Encoder, progress_bar
-from mpir.text.types import Pair, QueryDocument
 from mpir.types import F32, Bool
 
 DOCUMENTS_PER_PASS = 2_048

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mpir.core.text.legible import legible
+from mpir.core.text.types import QueryDocument
 from mpir.models.pair_spans import spans
 from mpir.models.tokenise import Template, TokenSequence
-from mpir.text.legible import legible
-from mpir.text.types import QueryDocument
 from mpir.types import I32, I64
 
 OVERLAP = 4
@@ -89,7 +89,7 @@ class DocumentWindows:
 def tokenise_documents(
     documents: Sequence[QueryDocument], tokenise: Callable[[list[str]], list[I32]], unknown: int
 ) -> list[Tokens]:
-    """Tokenise queries and sentences, each distinct text once, in their legible form (mpir/text/legible.py)."""
+    """Tokenise queries and sentences, each distinct text once, in their legible form (mpir/core/text/legible.py)."""
     texts = dict.fromkeys(text for document in documents for text in (document.query, *document.sentences))
     ids = dict(zip(texts, tokenise([legible(text) for text in texts]), strict=True))
     return [

@@ -1,7 +1,7 @@
 """The cross-encoder: a transformer that reads query and sentence together; each output can be a perspective.
 
-The same transformer reads single texts for a bi-encoder (perspectives/bi_encoder.py). The backend is created when
-needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
+The same transformer reads single texts for a bi-encoder (models/perspectives/bi_encoder.py). The backend is created
+when needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mpir.core.text.types import Pair
 from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
 from mpir.models.options import (
     OverLength,
@@ -25,7 +26,6 @@ from mpir.models.options import (
     precision_name,
 )
 from mpir.models.pooling import MEAN, Pooling
-from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # an encoder can be described before torch is imported
 
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
-    from mpir.models.partial_vectors import PartialVectors
     from mpir.models.torch_backend import TorchBackend
+    from mpir.search.dense.partial_vectors import PartialVectors
 
 PAIRS_PER_PASS = 16_384
 """Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""

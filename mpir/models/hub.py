@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value, shortened
-from mpir.io.read import found_folder
+from mpir.files.read import found_folder
 
 SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md", "artifact.metadata")
 SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from mpir.core.cancellation import is_awaited, raise_if_cancelled
+from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.cancellation import is_awaited, raise_if_cancelled
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
 from mpir.models.checkpoint_info import CheckpointInfo, over_length_identity, positions_of
 from mpir.models.device import (
@@ -33,7 +34,6 @@ from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.workers import Answers, BatchRunner, Workers
-from mpir.text.types import Pair
 from mpir.types import F32, Bool
 
 log = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
 from mpir.models import document_encoder
 from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.document_windows import sentence_windows
 from mpir.models.encoder import Encoder
-from mpir.text.types import QueryDocument
 from mpir.types import F32
 from tests.conftest import make_checkpoint
 

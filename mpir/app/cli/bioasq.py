@@ -1,0 +1,269 @@
+"""``mpir bioasq``: make a BioASQ Task B Phase A submission of documents and snippets."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import resource
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mpir.version
+from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
+from mpir.app.cli.llm_options import report_usage
+from mpir.app.cli.model_options import load_reranker
+from mpir.app.cli.progress import shows_progress
+from mpir.errors import InputError, format_names, format_value
+
+if TYPE_CHECKING:
+    from mpir.bioasq.submissions import Answers
+    from mpir.core.text import Question
+    from mpir.files.journal import Journal
+    from mpir.models.perspectives import ScoreCache
+    from mpir.reranking.reranker import Reranker
+    from mpir.search import Retriever
+
+EPILOG = """\
+Since round 9, snippets are ranked by mean F1, so a submission is cut off by score. --documents and --snippets set the
+cut-offs; by default they come from the weights, if `mpir tune` found any (only with --version 9), and are ten each
+otherwise. At least one document and one snippet are submitted for every question with results.
+
+The scores of every finished question are written to OUTPUT.scores.jsonl: an interrupted run resumes from there, and
+trying other weights takes seconds.
+
+examples:
+  mpir bioasq
+  mpir bioasq --questions testset1.json --corpus pubmed/ --output submission.json
+  mpir bioasq --check submission.json --questions testset1.json --index pubmed-index
+"""
+EXIT_REFUSED = 2
+SUBMISSION = Path("submission.json")
+"""Where the submission goes by default."""
+SAMPLE = Path(mpir.version.__file__).parent / "sample"
+log = logging.getLogger(__name__)
+
+
+def main() -> int:
+    """Run the job as a script (``python experiments/bioasq.py``); return the exit status."""
+    from mpir.app.cli import main
+
+    return main(["bioasq", *sys.argv[1:]], name="bioasq")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
+    from mpir.bioasq.submission_rules import validate_submission
+    from mpir.bioasq.submissions import answer_questions, compared_systems, cutoffs_for
+    from mpir.core.passages import check_share
+    from mpir.files.corpora import read_questions, write_run, write_submission
+
+    if arguments.check:
+        return _check(arguments)
+    if arguments.join is not None:
+        check_share("--join", arguments.join)
+    arguments = _with_sample(arguments)
+    output, run_file = _outputs(arguments)
+    _check_paths(arguments, output, run_file)
+    questions = read_questions(arguments.questions)
+    gold = _read_gold(arguments, questions)
+    reranker = load_reranker(arguments)
+    levels = {"documents": arguments.documents, "snippets": arguments.snippets}
+    cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
+    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs, join=arguments.join)
+    arguments = _with_index(arguments)
+    with closing(open_first_stage(arguments)) as index:
+        if gold is not None:
+            _check_gold(gold, index)
+        started = time.perf_counter()
+        answers = answer_questions(
+            questions,
+            index,
+            reranker,
+            journal=_open_journal(arguments, output, index, reranker),
+            compared=compared,
+            candidates=arguments.k,
+            progress=shows_progress(arguments),
+        )
+        seconds = time.perf_counter() - started
+        validate_submission(answers.submission, lambda name: index.document(name).sections)
+    if run_file:
+        write_run(run_file, answers.run)
+    write_submission(output, answers.submission)
+    _report(output, answers, seconds, reranker.cache)
+    report_usage(reranker.perspectives)
+    if gold is not None:
+        _report_measures(gold, answers, arguments.version)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Print a line for each problem of a submission; return 2 if there are any."""
+    from mpir.bioasq.check import check_submission
+    from mpir.files.corpora import read_questions
+
+    if arguments.gold or arguments.outputs:
+        raise InputError("--check makes no submission, so --gold and --output have no effect; leave them out.")
+    questions = None if arguments.questions is None else read_questions(arguments.questions)
+    if arguments.corpus is None and arguments.index is None:
+        submitted, problems = check_submission(arguments.check, questions=questions)
+    else:
+        with closing(open_first_stage(_with_index(arguments))) as index:
+            sections = partial(_sections, index)
+            submitted, problems = check_submission(arguments.check, questions=questions, sections=sections)
+    if problems:
+        print("\n".join(problems))
+        return EXIT_REFUSED
+    print(f"{arguments.check}: {_counts(submitted)}; the upload would refuse nothing.")
+    return 0
+
+
+def _sections(index: Retriever, name: str) -> Mapping[str, str]:
+    """The sections of a document in the index. Raises KeyError for a missing document."""
+    try:
+        return index.document(name).sections
+    except InputError as error:
+        raise KeyError(name) from error
+
+
+def _counts(answered: Sequence[Question]) -> str:
+    documents = sum(len(question.documents or ()) for question in answered)
+    snippets = sum(len(question.snippets or ()) for question in answered)
+    return f"{len(answered)} questions, {documents} documents, {snippets} snippets"
+
+
+def _with_sample(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with the sample if there are no questions. Raises InputError for inputs without questions."""
+    if arguments.questions is not None:
+        return arguments
+    if arguments.corpus or arguments.index or arguments.gold:
+        raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
+    questions, corpus = SAMPLE / "questions.json", [str(SAMPLE / "documents.jsonl")]
+    return Arguments(**{**vars(arguments), "questions": questions, "gold": questions, "corpus": corpus})
+
+
+def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
+    """The submission and, if one is to be written, the run. Raises InputError for several of a kind."""
+    runs = [path for path in arguments.outputs if path.suffix.lower() == ".trec"]
+    submissions = [path for path in arguments.outputs if path not in runs]
+    if len(runs) > 1 or len(submissions) > 1:
+        raise InputError("--output: at most one submission and one run (.trec) are written; leave the others out.")
+    return submissions[0] if submissions else SUBMISSION, runs[0] if runs else None
+
+
+def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
+    """Refuse outputs that would replace an input."""
+    from mpir.files.output_checks import check_files, check_replaceable_file
+
+    names = ("questions", "gold", "weights", "bundle", "lexicon")
+    read = [(f"--{name}", getattr(arguments, name)) for name in names]
+    read += [("--corpus", path) for path in arguments.corpus or ()]
+    read += [("--index", folder) for folder in arguments.index or ()]
+    read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
+    check_files([("--output", output), (f"--output {run_file}", run_file)], read)
+    check_replaceable_file("--output", output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
+    check_replaceable_file("--output", run_file, lambda head: head.split(maxsplit=2)[1:2] == [b"Q0"])
+
+
+def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
+    """The gold answers, if any; answers that cannot be measured are refused before scoring."""
+    from mpir.bioasq.measures import evaluate
+    from mpir.core.text import Question
+    from mpir.files.corpora import read_questions
+
+    if not arguments.gold:
+        return None
+    gold = read_questions(arguments.gold)
+    evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
+    return gold
+
+
+def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
+    """Raise InputError for a corpus without any gold document, before scoring."""
+    names = {name for question in gold for name in question.documents or ()}
+    names |= {snippet.document for question in gold for snippet in question.snippets or ()}
+    for name in names:
+        with suppress(KeyError):
+            _sections(index, name)
+            return
+    raise InputError(
+        f"--gold: the corpus holds none of the {len(names)} gold documents, so every measure would be 0; give the "
+        "corpus that the gold is for."
+    )
+
+
+def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with the index of the corpus, which is made unless it exists and is of the same files."""
+    if not arguments.corpus:
+        if arguments.index is None:
+            raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
+        return arguments
+    return Arguments(**{**vars(arguments), "index": [_make_index(arguments)]})
+
+
+def _make_index(arguments: argparse.Namespace) -> Path:
+    from mpir.files.corpora import corpus_fingerprint, naming_places, read_collection
+    from mpir.files.hash import fingerprint
+    from mpir.files.write import cache_folder
+    from mpir.search import build_index, index_matches
+
+    progress, source = shows_progress(arguments), corpus_fingerprint(arguments.corpus)
+    if len(arguments.index or []) > 1:
+        raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
+    folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)
+    if not index_matches(folder, source):
+        if folder.exists():
+            log.warning("%s: not a complete index of this corpus; a new index replaces it", folder)
+        with naming_places(arguments.corpus):
+            build_index(read_collection(arguments.corpus), folder, source=source, progress=progress)
+    if arguments.mode != "bm25":
+        keep_vectors(arguments.corpus, folder, arguments.encoder, progress=progress)
+    return folder
+
+
+def _open_journal(arguments: argparse.Namespace, output: Path, index: Retriever, reranker: Reranker) -> Journal:
+    """The journal of scores, tied to everything that scores depend on."""
+    from mpir.files.journal import Journal
+
+    settings = {
+        "index": index_source(arguments.index),
+        **first_stage_identity(arguments, index),
+        "documents": len(index),
+        "candidates": arguments.k,
+        "bm25": [arguments.k1, arguments.b],
+        **reranker.identity,
+    }
+    return Journal(f"{output}.scores.jsonl", settings, replace=True)
+
+
+def _report(output: Path, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
+    """Print the numbers of answers, the time and the memory."""
+    answered = answers.submission
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{output}: {_counts(answered)}; valid.")
+    if without_documents := [question.id for question in answered if not question.documents]:
+        names = format_names(map(format_value, without_documents))
+        print(f"Nothing was found for {len(without_documents)} of them, so they have no documents: {names}.")
+    for level, unreached in answers.unreached.items():
+        print(
+            f"Too few {level} reached the cut-off for {len(unreached)} of them; the best are submitted "
+            "anyway, up to the cut-off's minimum."
+        )
+    print(f"{seconds / max(1, len(answered)):.2f} s per question, {memory:.1f} GiB of memory at most.")
+    if cache and cache.hits:
+        print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")
+
+
+def _report_measures(gold: list[Question], answers: Answers, version: int) -> None:
+    """Print the official measures of every system."""
+    from tabulate import tabulate
+
+    from mpir.bioasq.submissions import HEADS, measured_rows
+
+    print(f"\nBioASQ Phase A measures, version {version}:\n")
+    print(tabulate(measured_rows(gold, answers.submissions, version), HEADS, floatfmt=".4f"))

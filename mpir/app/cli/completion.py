@@ -1,0 +1,24 @@
+"""``mpir completion``: print a script that lets a shell complete mpir's commands and options."""
+
+from __future__ import annotations
+
+import argparse
+
+from mpir.extras import needs
+
+EPILOG = """\
+examples:
+  mpir completion bash > ~/.local/share/bash-completion/completions/mpir
+  mpir completion zsh > "${fpath[1]}/_mpir"
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script; 0 is the exit status. Raises MissingExtraError without shtab."""
+    with needs("completion", "shell completion"):
+        import shtab
+
+    from mpir.app.cli import make_parser
+
+    print(shtab.complete(make_parser(), shell=arguments.shell))
+    return 0

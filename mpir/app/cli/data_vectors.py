@@ -1,0 +1,38 @@
+"""``mpir data vectors``: train word vectors on a corpus, for the word swaps of SIA data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+EPILOG = """\
+The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.bin
+(word2vec's format) and made_by.json. With one worker the same seed gives the same vectors.
+
+example:
+  mpir data vectors abstracts.jsonl --output runs/vectors --workers 2
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, save, and print the size of the vocabulary. Raises MpirError for a user's mistake."""
+    from tqdm import tqdm
+
+    from mpir.files.read import read_json
+    from mpir.lab.sia.vectors import train_vectors
+    from mpir.lab.word_vectors import MADE_BY
+
+    def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
+        """Show a progress bar at a terminal."""
+        return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
+
+    names = ("size", "window", "epochs", "workers", "seed")
+    options = {name: getattr(arguments, name) for name in names}
+    train_vectors(arguments.corpus, arguments.output, min_count=arguments.least, progress=progress, **options)
+    provenance = read_json(arguments.output / MADE_BY)
+    print(
+        f"{arguments.output}: {provenance['vocabulary']:,} words of {provenance['words']:,} in "
+        f"{provenance['sentences']:,} sentences."
+    )
+    return 0

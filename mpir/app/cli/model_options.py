@@ -1,0 +1,138 @@
+"""Model options on the command line: perspectives, weights and cache, and the reranker that they select."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.annotate import NOT_FOR_CLINICAL_USE
+from mpir.app.cli.llm_options import check_llm_options, load_llm_option
+from mpir.errors import InputError, OutputError
+from mpir.files.write import cache_folder
+
+if TYPE_CHECKING:
+    from mpir.core.weights import Weights
+    from mpir.lab.annotate.negation_perspective import NegationPerspective
+    from mpir.models.perspectives import ScoreCache
+    from mpir.reranking.reranker import Reranker
+
+NO_CACHE = "none"
+log = logging.getLogger(__name__)
+
+
+def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
+    """Add the options for perspectives and (by default) weights to the parser of a script."""
+    from mpir.app.cli.option_table import MODEL_OPTIONS
+    from mpir.app.cli.parser_options import add_options
+
+    add_options(parser, "rerank" if weights else "score", MODEL_OPTIONS)
+
+
+def check_options(arguments: argparse.Namespace) -> None:
+    """Raise InputError for malformed model options, before anything is read or loaded."""
+    from mpir.models.options import device_names, precision_name
+    from mpir.reranking.cascade import check_share
+    from mpir.validation import optional_whole_number
+
+    optional_whole_number("--top-k", getattr(arguments, "top_k", None))
+    device_names(arguments.device)
+    precision_name(arguments.precision)
+    check_share(arguments.cascade)
+    check_llm_options(arguments)
+
+
+def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True) -> Reranker:
+    """The reranker that the model options select.
+
+    `keeps` is whether scores go to mpir's own cache folder where none is named. Raises MpirError for an unusable bundle
+    or weights.
+    """
+    from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
+    from mpir.reranking.reranker import Reranker
+
+    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
+    named = ("models", "only_model", "level", "revision")
+    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in (*options, *named)}
+    chosen["trust_remote_code"] = arguments.trust_code
+    chosen["device"] = worker_devices(arguments)
+    chosen["model_options"] = dict(arguments.model_options)
+    if arguments.models or arguments.llm is None:
+        chosen["instruction"] = arguments.instruction
+    if betas := getattr(arguments, "beta", None):
+        chosen["weights"] = _with_beta(arguments, dict(betas))
+    chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]
+    if polarity := _load_negation(arguments):
+        print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
+        chosen["splitting"] = "report"
+        chosen["perspectives"].append(polarity)
+    # Results arrive, and are stored, in steps as large as the cache's.
+    cache = _open_cache(arguments, keeps=keeps)
+    return Reranker(arguments.bundle, **chosen, cache=cache, pairs_at_once=PAIRS_AT_ONCE)
+
+
+def worker_devices(arguments: argparse.Namespace) -> str:
+    """The devices of `--workers` processes on this machine: CPU processes, or GPUs. A list of devices is unchanged."""
+    workers, device = getattr(arguments, "workers", None) or 1, str(arguments.device)
+    if workers == 1 or "," in device or getattr(arguments, "ray", None):
+        return device
+    from mpir.models.options import is_on_cpu
+
+    return ",".join(["cpu"] * workers if is_on_cpu(device) else [f"cuda:{number}" for number in range(workers)])
+
+
+def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weights:
+    """The weights of the options or of the bundle, with changed weights for some document columns."""
+    from mpir.core.weights import Weights
+    from mpir.models.bundles.bundle import open_bundle
+
+    if arguments.weights:
+        weights = Weights.load(arguments.weights)
+    else:
+        bundle = open_bundle(arguments.bundle)
+        if not bundle.weights:
+            raise InputError(
+                f"bundle {arguments.bundle} has no weights that beta.{min(betas)} could change; give --weights, too."
+            )
+        weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
+    return replace(weights, beta={**weights.beta, **betas})
+
+
+def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
+    """The negation column that the options select; None without a lexicon.
+
+    Raises:
+        InputError: an invalid file.
+    """
+    if arguments.lexicon is None:
+        return None
+    from mpir.lab.annotate import Lexicon, NegEx
+    from mpir.lab.annotate.negation_perspective import NegationPerspective
+
+    negation = NegEx.load(*arguments.triggers or ())
+    polarity = NegationPerspective(Lexicon.load(arguments.lexicon), negation=negation, likeness=arguments.partial)
+    polarity.level = "document"
+    return polarity
+
+
+def _open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:
+    """The cache that the model options select; None without one, or if mpir's own folder is not writable.
+
+    Raises:
+        InputError: a limit that is too small.
+        OutputError: the given folder is not writable.
+    """
+    from mpir.models.perspectives.cache import LIMIT, ScoreCache
+
+    if arguments.cache == NO_CACHE or not (arguments.cache or keeps):
+        return None
+    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
+    try:
+        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
+    except OutputError as error:
+        if arguments.cache:
+            raise
+        log.warning("%s", error)
+        return None

@@ -1,0 +1,196 @@
+"""Forms of a ranking on standard output and in files, shared by `mpir rerank` and `mpir pubmed`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from mpir.errors import InputError
+from mpir.files.output_checks import Named, check_files, check_replaceable_file
+
+if TYPE_CHECKING:
+    from mpir.core.text import Document
+    from mpir.reranking.ranking import Ranking
+    from mpir.reranking.reranker import Reranker
+
+OUTPUT = "--output"
+LINES = ("jsonl", "trec")
+"""Forms of a line for each query or document."""
+OF_ONE = ("json", "html", "ris", "nbib")
+"""Forms of files for a single query."""
+FORMS: dict[str, Callable[[bytes], bool]] = {
+    "html": lambda head: head.lower().startswith(b"<!doctype html>") and b"<title>mpir" in head.lower(),
+    "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
+    "ris": lambda head: head.startswith(b"TY  - JOUR\nKW  - mpir rank "),
+    "nbib": lambda head: head.partition(b"\n")[2].startswith(b"OT  - mpir rank "),
+    "md": lambda head: head.startswith(b"## "),
+    "json": lambda head: head.startswith(b'{\n "id": '),
+    "jsonl": lambda head: head.startswith(b'{"id": '),
+    "trec": lambda head: b" Q0 " in head.partition(b"\n")[0],
+}
+"""Forms of files by suffix, each with a test whether a file's first bytes are of the form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRanking:
+    """The ranking of a query, as far as it is shown, with the documents and further facts."""
+
+    identifier: str
+    ranking: Ranking
+    documents: Sequence[Document]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def form_of(arguments: argparse.Namespace, path: Path) -> str:
+    """The form of a file: by its suffix, else by --format. Raises InputError for an unknown one."""
+    suffix = path.suffix.lower().lstrip(".")
+    form = suffix if suffix in FORMS else arguments.format
+    if form not in FORMS:
+        raise InputError(f"{path}: unknown form (expected a suffix of {', '.join(FORMS)}, or --format).")
+    return str(form)
+
+
+def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
+    """Refuse, before any work, conflicting output options, and files that are not writable or are inputs.
+
+    Raises:
+        InputError: a page with --top-k, or output.join with a form without sentences or a share outside 0 to 1.
+        OutputError: a file is not writable, is an input, or was not written by mpir.
+    """
+    forms = {path: form_of(arguments, path) for path in arguments.outputs}
+    shown = {arguments.format, *forms.values()}
+    if arguments.join is not None:
+        from mpir.core.passages import check_share
+
+        check_share("output.join", arguments.join)
+        if arguments.explain or shown & {"trec", "html"}:
+            raise InputError("output.join applies to lists of sentences; leave --explain, trec and html out.")
+    if arguments.explain + bool(arguments.sentences) + (arguments.format is not None) > 1:
+        raise InputError("--explain, --sentences and --format each choose a form; give one of them.")
+    if "html" in shown and (arguments.min_probability is not None or arguments.top_k is not None):
+        raise InputError(
+            "a page (html) shows all documents, because each may move up; leave --top-k and output.min_probability out."
+        )
+    files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
+    files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
+    check_files(
+        [(f"{OUTPUT} {path}", path) for path in forms],
+        [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
+    )
+    for path, form in forms.items():
+        check_replaceable_file(OUTPUT, path, FORMS[form])
+
+
+def forms_of_one(arguments: argparse.Namespace) -> list[str]:
+    """The chosen forms that have the ranking of a single query."""
+    stdout = [f"--format {arguments.format}"] if arguments.format in ("json", "html") else []
+    return [f"{OUTPUT} {path}" for path in arguments.outputs if form_of(arguments, path) in OF_ONE] + stdout
+
+
+def has_trec(arguments: argparse.Namespace) -> bool:
+    """Whether a TREC run is printed or written, which needs ids without white space."""
+    return "trec" in (arguments.format, *(form_of(arguments, path) for path in arguments.outputs))
+
+
+def needs_all(arguments: argparse.Namespace) -> bool:
+    """Whether `write_files` will write anything."""
+    return bool(arguments.outputs or arguments.format == "csv")
+
+
+def write_files(arguments: argparse.Namespace, shown: Sequence[ShownRanking]) -> None:
+    """Write the rankings of all queries to the files, and as a table to standard output where the format is csv."""
+    from mpir.files.write import atomic_write
+
+    if arguments.format == "csv":
+        sys.stdout.write(_rendered("csv", arguments, shown))
+    for path in arguments.outputs:
+        text = _rendered(form_of(arguments, path), arguments, shown)
+        with atomic_write(path) as stream:
+            stream.write(text)
+
+
+def show_ranking(
+    arguments: argparse.Namespace,
+    identifier: str,
+    ranking: Ranking,
+    *,
+    documents: Sequence[Document],
+    reranker: Reranker,
+    details: Mapping[str, Any] | None = None,
+) -> ShownRanking:
+    """Print a query's ranking in the chosen form, and return it for `write_files`; JSON has the `details`, too."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    ranking = visible_ranking(arguments, ranking)
+    shown = ShownRanking(identifier=identifier, ranking=ranking, documents=documents, details=details or {})
+    if arguments.format in (None, "table"):
+        _print_tables(arguments, ranking, width)
+    elif arguments.format != "csv":
+        sys.stdout.write(_rendered(arguments.format, arguments, [shown]))
+    if arguments.explain and ranking.documents:
+        from mpir.reranking.render.text import reasons
+
+        text = documents[ranking[0].index].text
+        print("\n".join([ranking.explain(), *reasons(reranker.perspectives, ranking, text)]), end="\n\n")
+    sys.stdout.flush()
+    return shown
+
+
+def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | None) -> None:
+    """Print a table of documents or sentences; its `width` is None if the output is not a terminal."""
+    from mpir.core.stopping import reading_advice
+
+    if arguments.sentences:
+        print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
+    else:
+        advice = reading_advice(ranking)
+        print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
+
+
+def ranking_lines(form: str, identifier: str, ranking: Ranking, details: Mapping[str, Any] | None = None) -> str:
+    """The lines of a ranking in a form of lines."""
+    if form == "trec":
+        return ranking.to_trec(identifier)
+    return json.dumps({"id": identifier, **ranking.to_dict(), **(details or {})}, ensure_ascii=False) + "\n"
+
+
+def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
+    """A ranking with joined sentences, reduced to the documents that the options select."""
+    if arguments.join is not None:
+        ranking = ranking.joined(arguments.join)
+    return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
+
+
+def _rendered(form: str, arguments: argparse.Namespace, shown: Sequence[ShownRanking]) -> str:
+    """The rankings as text in a form."""
+    if form == "csv":
+        from mpir.reranking.render.spreadsheet import spreadsheet
+
+        return spreadsheet([(item.identifier, item.ranking) for item in shown], arguments.sentences)
+    return "".join(_rendered_ranking(form, arguments, item) for item in shown)
+
+
+def _rendered_ranking(form: str, arguments: argparse.Namespace, shown: ShownRanking) -> str:
+    """One ranking as text in a form."""
+    ranking = shown.ranking
+    if form in LINES:
+        return ranking_lines(form, shown.identifier, ranking, shown.details)
+    if form == "html":
+        from mpir.app.explain.page import page_data, page_with
+
+        return page_with(page_data(ranking, shown.documents, _ranked_by(arguments)))
+    if form == "json":
+        record = {"id": shown.identifier, **shown.details, **ranking.to_dict()}
+        return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+    return {"ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}[form]()
+
+
+def _ranked_by(arguments: argparse.Namespace) -> str:
+    """The name of the models or the bundle used for ranking."""
+    names = [*([] if arguments.only_model else [arguments.bundle]), *arguments.models]
+    return " + ".join(Path(name).name for name in names if name)

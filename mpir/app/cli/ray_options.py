@@ -1,0 +1,96 @@
+"""``--ray``: options for sharing a job among the actors of a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.model_options import load_reranker
+from mpir.errors import InputError
+from mpir.validation import is_finite
+
+if TYPE_CHECKING:
+    from mpir.lab.ray.actor_jobs import PooledScorer
+    from mpir.lab.ray.actor_pool import ActorJob, ActorPool
+    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.reranking.reranker import Reranker
+
+
+def check_ray_options(arguments: argparse.Namespace) -> None:
+    """Refuse invalid options before anything is read.
+
+    Raises:
+        InputError: an invalid number, or a chat model, which needs no actors.
+        MissingExtraError: Ray is not installed.
+    """
+    gpus = arguments.gpus_per_worker
+    if arguments.ray is None:
+        return
+    if gpus is not None and not (is_finite(gpus) and (0 <= gpus <= 1 or (gpus > 1 and gpus.is_integer()))):
+        raise InputError(f"ray.gpus_per_worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
+    if getattr(arguments, "llm", None) is not None:
+        raise InputError("--llm asks a server, which needs no actors; leave --ray out.")
+    from mpir.lab.ray.ray_cluster import import_ray
+
+    import_ray()
+
+
+@contextmanager
+def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator[Reranker | PooledScorer]:
+    """The reranker itself or, with --ray, actors that load it. Raises MpirError if there is no such cluster."""
+    if arguments.ray is None:
+        yield reranker
+        return
+    from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job
+
+    with _opened_pool(arguments, scoring_job(reranker, partial(load_reranker, arguments, keeps=False))) as pool:
+        yield PooledScorer(reranker, pool)
+
+
+@contextmanager
+def opened_ranker(
+    arguments: argparse.Namespace, reranker: Reranker, rank: Callable[[argparse.Namespace, Reranker, Any], str]
+) -> Iterator[Callable[[Iterator[Any]], Iterator[str]]]:
+    """Yield a function that ranks queries by `rank`, here or on actors. Raises MpirError if there is no cluster."""
+    if arguments.ray is None:
+        yield partial(map, partial(rank, arguments, reranker))
+        return
+    from mpir.lab.ray.actor_jobs import ranking_job
+
+    quiet = Arguments(**{**vars(arguments), "quiet": True})
+    with _opened_pool(
+        arguments, ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
+    ) as pool:
+        yield pool.map
+
+
+@contextmanager
+def encoding_on_actors(
+    arguments: argparse.Namespace, encoder: PooledEncoder | None, load: Callable[[], PooledEncoder]
+) -> Iterator[None]:
+    """With --ray, run the encoder's batches on actors. Raises MpirError if there is no such cluster."""
+    if arguments.ray is None or encoder is None:
+        yield
+        return
+    from mpir.lab.ray.actor_jobs import PooledBatches, encoding_job
+
+    job = encoding_job(encoder, load, has_gpus=bool(arguments.gpus_per_worker))
+    with _opened_pool(arguments, job) as pool:
+        encoder.encoder.backend.runner = PooledBatches(pool)
+        try:
+            yield
+        finally:
+            encoder.encoder.backend.runner = None
+
+
+@contextmanager
+def _opened_pool(arguments: argparse.Namespace, job: ActorJob) -> Iterator[ActorPool]:
+    from mpir.lab.ray.actor_pool import ActorPool
+    from mpir.lab.ray.ray_cluster import cluster
+
+    with cluster(arguments.ray) as ray:
+        yield ActorPool(ray, job, workers=arguments.workers or 1, gpus_per_worker=arguments.gpus_per_worker or 0)
