@@ -165,7 +165,7 @@ def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | N
     read += [("--corpus", path) for path in arguments.corpus or ()]
     read += [("--index", folder) for folder in arguments.index or ()]
     read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
-    check_files([("--output", output), (f"--output {run_file}", run_file)], read)
+    check_files([("--output", output), ("--output", run_file)], read)
     check_replaceable_file("--output", output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
     check_replaceable_file("--output", run_file, lambda head: head.split(maxsplit=2)[1:2] == [b"Q0"])
 

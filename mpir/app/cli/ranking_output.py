@@ -80,7 +80,7 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
     files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
     check_files(
-        [(f"{OUTPUT} {path}", path) for path in forms],
+        [(OUTPUT, path) for path in forms],
         [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
     )
     for path, form in forms.items():

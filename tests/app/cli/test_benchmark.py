@@ -101,13 +101,20 @@ def test_a_dataset_of_ir_datasets(
 def test_a_run_is_reranked(
     files: dict[str, str], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["rerank", *command(files, tiny_bundle, "run", "corpus", "queries")[1:], "--format", "trec"]
+    arguments = [
+        "rerank",
+        *command(files, tiny_bundle, "run", "queries")[1:],
+        "--docs",
+        files["corpus"],
+        "--format",
+        "trec",
+    ]
     assert main(arguments) == 0
     (tmp_path / "new.trec").write_text(capsys.readouterr().out)
     run = read_run(tmp_path / "new.trec")
     assert {query: set(scores) for query, scores in run.items()} == {query: set(TEXTS) for query in QUERIES}
     assert main([*arguments[:-2], "--format", "trec", "a query"]) == 2
-    assert "--run has queries of its own" in capsys.readouterr().err
+    assert "have queries of their own" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -116,11 +123,10 @@ def test_a_run_is_reranked(
         (("corpus", "queries"), [], "--qrels is missing; give --corpus, --queries and --qrels, or a --dataset"),
         (("corpus",), ["--dataset", "beir/scifact/test"], "leave --corpus, --queries and --qrels out"),
         (
-            ("corpus", "queries", "qrels"),
-            ["--set", "model.level=both", "--model", "m"],
-            "do not apply to a benchmark of models",
+            ("queries", "qrels", "run"),
+            ["--corpus", "{queries}"],
+            "bm25.trec: the corpus lacks its documents d1, d2, d3",
         ),
-        (("queries", "qrels", "run"), ["--corpus", "{topics}"], "bm25.trec: the corpus lacks its documents d1, d2, d3"),
     ],
 )
 def test_what_does_not_go_together_is_one_sentence(

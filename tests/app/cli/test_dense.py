@@ -335,7 +335,7 @@ def test_the_weight_of_the_vectors_is_an_option(
     assert ranked == sorted(dense, key=lambda name: -dense[name])
     with pytest.raises(SystemExit):
         main(["rerank", "--set", "beta.dense", "a"])
-    assert "'dense' (expected COLUMN=NUMBER, such as dense=1)" in capsys.readouterr().err
+    assert "'beta.dense' (expected NAME=VALUE" in capsys.readouterr().err
 
 
 def test_the_nearest_sentence_says_why(

@@ -203,11 +203,9 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
         (["--set", "tune.calls=0"], "calls is 0; expected a whole number of at least 1"),
         (["--set", "tune.folds=7"], "6 questions cannot be held out in 7 folds"),
         (["--measure", "map"], "the measure is 'map'; choose from"),
-        (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
-        (["--set", "weights.context=fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
+        (["--set", "tune.context=fixpoint", "--set", "bounds.context=1,1"], "the fixed point exists only below 1"),
         (["--against", "nothing.json"], "no such file"),
-        (["--set", "model.level=5"], "the level of significance is 5.0"),
-        (["--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
+        (["--set", "tune.level=5"], "the level of significance is 5.0"),
         (["--set", "tune.tolerance=nan"], "tolerance is nan; expected a finite number"),
         (["--output", "."], ".: is a folder"),
         (["--plots", __file__], "test_score_tune.py is not a folder; choose another"),
@@ -229,7 +227,7 @@ def test_a_refused_run_leaves_the_trials_of_a_killed_one(work: Path, tmp_path: P
     log = tmp_path / "w.json.trials.jsonl"
     (tmp_path / "plots").write_text("a file")
     trials = log.read_bytes()
-    for refused in (["--set", "tune.folds=100"], ["--set", "model.level=7"], ["--plots", str(tmp_path / "plots")]):
+    for refused in (["--set", "tune.folds=100"], ["--set", "tune.level=7"], ["--plots", str(tmp_path / "plots")]):
         assert tune(work, *output, *refused) == 2
     assert log.read_bytes() == trials
     assert tune(work, *output, "--seed", "5") in (0, 1)
@@ -448,7 +446,7 @@ def test_a_bundle_with_a_model_of_choice_is_tuned(work: Path, tiny_bundle: Path,
     assert main([*new, "--model", str(model), "--set", "model.output=2"]) == 0
     assert score(work, work / "mine", "scored-mine", "--set", "score.gold_in_index=true") == 0
     assert (
-        tune(work, "--output", str(work / "mine/weights.json"), "--set", "model.level=0.99", scored="scored-mine") == 0
+        tune(work, "--output", str(work / "mine/weights.json"), "--set", "tune.level=0.99", scored="scored-mine") == 0
     )
     tuned = Reranker(work / "mine", device="cpu", precision="fp32").weights
     assert set(tuned.beta) == {"bm25", "judge", tiny_encoder.name}

@@ -184,7 +184,7 @@ class TestRankings:
         given = [
             "--run",
             tmp_path / "run.trec",
-            "--corpus",
+            "--docs",
             corpus,
             "--queries",
             tmp_path / "topics.tsv",
@@ -290,18 +290,10 @@ class TestRankings:
         for given, message in (
             (
                 [*queries, "--format", "trec", "--shard", "1/2"],
-                "--shard writes a shard of the rankings to a folder; give it with",
+                "--shard shares the queries of a file; name it with --queries or --run, and give one --output",
             ),
-            ([*queries, *output], "--output holds only lines of a TREC run or of JSON; add --trec or --json"),
-            (
-                [*queries, *output, "--format", "jsonl", "--output", tmp_path / "c"],
-                "--output holds only lines of a TREC run or of JSON",
-            ),
-            (
-                ["a query", *output, "--format", "jsonl"],
-                "--output needs a file of queries; give it with --run or --queries.",
-            ),
-            (["a query", *queries, "--format", "jsonl"], "--queries has queries of its own; leave the QUERY out."),
+            ([*queries, *output], "x: unknown form (expected a suffix of html, csv, ris"),
+            (["a query", *queries, "--format", "jsonl"], "have queries of their own; leave the QUERY out."),
             ([*queries, *output, "--format", "jsonl", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
             (
                 [*queries, "--format", "jsonl", "--output", self.queries],
