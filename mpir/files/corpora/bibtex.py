@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.core.text.types import Document
-from mpir.errors import InputError, shortened
+from mpir.errors import InputError, error_context, shortened
 from mpir.extras import needs
 from mpir.files.corpora.fields import document_of, field_name
 from mpir.files.corpora.unread import report_unread
@@ -23,6 +23,8 @@ _COMMAND = re.compile(r"[\\$]|``|''|---?|~")
 _UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
 """Characters that LaTeX reads as a comment or a column separator; many programs do not escape them."""
 _FIELD = re.compile(r"^[\s%]*(?:title|abstract)\s*=", re.MULTILINE | re.IGNORECASE)
+_LONGEST_LATEX = 100_000
+"""Maximum characters of a field with LaTeX commands: decoding takes a thousand bytes of memory for each."""
 log = logging.getLogger(__name__)
 
 
@@ -54,7 +56,8 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
         if (entry := _entry(block, path)) is not None:
             empty = False
             values = {field.key: str(field.value) for field in entry.fields}
-            names = {field_name(name): _plain(text) for name, text in values.items()}
+            with error_context(place_of(path, _line(entry))):
+                names = {field_name(name): _plain(text) for name, text in values.items()}
             yield document_of({"citationkey": entry.key, **names}, f"{Path(path).name}:{_line(entry)}"), values
     if empty:
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
@@ -84,11 +87,23 @@ def _line(block: Block) -> int:
 
 
 def _plain(text: str) -> str:
-    """Return a field's text in one line, without BibTeX braces and LaTeX commands."""
+    """Return a field's text in one line, without braces and LaTeX commands. Raises InputError for too much LaTeX."""
     if _COMMAND.search(text):
-        from pylatexenc.latex2text import LatexNodes2Text
-
-        escaped = _UNESCAPED.sub(r"\1\\\2", text)
-        text = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(escaped)
+        text = _decoded(_UNESCAPED.sub(r"\1\\\2", text))
         text = text.replace(r"\%", "%").replace(r"\&", "&")  # inside formulas, which are kept
     return " ".join(_BRACE.sub("", text).split()).strip('"')
+
+
+def _decoded(latex: str) -> str:
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    if len(latex) > _LONGEST_LATEX:
+        raise InputError(
+            f"a field with LaTeX commands has {len(latex):,} characters (expected up to {_LONGEST_LATEX:,}); "
+            "shorten it, or remove its commands."
+        )
+    try:
+        text: str = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(latex)
+        return text
+    except RecursionError as error:
+        raise InputError("a field's LaTeX is nested too deeply; remove its commands.") from error

@@ -33,13 +33,15 @@ def told_apart(documents: Iterable[Document], used: set[str]) -> Iterator[Docume
 
     New list ids are added to `used`; other ids are not.
     """
+    counts = dict[str, int]()
     for document in documents:
         if not isinstance(document.id, ListId):
             yield document
             continue
-        identity, number = document.id, 2
+        identity = document.id
         while identity in used:
-            identity, number = ListId(f"{document.id}:{number}"), number + 1
+            counts[document.id] = counts.get(document.id, 1) + 1
+            identity = ListId(f"{document.id}:{counts[document.id]}")
         used.add(identity)
         yield document if identity == document.id else replace(document, id=identity)
 
