@@ -364,7 +364,7 @@ def test_a_cascade_by_default_and_by_share(
 
 @pytest.mark.parametrize(
     ("share", "message"),
-    [("is aspirin", "'is aspirin' is not a share (expected a number above 0"), ("2", "cascade is 2.0; ")],
+    [("is aspirin", "invalid 'is aspirin' (expected auto, or a number above 0"), ("2", "cascade is 2.0; ")],
 )
 def test_a_share_that_is_none(
     share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
@@ -472,15 +472,15 @@ def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: 
     assert "nothing of the lexicon" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--output", "--output", "--output", "--output"])
+@pytest.mark.parametrize("form", ["html", "csv", "ris", "nbib", "md", "json", "jsonl", "trec"])
 def test_only_what_the_option_wrote_is_replaced(
-    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps(DOCUMENTS[0]))
     (tmp_path / "a.tsv").write_text("blood\tblood\n")
     command = ["rerank", "blood", "--docs", str(tmp_path / "a.jsonl"), "--bundle", str(tiny_bundle)]
     for _ in range(2):
-        assert main([*command, option, str(tmp_path / "new")]) == 0
+        assert main([*command, "--output", str(tmp_path / f"new.{form}")]) == 0
     for content in (
         "a thesis",
         "<!doctype html><title>My page</title>",
@@ -488,10 +488,11 @@ def test_only_what_the_option_wrote_is_replaced(
         "TY  - JOUR\nTI  - A",
         "PMID- 7\nTI  - A",
     ):
-        (tmp_path / "other").write_text(content)
-        assert main([*command, option, str(tmp_path / "other")]) == 2
-        assert f"other: exists and was not written by {option}, so it is not" in capsys.readouterr().err
-        assert (tmp_path / "other").read_text() == content
-    lexicon = str(tmp_path / "a.tsv")
-    assert main([*command, option, lexicon, "--lexicon", lexicon]) == 2
-    assert "a.tsv: is also --lexicon, which would be lost" in capsys.readouterr().err
+        target = tmp_path / f"other.{form}"
+        target.write_text(content)
+        assert main([*command, "--output", str(target)]) == 2
+        assert f"other.{form}: exists and was not written by --output, so it is not" in capsys.readouterr().err
+        assert target.read_text() == content
+    lexicon = str((tmp_path / "a.tsv").rename(tmp_path / f"a.{form}"))
+    assert main([*command, "--output", lexicon, "--lexicon", lexicon]) == 2
+    assert f"a.{form}: is also --lexicon, which would be lost" in capsys.readouterr().err
