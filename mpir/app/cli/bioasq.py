@@ -159,6 +159,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
 def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
     """Refuse outputs that would replace an input."""
     from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_run, is_submission
 
     names = ("questions", "gold", "weights", "bundle", "lexicon")
     read = [(f"--{name}", getattr(arguments, name)) for name in names]
@@ -166,8 +167,9 @@ def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | N
     read += [("--index", folder) for folder in arguments.index or ()]
     read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
     check_files([("--output", output), ("--output", run_file)], read)
-    check_replaceable_file("--output", output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
-    check_replaceable_file("--output", run_file, lambda head: head.split(maxsplit=2)[1:2] == [b"Q0"])
+    scored, overwrite = _journal_of(output).is_file(), arguments.overwrite
+    check_replaceable_file("--output", output, lambda head: scored and is_submission(head), overwrite=overwrite)
+    check_replaceable_file("--output", run_file, is_run, overwrite=overwrite)
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
@@ -238,7 +240,12 @@ def _open_journal(arguments: argparse.Namespace, output: Path, index: Retriever,
         "bm25": [arguments.k1, arguments.b],
         **reranker.identity,
     }
-    return Journal(f"{output}.scores.jsonl", settings, replace=True)
+    return Journal(_journal_of(output), settings, replace=True)
+
+
+def _journal_of(output: Path) -> Path:
+    """The path of the journal, which stays beside a submission."""
+    return Path(f"{output}.scores.jsonl")
 
 
 def _report(output: Path, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:

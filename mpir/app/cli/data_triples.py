@@ -31,9 +31,16 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
     from mpir.lab.train.triple_settings import TripleSettings
 
+    lists = {"--qrels": arguments.qrels, "--corpus": arguments.corpus or [], "--exclude": arguments.exclude}
+    read = [("--run", arguments.run_file), ("--questions", arguments.questions)]
+    read += [(option, path) for option, paths in lists.items() for path in paths]
+    check_files([("--output", arguments.output)], read)
+    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
     options = {name: value for name, value in vars(arguments).items() if name != "run"}
     names = {field.name for field in fields(TripleSettings)} - {"search", "depth", "number", "evaluation"}
     search = {item.attribute: options[item.attribute] for item in SEARCH_OPTIONS}

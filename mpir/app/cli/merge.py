@@ -37,6 +37,7 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
+    from mpir.app.cli.rerank_file import check_rankings_file
     from mpir.files.job_shards import in_order, is_finished, read_finished
     from mpir.files.output_checks import check_folders
     from mpir.tune.dataset import MANIFEST
@@ -50,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     merge = _MERGERS.get(shards[0].job["kind"])
     if merge is None:
         raise ArtefactError(f"{shards[0].folder}: unknown kind of shard; use the version of mpir that made it.")
+    if shards[0].job["kind"] == "rankings":
+        check_rankings_file("--output", arguments.output, overwrite=arguments.overwrite)
     print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
     return 0
 
@@ -97,10 +100,8 @@ def _other_names(folder: Path, name: str) -> list[str]:
 
 
 def _merge_rankings(shards: Sequence[FinishedShard], output: Path) -> str:
-    from mpir.app.cli.rerank_file import check_rankings_file
     from mpir.reranking.ranking_files import merge_rankings
 
-    check_rankings_file("--output", output)
     return f"{merge_rankings(shards, output)} queries"
 
 

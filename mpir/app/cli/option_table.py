@@ -172,6 +172,10 @@ OUTPUTS = (
         "bioasq": "submit neighbouring sentences as one snippet where the second scores at least this share of the "
             "first",
     }, dest="join", type=float, metavar="SHARE"),
+    option("--overwrite", {
+        "rerank pubmed bioasq merge data_chexpert data_negatives data_triples": "replace an existing output file, whoever "
+            "wrote it",
+    }, default=False, advanced="rerank pubmed bioasq", action="store_true"),
     option("--quiet", {
         "index rerank pubmed bioasq benchmark score tune data_sia train": "no progress (never shown in a pipe)",
     }, action="store_true", default=False),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
 from mpir.files.output_checks import Named, check_files, check_replaceable_file
+from mpir.files.own_files import are_rankings, is_run
 
 if TYPE_CHECKING:
     from mpir.core.text import Document
@@ -29,10 +30,10 @@ FORMS: dict[str, Callable[[bytes], bool]] = {
     "csv": lambda head: head.startswith(b"\xef\xbb\xbfrank,document,"),
     "ris": lambda head: head.startswith(b"TY  - JOUR\nKW  - mpir rank "),
     "nbib": lambda head: head.partition(b"\n")[2].startswith(b"OT  - mpir rank "),
-    "md": lambda head: head.startswith(b"## "),
-    "json": lambda head: head.startswith(b'{\n "id": '),
-    "jsonl": lambda head: head.startswith(b'{"id": '),
-    "trec": lambda head: b" Q0 " in head.partition(b"\n")[0],
+    "md": lambda head: head.startswith(b"## ") and b"\n\n| rank | " in head,
+    "json": lambda head: head.startswith(b'{\n "id": ') and b'\n "query": ' in head,
+    "jsonl": are_rankings,
+    "trec": is_run,
 }
 """Forms of files by suffix, each with a test whether a file's first bytes are of the form."""
 
@@ -84,7 +85,7 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
         [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
     )
     for path, form in forms.items():
-        check_replaceable_file(OUTPUT, path, FORMS[form])
+        check_replaceable_file(OUTPUT, path, FORMS[form], overwrite=arguments.overwrite)
 
 
 def forms_of_one(arguments: argparse.Namespace) -> list[str]:

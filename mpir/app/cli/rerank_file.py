@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from mpir.app.cli.arguments import Arguments
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ranking_output import (
-    FORMS,
     LINES,
     OUTPUT,
     check_output_options,
@@ -87,13 +86,14 @@ def _check_folder(job: FileJob, read: list[Named]) -> None:
     RANKINGS_SHARD.check_replaceable(job.output)
 
 
-def check_rankings_file(option: str, path: Path) -> None:
+def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
     """Raise OutputError for an existing file that does not contain rankings."""
     from mpir.files.output_checks import check_replaceable_file
+    from mpir.files.own_files import are_rankings
 
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
-    check_replaceable_file(option, path, lambda head: any(FORMS[form](head) for form in LINES))
+    check_replaceable_file(option, path, are_rankings, overwrite=overwrite)
 
 
 def write_rankings_file(
