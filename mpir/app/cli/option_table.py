@@ -173,8 +173,8 @@ OUTPUTS = (
             "first",
     }, dest="join", type=float, metavar="SHARE"),
     option("--overwrite", {
-        "rerank pubmed bioasq merge data_chexpert data_negatives data_triples": "replace an existing output file, whoever "
-            "wrote it",
+        "rerank pubmed bioasq merge data_chexpert data_negatives data_triples":
+            "replace an existing output file, whoever wrote it",
     }, default=False, advanced="rerank pubmed bioasq", action="store_true"),
     option("--quiet", {
         "index rerank pubmed bioasq benchmark score tune data_sia train": "no progress (never shown in a pipe)",

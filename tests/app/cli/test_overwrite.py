@@ -84,15 +84,14 @@ def test_shards_do_not_replace_a_corpus_when_they_are_joined(
         str(files / "queries.jsonl"),
         "--bundle",
         str(tiny_bundle),
-        "--json",
-        "--no-cache",
+        "--format",
+        "jsonl",
+        "--set",
+        "cache.folder=none",
     ]
     shards = [str(files / name) for name in ("first", "second")]
     for number, shard in enumerate(shards, 1):
-        assert (
-            main([*command, "--no-cache", "--device", "cpu", "--quiet", "--shard", f"{number}/2", "--output", shard])
-            == 0
-        )
+        assert main([*command, "--device", "cpu", "--quiet", "--shard", f"{number}/2", "--output", shard]) == 0
     corpus = files / "docs.jsonl"
     assert main(["merge", *shards, "--output", str(corpus)]) == 2
     assert "docs.jsonl: exists and was not written by --output" in capsys.readouterr().err
