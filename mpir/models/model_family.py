@@ -26,6 +26,10 @@ DECODERS = (
     *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),
     *("gptj", "granite", "llama", "mistral", "mixtral", "olmo", "olmo2", "opt", "phi", "phi3", "qwen2"),
     *("qwen2_moe", "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2"),
+    *("arcee", "deepseek_v2", "deepseek_v3", "diffllama", "doge", "exaone4", "gemma3", "glm", "glm4", "gpt-sw3"),
+    *("gpt_bigcode", "gpt_oss", "helium", "hunyuan_v1_dense", "hunyuan_v1_moe", "jamba", "jetmoe", "minicpm3"),
+    *("minimax", "ministral", "ministral3", "mistral4", "mpt", "nemotron", "olmo3", "persimmon", "phimoe"),
+    *("qwen3_5", "qwen3_5_text", "qwen3_next", "seed_oss", "zamba", "zamba2"),
 )
 """Types of causal models. Classifiers over them were trained on a template, without which scores are near random."""
 
@@ -216,9 +220,8 @@ def declared_scale(files: ModelFiles) -> str:
 
 def length_option(files: ModelFiles) -> dict[str, Any]:
     """Return ``max_length`` if a model reads more than DEFAULT_LENGTH tokens, or declares a smaller limit."""
-    declared = files.transformer.get("max_seq_length")
-    if isinstance(declared, int) and not isinstance(declared, bool) and declared > 0:
-        return {"max_length": min(declared, DEFAULT_LENGTH)}
+    if files.max_seq_length:
+        return {"max_length": min(files.max_seq_length, DEFAULT_LENGTH)}
     positions = files.config.get("max_position_embeddings")
     is_long = not isinstance(positions, int) or positions > DEFAULT_LENGTH
     return {"max_length": DEFAULT_LENGTH} if is_long else {}
