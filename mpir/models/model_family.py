@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
+from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
@@ -22,6 +23,8 @@ DEFAULT_LENGTH = 1024
 """The default limit of tokens in a pair, for models that can read more, because rows of 8,192 tokens take much time
 and memory. Longer texts are read in passages, so nothing is cut. The option max_length raises the limit."""
 
+JINA_LISTWISE = "JinaForRanking"
+"""The architecture of jina-reranker-v3."""
 DECODERS = (
     *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),
     *("gptj", "granite", "llama", "mistral", "mixtral", "olmo", "olmo2", "opt", "phi", "phi3", "qwen2"),
@@ -69,7 +72,6 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
         ArtefactError: no family matches; the message names the files' declarations and the supported families.
         InputError: the model is for the other task; the message names the option for it.
     """
-    check_pointwise(files)
     family = next((family for family in FAMILIES if family.matches(files)), None)
     if family is None:
         raise ArtefactError(
@@ -100,16 +102,14 @@ def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
     )
 
 
-LISTWISE = frozenset({"JinaForRanking"})
+def is_listwise(files: ModelFiles) -> bool:
+    """Whether a model orders a list of documents, by its architecture or its hub name."""
+    return files.architecture == JINA_LISTWISE or listwise_template_of(files.name) is not None
 
 
-def check_pointwise(files: ModelFiles) -> None:
-    """Raise ArtefactError for a listwise reranker."""
-    if files.architecture in LISTWISE:
-        raise ArtefactError(
-            f"{files.name}: is a listwise reranker ({files.architecture}), whose score of a document depends on the "
-            "other documents, so it can be neither cached, blended nor tuned. Give a model that scores pairs."
-        )
+def listwise_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the only option of a listwise reranker, its template."""
+    return {"template": listwise_template_of(files.name) or "jina-reranker-v3"}
 
 
 def is_language_model(files: ModelFiles) -> bool:
@@ -228,6 +228,13 @@ def length_option(files: ModelFiles) -> dict[str, Any]:
 
 
 FAMILIES: list[ModelFamily] = [
+    ModelFamily(
+        name="listwise reranker (jina-reranker-v3, RankZephyr)",
+        task="reranking",
+        perspective_type="listwise",
+        matches=is_listwise,
+        options=listwise_options,
+    ),
     ModelFamily(
         name="sequence classification",
         task="reranking",
