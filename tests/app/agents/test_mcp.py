@@ -45,7 +45,9 @@ async def over_http(bundle: Path, *options: str) -> AsyncIterator[Client]:
         unused.bind(("127.0.0.1", 0))
         port = str(unused.getsockname()[1])
     process = subprocess.Popen(
-        [sys.executable, *command(bundle, "--http", "--port", port, *options)], env=environment(), stderr=-1
+        [*ENDING_WITH_TESTS, sys.executable, *command(bundle, "--http", "--port", port, *options)],
+        env=environment(),
+        stderr=-1,
     )
     try:
         for _ in range(200):
