@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-pytest_plugins = ["tests.app.serve.running", "tests.programs"]
+pytest_plugins = ["tests.programs", "tests.app.serve.running"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)

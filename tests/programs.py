@@ -1,16 +1,19 @@
 """Programs that tests start end with the tests, even where these are killed."""
 
+import os
 import signal
 import sys
 
 import pytest
 
-_WRAPPER = (
-    "import ctypes, os, signal, sys\n"
-    "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG\n"
-    "os.execvp(sys.argv[1], sys.argv[1:])"
-)
-ENDING_WITH_TESTS = (sys.executable, "-c", _WRAPPER)
+_WRAPPER = """
+import ctypes, os, signal, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+if os.getppid() == int(sys.argv[1]):  # else it died before
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
+ENDING_WITH_TESTS = (sys.executable, "-c", _WRAPPER, str(os.getpid()))
 """The beginning of a command that gets SIGTERM when the process that started it dies (on Linux)."""
 
 

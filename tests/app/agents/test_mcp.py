@@ -17,6 +17,8 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from tests.programs import ENDING_WITH_TESTS
+
 DOCUMENTS = [
     {"id": "1", "title": "Aspirin", "abstract": "Aspirin does thin the blood. The trial of a placebo is in patients."},
     {"id": "2", "title": "Genes", "abstract": "A gene is in the cell."},
