@@ -71,7 +71,7 @@ class _Bounds:
 
     def __init__(self, path: str, size: int) -> None:
         self._path, self._ratio = path, limit("MPIR_MAX_EXPANSION")
-        self._operators = max(_OPERATORS_FREE, size)
+        self._operators = max(_OPERATORS_FREE, self._ratio * size // 200)
         self._content = max(_CONTENT_FREE, self._ratio * size)
 
     def text_of(self, page: Any) -> str:

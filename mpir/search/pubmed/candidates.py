@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from mpir.core.text.field_syntax import has_europepmc_fields, has_pubmed_tags
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
@@ -14,7 +15,7 @@ from mpir.search.pubmed.europepmc import EuropePMC
 from mpir.search.pubmed.eutils import MAX_IDS, PubMed
 from mpir.search.pubmed.join import fused, joined
 from mpir.search.pubmed.limits import read_limits
-from mpir.search.pubmed.plan import has_europepmc_fields, has_pubmed_tags, has_syntax, make_plan
+from mpir.search.pubmed.plan import has_syntax, make_plan
 from mpir.search.pubmed.results import SearchResult
 from mpir.search.pubmed.settings import Settings
 from mpir.search.pubmed.source_searches import Report, SourceResult, Wish, search_europepmc, search_pubmed
@@ -76,13 +77,13 @@ def search(
         preprints=preprints,
         k=k,
     )
-    with Client(settings) as client:
-        jobs: dict[str, Callable[[], SourceResult]] = {
-            "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
-            "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
-        }
-        results, faults = _all_done({name: jobs[name] for name in chosen})
-        documents = _documents(PubMed(client), results, faults, wish.k, report)
+    client = Client(settings)
+    jobs: dict[str, Callable[[], SourceResult]] = {
+        "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
+        "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
+    }
+    results, faults = _all_done({name: jobs[name] for name in chosen})
+    documents = _documents(PubMed(client), results, faults, wish.k, report)
     warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
     return SearchResult(
         query=query,

@@ -112,18 +112,25 @@ def test_without_pypdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def make_shared(path: Path, pages: int, content: bytes) -> Path:
     """Write pages that show one compressed stream."""
     from pypdf import PdfWriter
-    from pypdf.generic import NameObject, StreamObject
+    from pypdf.generic import DictionaryObject, NameObject, StreamObject
 
     writer, stream = PdfWriter(), StreamObject()
     stream.set_data(content)
     reference = writer._add_object(stream.flate_encode())
+    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    font = writer._add_object(DictionaryObject({NameObject(key): NameObject(name) for key, name in names.items()}))
+    fonts = DictionaryObject({NameObject("/F1"): font})
     for _ in range(pages):
-        writer.add_blank_page(100, 100)[NameObject("/Contents")] = reference
+        page = writer.add_blank_page(100, 100)
+        page[NameObject("/Contents")] = reference
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
     writer.write(path)
     return path
 
 
-@pytest.mark.parametrize("content", [b"BT (Aspirin) Tj ET\n" * 2_000, b" " * 1_000_000 + b"BT (Aspirin) Tj ET"])
+@pytest.mark.parametrize(
+    "content", [b"BT /F1 9 Tf (Aspirin) Tj ET\n" * 1_000, b" " * 1_000_000 + b"BT /F1 9 Tf (Aspirin) Tj ET"]
+)
 def test_pages_that_show_one_stream_are_bounded(tmp_path: Path, content: bytes) -> None:
     count("PDF without bound")
     path = make_shared(tmp_path / "a.pdf", 30, content)
