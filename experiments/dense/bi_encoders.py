@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mpir.core.checksum import fingerprint
 
 from mpir.app.cli import INTERRUPTED
 from mpir.app.cli import main as mpir
@@ -17,6 +16,7 @@ from mpir.errors import MpirError
 from mpir.evaluate import evaluate_queries, grouped_t_test, holm, randomisation_test
 from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
+from mpir.files.hash import fingerprint
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.models.encoder import Encoder

@@ -22,7 +22,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from mpir.core.checksum import fingerprint
 from tabulate import tabulate
 
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited, read_smart
@@ -37,6 +36,7 @@ from mpir.core.text import Document
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
 from mpir.files.corpora import read_corpus
+from mpir.files.hash import fingerprint
 from mpir.files.read import read_lines
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches

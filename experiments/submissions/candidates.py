@@ -20,11 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from mpir.core.cutoffs import Cutoff, Cutoffs
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import text_path
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test

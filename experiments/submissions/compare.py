@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from mpir.core.cutoffs import Cutoff, Cutoffs
 from tabulate import tabulate
 
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
@@ -23,6 +22,7 @@ from experiments.submissions.joined import joined_values
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.task import added_up
 from mpir.core.blend import blend_queries
 from mpir.core.weights import Weights

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from mpir.core.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
 
+from mpir.bioasq.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
 from mpir.bioasq.measures import measure_snippets
 from mpir.core.blend import blend_queries
 from mpir.core.passages import ScoredSpan, join_adjacent

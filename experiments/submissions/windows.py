@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from mpir.core.cutoffs import TEN_EACH, Cutoff
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoff
 from mpir.bioasq.measures import measure_snippets
 from mpir.core.blend import blend_queries
 from mpir.core.text import Question, Snippet

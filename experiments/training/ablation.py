@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from mpir.core.checksum import fingerprint
 from tabulate import tabulate
 
 from experiments.common.provenance import content_of
@@ -37,7 +36,7 @@ from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.files.corpora import corpus_fingerprint
-from mpir.files.hash import sha256
+from mpir.files.hash import fingerprint, sha256
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.lab.train.mixture_schema import paths, read_declared

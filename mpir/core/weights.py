@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from mpir.core.checksum import fingerprint
+from mpir.bioasq.cutoffs import Cutoffs
 from mpir.core.columns import Layout
-from mpir.core.cutoffs import Cutoffs
 from mpir.errors import InputError, format_names, format_value
 from mpir.files.checksum import verify_checksum, write_json_with_checksum
+from mpir.files.hash import fingerprint
 from mpir.files.read import found_file, read_json
 from mpir.validation import check_choice, real_number
 

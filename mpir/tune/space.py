@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
 from mpir.core.blend import scaled
 from mpir.core.columns import Columns
-from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.errors import InputError, format_names, format_value
 from mpir.tune.simplex import Simplex

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mpir.core.cutoffs import Cutoff, Cutoffs, parse_cutoff
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs, parse_cutoff
 from mpir.core.calibration import Logistic, Relevance
 from mpir.core.weights import Weights
 from mpir.errors import InputError

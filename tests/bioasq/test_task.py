@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from mpir.core.cutoffs import Cutoff, Cutoffs
 
 from mpir import Document, Perspective, Reranker, Weights
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.task import System, added_up, answer, score_questions, select, systems
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mpir.core.cutoffs import Cutoff, Cutoffs
 
 from experiments.submissions.candidates import measured
 from experiments.submissions.fusion import mean_z_scores, reciprocal, reciprocal_ranks, z_scores
@@ -14,6 +13,7 @@ from experiments.submissions.titles import best_sentences, by_question
 from experiments.submissions.two_bundles import fused, halved, renamed
 from experiments.submissions.windows import Scores, submitted, windows_of
 from experiments.submissions.windows import measured as measured_windows
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.blend import blend
 from mpir.core.weights import Weights
 from mpir.tune.dataset import Dataset

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpir.core.cutoffs import Cutoff, Cutoffs
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.measures import question_measures
 from mpir.bioasq.task import System, answer
 from mpir.core.columns import Columns, Layout

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mpir.core.cutoffs import Cutoff
 
+from mpir.bioasq.cutoffs import Cutoff
 from mpir.core.column import Column
 from mpir.core.columns import Layout
 from mpir.core.text import Snippet

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpir.core.cutoffs import Cutoff, Cutoffs
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.blend import blend, document_order
 from mpir.core.column import Column
 from mpir.errors import InputError

@@ -176,7 +176,7 @@ def _report_evidence(
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The levels for which cut-offs are searched."""
-    from mpir.core.cutoffs import FIRST_CUT
+    from mpir.bioasq.cutoffs import FIRST_CUT
     from mpir.tune.measures import CUT_BY
 
     if not arguments.cutoffs or arguments.version < FIRST_CUT:
