@@ -60,8 +60,8 @@ def test_scores_are_finite_never_negative_and_follow_the_texts(texts: list[str],
 
 def test_nothing_is_printed_and_no_java_is_loaded() -> None:
     program = (
-        "import logging, sys; logging.basicConfig(); from mpir import retrieve\n"
-        "retrieve.bm25_scores('a gene', ['a gene']); assert 'jpype' not in sys.modules"
+        "import logging, sys; logging.basicConfig(); from mpir.search import bm25_scores\n"
+        "bm25_scores('a gene', ['a gene']); assert 'jpype' not in sys.modules"
     )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (finished.stdout, finished.stderr) == ("", "")
