@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.core.text.field_syntax import plain_query
+from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import ArtefactError, InputError, format_value
@@ -325,6 +325,8 @@ class DenseIndex:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         if not queries:
             return np.zeros((0, self.info.width), np.float32), np.zeros(0, np.int64)
+        if any(map(is_field_search, queries)):
+            report_field_search()
         read_queries = getattr(
             self.encoder, "query_vectors", self.encoder.vectors
         )  # with the prompt of queries, if any
