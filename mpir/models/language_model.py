@@ -19,10 +19,10 @@ import torch
 from tqdm import tqdm
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.files.hash import fingerprint
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_budget, choose_devices, choose_dtype
 from mpir.models.identity import check_unchanged, files_state, identity_of

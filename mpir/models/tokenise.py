@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.files.hash import fingerprint
 from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
 from mpir.types import I32, I64
 

@@ -13,9 +13,9 @@ import torch
 from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, MpirError
-from mpir.files.hash import fingerprint
 from mpir.files.lock import exclusive
 from mpir.lab.train.checkpointer import Checkpointer
 from mpir.lab.train.document_loss import question_loss
