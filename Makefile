@@ -61,6 +61,7 @@ FAULTS := tests/faults tests/lab/ray tests/app/cli/test_path_options.py tests/fi
 	tests/models/llm/test_trust.py tests/models/llm/test_language_model.py tests/models/test_checkpoint_code.py \
 	tests/models/test_damaged_checkpoints.py tests/models/perspectives/test_bundle.py tests/lab/train/test_plots.py \
 	tests/search/pubmed/test_faults.py tests/search tests/app/serve tests/lab/sia/test_generation.py tests/lab/sia/test_swaps.py tests/lab/sia/test_writer.py \
+	tests/app/cli/test_overwrite.py tests/reranking/test_threads.py tests/test_programs.py \
 	tests/bioasq/test_task.py tests/test_code_from_files.py tests/tune/test_dataset.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
