@@ -18,9 +18,8 @@ from mpir.corpora.json_documents import read_json_documents
 from mpir.corpora.jsonl import read_jsonl, record_id
 from mpir.corpora.pdf import read_pdf
 from mpir.corpora.pubmed import PUBMED, read_deleted, read_pubmed
-from mpir.corpora.references import read_references
+from mpir.corpora.references import read_refer, read_references, read_web_of_science
 from mpir.corpora.tables import read_table
-from mpir.corpora.tagged import read_refer, read_web_of_science
 from mpir.corpora.tripclick import read_documents
 from mpir.corpora.workbooks import read_workbook
 from mpir.corpora.xml import root_tag

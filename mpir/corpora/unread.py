@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.fields import KNOWN, field_name
+from mpir.corpora.fields import READ, field_name
 from mpir.errors import format_names
 from mpir.text.types import Document
 
@@ -28,7 +28,7 @@ def report_unread(path: str | Path, records: Iterable[tuple[Document, Mapping[st
         if blank and count < _LOOKED_AT:
             blank -= {section for section, text in document.sections.items() if text}
             for name, value in values.items():
-                if field_name(name) not in KNOWN:
+                if field_name(name) not in READ:
                     lengths[name] = max(lengths.get(name, 0), len(str(value)))
         elif blank:
             blank -= {section for section, text in document.sections.items() if text}
