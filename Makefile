@@ -49,28 +49,28 @@ benchmarks-smoke: .venv/ready  ## every benchmark and experiment at its smallest
 core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	$(PYTHON) -m venv .venv-core
 	.venv-core/bin/python -m pip install --quiet ".[test]"
-	.venv-core/bin/python -m pytest tests/rank tests/text tests/retrieve/test_memory.py tests/docs/test_design.py tests/test_extras.py
+	.venv-core/bin/python -m pytest tests/reranking tests/core/text tests/search/test_memory.py tests/docs/test_design.py tests/test_extras.py
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server, and 5,000 mutated exports, counted by format and outcome
-	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/serve/test_fuzz.py
-	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 $(BIN)/python -m pytest -p tests.faults.report tests/corpora/test_mutated.py
+	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/app/serve/test_fuzz.py
+	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 $(BIN)/python -m pytest -p tests.faults.report tests/files/corpora/test_mutated.py
 
 # Kills of eighteen commands and of Ray's workers and drivers, full disks, flipped bytes in every artefact, damaged checkpoints,
 # hostile files, paths and requests; over 1 h.
-FAULTS := tests/faults tests/batch tests/cli/test_path_options.py tests/corpora/test_bounds.py tests/io tests/models/test_checkpoint_code.py \
-	tests/models/test_damaged_checkpoints.py tests/perspectives/test_bundle.py tests/plots/test_training.py \
-	tests/pubmed/test_faults.py tests/retrieve tests/serve tests/sia/test_generation.py tests/sia/test_swaps.py tests/sia/test_writer.py \
-	tests/tasks/test_bioasq.py tests/test_code_from_files.py tests/tune/test_dataset.py
+FAULTS := tests/faults tests/lab/ray tests/app/cli/test_path_options.py tests/files/corpora/test_bounds.py tests/files tests/models/llm/test_trust.py tests/models/test_checkpoint_code.py \
+	tests/models/test_damaged_checkpoints.py tests/models/perspectives/test_bundle.py tests/lab/train/test_plots.py \
+	tests/search/pubmed/test_faults.py tests/search tests/app/serve tests/lab/sia/test_generation.py tests/lab/sia/test_swaps.py tests/lab/sia/test_writer.py \
+	tests/bioasq/test_task.py tests/test_code_from_files.py tests/tune/test_dataset.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
-	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
+	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
 
 experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"
 
 browser: .venv/ready  ## the explain page in headless Chromium, which the system provides
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
-	$(BIN)/python -m pytest tests/explain
+	$(BIN)/python -m pytest tests/app/explain
 
 clients: .venv/ready .clients/today/ready .clients/langchain/ready  ## other rerankers' true clients, and mpir's drop-ins
 	$(BIN)/python tests/clients/run.py .clients/today/bin/python .clients/langchain/bin/python

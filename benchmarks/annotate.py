@@ -21,16 +21,16 @@ from pathlib import Path
 from tabulate import tabulate
 
 import mpir
-from mpir.annotate import Lexicon, NegEx, annotate
-from mpir.annotate.fuzzy_match import PartialMatcher
-from mpir.annotate.match import ExactMatcher
-from mpir.cli import guarded
-from mpir.cli import main as command
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
-from mpir.corpora.corpus import read_corpus
-from mpir.text import Document
-from mpir.text.split import sentences
+from mpir.app.cli import guarded
+from mpir.app.cli import main as command
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path
+from mpir.core.text import Document
+from mpir.core.text.split import sentences
+from mpir.files.corpora.corpus import read_corpus
+from mpir.lab.annotate import Lexicon, NegEx, annotate
+from mpir.lab.annotate.fuzzy_match import PartialMatcher
+from mpir.lab.annotate.match import ExactMatcher
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")

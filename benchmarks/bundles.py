@@ -18,10 +18,10 @@ from typing import Any
 from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.write import write_json
 
 QUESTIONS = 5
 """Consecutive calls of `rerank`, each with different documents."""
@@ -109,7 +109,7 @@ def ratio(rates: Mapping[str, Sequence[float]], name: str) -> dict[str, float]:
 def prepare(bundle: str, precision: str) -> Call:
     """Load a bundle, and return the timed function: scoring pairs by sentence perspectives, or reranking."""
     from mpir import Reranker
-    from mpir.perspectives import score_pairs
+    from mpir.models.perspectives import score_pairs
 
     reranker = Reranker(bundle, precision=precision)
     sentences = [perspective for perspective in reranker.perspectives if perspective.level == "sentence"]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mpir.cli.number_options import positive
-from mpir.perspectives import ScoreCache
-from mpir.perspectives.scoring import PAIRS_AT_ONCE
+from mpir.app.cli.number_options import positive
+from mpir.models.perspectives import ScoreCache
+from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
 
 PERSPECTIVES = ("relevance", "sts", "sia")
 

@@ -25,12 +25,12 @@ from measure import Timed, alternate, default_threads, describe, machine, show, 
 from peers import load_quietly
 from workload import read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.text.split import sentences
+from mpir.files.write import write_json
 from mpir.models.checkpoint import open_checkpoint
-from mpir.text.split import sentences
 from mpir.types import F32
 
 SHORT, FEW = 64, 8

@@ -31,14 +31,14 @@ from measure import Worker, alternate, default_threads, describe, helper, machin
 from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.text import Document, Question
+from mpir.core.text.split import sentences as split_sentences
 from mpir.errors import MpirError
-from mpir.io.write import write_json
-from mpir.text import Document, Question
-from mpir.text.split import sentences as split_sentences
+from mpir.files.corpora import read_corpus
+from mpir.files.write import write_json
 
 PUBMED = 36_000_000
 INSIDE = ("splitting", "BM25 of sentences", "tokenising")
@@ -104,9 +104,9 @@ def submitter(folder: Path, bundle: str, device: str) -> Callable[[Sequence[Ques
     """mpir with models and index loaded: questions in, a submission out, and the seconds of every stage."""
     load_quietly()
     from mpir import Reranker
-    from mpir.corpora import write_submission
-    from mpir.retrieve import LuceneIndex
-    from mpir.tasks.bioasq import System, answer
+    from mpir.bioasq.task import System, answer
+    from mpir.files.corpora import write_submission
+    from mpir.search import LuceneIndex
 
     index, reranker = LuceneIndex(folder), Reranker(bundle, device=device, cache=None)
     take_apart = inside_of_scoring(bundle)
@@ -144,8 +144,8 @@ def inside_of_scoring(bundle: str) -> Callable[[Sequence[str], Sequence[Sequence
     """Times what happens in scoring besides the model, done alone on the same documents."""
     from transformers import AutoTokenizer
 
-    from mpir.perspectives import open_bundle
-    from mpir.retrieve import MemoryIndex
+    from mpir.models.perspectives import open_bundle
+    from mpir.search import MemoryIndex
 
     opened = open_bundle(bundle)
     tokenizer = AutoTokenizer.from_pretrained(
@@ -186,7 +186,7 @@ def corpus_growth(arguments: argparse.Namespace, folder: Path, questions: Sequen
 
 def grower() -> Callable[..., dict[str, Any]]:
     """Indexes the chosen documents of the files, and searches them one question after the other."""
-    from mpir.retrieve import LuceneIndex, build_index
+    from mpir.search import LuceneIndex, build_index
 
     with TemporaryDirectory() as warm:
         build_index([Document("1", abstract="starts Java")], Path(warm) / "index")

@@ -21,12 +21,12 @@ from typing import Any
 from measure import Worker, alternate, default_threads, describe, machine, show, spread, table
 from workload import corpus_files, read_asked
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora import read_corpus
-from mpir.io.write import write_json
-from mpir.retrieve.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.files.corpora import read_corpus
+from mpir.files.write import write_json
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
 
 K = 10
 MPIR, PEER = "mpir (Lucene)", "bm25s"
@@ -111,7 +111,7 @@ def measure_search(
 
 def lucene_builder() -> Callable[[Sequence[Path], Path, int], int]:
     """mpir's index."""
-    from mpir.retrieve import build_index
+    from mpir.search import build_index
 
     return lambda files, folder, threads: build_index(read_corpus(files), folder, threads=threads).documents
 
@@ -133,7 +133,7 @@ def bm25s_builder() -> Callable[[Sequence[Path], Path, int], int]:
 
 def lucene_searcher(folder: Path, threads: int) -> Search:
     """mpir's search; batches on all threads."""
-    from mpir.retrieve import LuceneIndex
+    from mpir.search import LuceneIndex
 
     index = LuceneIndex(folder)
 

@@ -24,10 +24,10 @@ import numpy as np
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.write import write_json
 from mpir.types import F64
 
 PEER, MPIR = "MaxSim alone, sentence-transformers", "MaxSim alone, mpir"
@@ -118,10 +118,10 @@ def late(bundle: str, precision: str, texts: Sequence[str]) -> Callable[[Sequenc
 
 def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     """A model with random vectors of all words, that has read the texts."""
+    from mpir.lab.train.tk_init import WORD, make_tk
     from mpir.models.encoder import Encoder
     from mpir.models.late import FORMS
-    from mpir.models.tk_init import WORD, make_tk
-    from mpir.perspectives.late_interaction import LatePerspective
+    from mpir.models.perspectives.late_interaction import LatePerspective
 
     words = sorted({word for text in texts for word in re.findall(WORD, text.lower())})
     vectors = np.random.default_rng(1).normal(size=(len(words), WIDTH)).round(3)
@@ -161,7 +161,7 @@ def maxsim_alone(
 
 def _encoder(bundle: str, precision: str) -> Any:
     from mpir.models.encoder import Encoder
-    from mpir.perspectives import open_bundle
+    from mpir.models.perspectives import open_bundle
 
     opened = open_bundle(bundle)
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]
@@ -170,7 +170,7 @@ def _encoder(bundle: str, precision: str) -> Any:
 
 def _late(bundle: str, precision: str) -> Any:
     from mpir.models.late import FORMS
-    from mpir.perspectives.late_interaction import LatePerspective
+    from mpir.models.perspectives.late_interaction import LatePerspective
 
     return LatePerspective("late", _encoder(bundle, precision), FORMS["states"])
 

@@ -29,12 +29,12 @@ from measure import Worker, default_threads, describe, fast_enough, helper, mach
 from peers import cut_outputs, load_quietly
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text import Document
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.text import Document
+from mpir.files.write import write_json
+from mpir.search.memory import MemoryIndex
 
 PEER, ENCODE = "sentence-transformers, CrossEncoder", "sentence-transformers, encode alone"
 CORPUS = 3_000
@@ -100,7 +100,7 @@ def contenders_of(arguments: argparse.Namespace, folder: str) -> dict[str, tuple
 
 def document_encoder(bundle: str) -> Path | None:
     """The folder of the encoder that makes a bundle's vectors of documents."""
-    from mpir.perspectives import open_bundle
+    from mpir.models.perspectives import open_bundle
 
     opened = open_bundle(bundle)
     folders = [

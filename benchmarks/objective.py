@@ -21,17 +21,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.evaluate import evaluate
-from mpir.io.write import write_json
-from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Layout
-from mpir.rank.present import rank
-from mpir.rank.weights import Weights
-from mpir.tasks.bioasq import System, answer
-from mpir.text import Document, Question, Sentence, Snippet
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.bioasq.measures import evaluate
+from mpir.bioasq.task import System, answer
+from mpir.core.candidates import Candidates
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Document, Question, Sentence, Snippet
+from mpir.core.weights import Weights
+from mpir.files.write import write_json
+from mpir.reranking.present import rank
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space

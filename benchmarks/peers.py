@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from measure import THREAD_VARIABLES
 
-from mpir.io.read import read_json
+from mpir.files.read import read_json
 from mpir.types import F64
 
 if TYPE_CHECKING:
-    from mpir.perspectives import Bundle
+    from mpir.models.perspectives import Bundle
 
 Pair = tuple[str, str]
 Score = Callable[[Sequence[Pair]], F64]
@@ -29,8 +29,8 @@ Score = Callable[[Sequence[Pair]], F64]
 
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
     """The first perspectives of a bundle, in one call."""
-    from mpir.perspectives import open_bundle, score_pairs
-    from mpir.perspectives.normalization import TOPS
+    from mpir.core.normalization import TOPS
+    from mpir.models.perspectives import open_bundle, score_pairs
 
     opened = open_bundle(bundle)
     items = sentence_perspectives(opened)[:perspectives]
@@ -154,7 +154,7 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
     import torch
     from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-    from mpir.perspectives import open_bundle
+    from mpir.models.perspectives import open_bundle
 
     opened, saved = open_bundle(bundle), []
     for item in sentence_perspectives(opened):
@@ -183,7 +183,7 @@ def matmul_rate(bundle: str, device: str) -> float:
     """Floating-point operations per second of a big matrix product, in the precision that mpir chooses there."""
     import torch
 
-    from mpir.perspectives import open_bundle
+    from mpir.models.perspectives import open_bundle
 
     perspective = open_bundle(bundle).perspectives(device=device)[0]
     dtype = getattr(torch, str(perspective.identity["precision"]))
@@ -229,7 +229,7 @@ def operations(bundle: str, pairs: Sequence[Pair]) -> float:
     """
     from transformers import AutoConfig, AutoTokenizer
 
-    from mpir.perspectives import open_bundle
+    from mpir.models.perspectives import open_bundle
 
     opened = open_bundle(bundle)
     checkpoint = opened.folder / opened.manifest["perspectives"][0]["checkpoint"]

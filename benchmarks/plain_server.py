@@ -13,10 +13,10 @@ import uvicorn
 from fastapi import Body, FastAPI
 from peers import load_quietly
 
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import text_path
-from mpir.text import Document
-from mpir.text.split import sentences
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import text_path
+from mpir.core.text import Document
+from mpir.core.text.split import sentences
 
 
 def main(port: int, checkpoints: list[str]) -> None:

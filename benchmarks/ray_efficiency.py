@@ -23,11 +23,11 @@ from typing import Any
 from measure import Worker, describe, machine, table
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
-from mpir.rank.candidates import Candidates
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.candidates import Candidates
+from mpir.files.write import write_json
 
 EMPTY_TASKS = 200
 
@@ -84,7 +84,7 @@ def plain_loop(
 ) -> Callable[[], dict[str, Any]]:
     """One process with as many threads as there are workers elsewhere."""
     from mpir import Reranker
-    from mpir.batch.actor_jobs import score_batch
+    from mpir.lab.ray.actor_jobs import score_batch
 
     begin = time.perf_counter()
     reranker = Reranker(bundle, device="cpu", precision="fp32")
@@ -104,9 +104,9 @@ def actor_pool(
 ) -> Callable[[], dict[str, Any]]:
     """mpir's pool on a Ray that is started here."""
     from mpir import Reranker
-    from mpir.batch.actor_jobs import scoring_job
-    from mpir.batch.actor_pool import ActorJob, ActorPool
-    from mpir.batch.ray_cluster import cluster
+    from mpir.lab.ray.actor_jobs import scoring_job
+    from mpir.lab.ray.actor_pool import ActorJob, ActorPool
+    from mpir.lab.ray.ray_cluster import cluster
 
     load = partial(Reranker, bundle, device="cpu", precision="fp32")
     reranker = load()
@@ -148,7 +148,7 @@ class DataScorer:
         """Score the one batch of a block."""
         import ray
 
-        from mpir.batch.actor_jobs import score_batch
+        from mpir.lab.ray.actor_jobs import score_batch
 
         scored = score_batch(self.reranker, ray.get(self.references[rows["number"][0]]))
         return {"scored": [pickle.dumps(scored)]}
@@ -160,7 +160,7 @@ def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences
     import ray.data
 
     from mpir import Reranker
-    from mpir.batch.ray_cluster import cluster
+    from mpir.lab.ray.ray_cluster import cluster
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     batches, total = batches_of(Reranker(bundle, device="cpu", precision="fp32"), data, count, sentences)

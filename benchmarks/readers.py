@@ -32,13 +32,13 @@ from xml.sax.saxutils import escape
 from measure import Worker, alternate, describe, machine, show, spread, table
 
 import mpir
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora.jsonl import read_jsonl
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.io.write import write_json
-from mpir.text.types import Document
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.write import write_json
 
 SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
 FEW = 100
@@ -63,8 +63,8 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A table for each format."""
     check_figures(arguments)
-    if arguments.other and not (arguments.other / "mpir/corpora").is_dir():
-        raise InputError(f"--other: {arguments.other} has no folder mpir/corpora; name the root of a checkout.")
+    if arguments.other and not (arguments.other / "mpir/files/corpora").is_dir():
+        raise InputError(f"--other: {arguments.other} has no folder mpir/files/corpora; name the root of a checkout.")
     facts, figures = machine(1), []
     print(describe(facts))
     with TemporaryDirectory(prefix="mpir-readers-") as folder:
@@ -221,7 +221,7 @@ def mpir_reader(checkout: str) -> Read:
         for name in [name for name in sys.modules if name.partition(".")[0] == "mpir"]:
             del sys.modules[name]
         sys.path.insert(0, checkout)
-    from mpir.corpora import corpus
+    from mpir.files.corpora import corpus
 
     assert Path(corpus.__file__).is_relative_to(checkout or "/")
     read_corpus = corpus.read_corpus

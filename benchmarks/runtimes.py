@@ -26,10 +26,10 @@ from peers import cut_outputs, load_quietly, mpir_score
 from scipy.stats import kendalltau
 from workload import Pair, make_pairs, read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.files.write import write_json
 from mpir.types import F64
 
 TORCH, OPENVINO = "sentence-transformers, torch", "sentence-transformers, OpenVINO"

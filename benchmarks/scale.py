@@ -29,11 +29,11 @@ from measure import Worker, default_threads, describe, helper, machine, table
 from vector_growth import pieces, stored
 from workload import corpus_files, read_asked
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.io.write import write_json
-from mpir.text import Document, Question
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.core.text import Document, Question
+from mpir.files.write import write_json
 
 PUBMED, CANDIDATES, FIRST_ID, DAILY = 36_000_000, 100, 10_000_000, 30_000
 Search = Callable[[str], list[Document]]
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def write_corpus(path: Path, data: Path | None, count: int) -> None:
     """Write so many documents as JSON lines, made of the records of the data."""
-    from mpir.corpora import read_corpus
+    from mpir.files.corpora import read_corpus
 
     records = list(read_corpus(corpus_files(data, partial=False)))
     words = [np.array(record.abstract.split(), object) for record in records]
@@ -96,8 +96,8 @@ def write_corpus(path: Path, data: Path | None, count: int) -> None:
 
 def index(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Index the corpus by its words, reading included."""
-    from mpir.corpora.corpus import read_collection
-    from mpir.retrieve import build_index
+    from mpir.files.corpora.corpus import read_collection
+    from mpir.search import build_index
 
     corpus = folder / "corpus.jsonl"
     write_corpus(corpus, arguments.data, arguments.documents)
@@ -108,9 +108,9 @@ def index(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
 
 def encode(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Encode a sample, spread over the records; documents a second."""
-    from mpir.cli.first_stage import open_encoder
-    from mpir.corpora import read_corpus
-    from mpir.retrieve.dense import build_dense
+    from mpir.app.cli.first_stage import open_encoder
+    from mpir.files.corpora import read_corpus
+    from mpir.search.dense import build_dense
 
     records = list(read_corpus(corpus_files(arguments.data, partial=False)))
     sample = records[:: max(1, len(records) // arguments.encoded)][: arguments.encoded]
@@ -123,7 +123,7 @@ def encode(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
 
 def vectors(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """An index of as many vectors as there are documents, made of the encoded ones."""
-    from mpir.retrieve.dense import from_vectors, read_dense_info
+    from mpir.search.dense import from_vectors, read_dense_info
 
     info = read_dense_info(folder / "sample")
     base, count = np.concatenate(list(stored(folder / "sample"))), arguments.documents
@@ -171,8 +171,8 @@ def searcher(folder: Path, mode: str) -> Callable[[Sequence[str]], list[Times]]:
 def opened(folder: Path, mode: str) -> Search:
     """A search in a mode."""
     from mpir import Reranker
-    from mpir.cli.first_stage import open_encoder
-    from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex
+    from mpir.app.cli.first_stage import open_encoder
+    from mpir.search import DenseIndex, HybridRetriever, LuceneIndex
 
     if mode == "bm25":
         return LuceneIndex(folder / "index").search
@@ -209,7 +209,7 @@ def update(arguments: argparse.Namespace, folder: Path, questions: Sequence[Ques
 
 def write_update(path: Path, arguments: argparse.Namespace) -> None:
     """Write a PubMed file: nine in ten records have ids of the corpus, and a hundredth as many are deleted."""
-    from mpir.corpora import read_corpus
+    from mpir.files.corpora import read_corpus
 
     records = list(read_corpus(corpus_files(arguments.data, partial=False)))
     generator, count = np.random.default_rng(1), arguments.updated
@@ -234,8 +234,8 @@ def citation(pmid: int, record: Document) -> str:
 
 def apply_update(folder: Path, threads: int) -> Times:
     """Apply an update as `mpir index update.xml --update` does."""
-    from mpir.corpora.corpus import corpus_fingerprint, deleted_ids, read_collection
-    from mpir.retrieve.updates import update_index
+    from mpir.files.corpora.corpus import corpus_fingerprint, deleted_ids, read_collection
+    from mpir.search.updates import update_index
 
     paths, began = [folder / "update.xml"], now()
     how: dict[str, Any] = {"deleted": deleted_ids(paths), "source": corpus_fingerprint(paths), "threads": threads}

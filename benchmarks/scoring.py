@@ -52,11 +52,11 @@ from peers import (
 )
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import MpirError
-from mpir.io.write import write_json
+from mpir.files.write import write_json
 from mpir.models.options import cpu_precision
 
 MPIR, MPIR_FP32, MPIR_ONE = "mpir", "mpir, fp32", "mpir, 1 perspective"

@@ -39,12 +39,12 @@ from measure import THREAD_VARIABLES, ContenderError, default_threads, machine, 
 from peers import cut_outputs
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
-from mpir.text import Document, Question
-from mpir.text.split import sentences
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.text import Document, Question
+from mpir.core.text.split import sentences
+from mpir.files.write import write_json
 
 FOLDER = Path(__file__).parent
 

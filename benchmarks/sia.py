@@ -27,11 +27,11 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.read import read_json, read_json_lines
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.read import read_json, read_json_lines
+from mpir.files.write import write_json
 
 SCRIPT = Path(__file__).parents[1] / "data_scripts" / "generate_sia.py"
 WORD = re.compile(r"[A-Za-z]+")

@@ -28,10 +28,10 @@ from measure import default_threads, describe, machine, table
 from serve import commands, requests, serving
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import atomic_write, write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.write import atomic_write, write_json
 
 GIVE_UP_AFTER = 0.05
 CLIENTS = 32
@@ -176,7 +176,7 @@ def draw(rows: Sequence[Mapping[str, float]], path: str | Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from mpir.plots.tuning import STYLE
+    from mpir.tune.plots import STYLE
 
     minutes = [row["minute"] for row in rows]
     with rc_context(STYLE):

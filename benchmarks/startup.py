@@ -26,11 +26,11 @@ from peers import cut_outputs
 from tqdm import tqdm
 from workload import read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, text_path
-from mpir.io.write import write_json
-from mpir.text.split import sentences
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, text_path
+from mpir.core.text.split import sentences
+from mpir.files.write import write_json
 
 TORCH = "import torch"
 LIBRARY = """

@@ -19,12 +19,12 @@ from contextlib import ExitStack
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
-from mpir.perspectives import open_bundle
-from mpir.train.settings import TrainingSettings
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.write import write_json
+from mpir.lab.train.settings import TrainingSettings
+from mpir.models.perspectives import open_bundle
 
 CONTENDERS = {
     "mpir, bf16": ("bf16", True),
@@ -90,10 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpadded: bool) -> Callable[[], int]:
     """Prepare a run, and return the timed function, which trains `steps` batches and returns the number of pairs."""
-    from mpir.train.examples import Example
-    from mpir.train.losses import LOSSES
-    from mpir.train.mixture import Task
-    from mpir.train.trainer import FineTuner
+    from mpir.lab.train.examples import Example
+    from mpir.lab.train.losses import LOSSES
+    from mpir.lab.train.mixture import Task
+    from mpir.lab.train.trainer import FineTuner
 
     count, data = arguments.batch_size * arguments.steps, arguments.data
     pairs = make_pairs(read_asked(data), read_documents(data, 200, partial=False), count)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from measure import Worker, describe, machine, table
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.io.write import write_json
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.files.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
 
@@ -93,7 +93,7 @@ def write_triples(path: Path, count: int) -> None:
 
 def checked(folder: str) -> Callable[[], dict[str, Any]]:
     """Opens the file as a training run does; what checking it and reading batches takes."""
-    from mpir.train.triples import TripleFile
+    from mpir.lab.train.triples import TripleFile
 
     def work() -> dict[str, Any]:
         began = time.process_time()

@@ -25,13 +25,13 @@ import numpy as np
 import numpy.typing as npt
 from measure import Worker, describe, helper, machine, table
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.io.write import write_json
-from mpir.retrieve.dense import DenseIndex, from_vectors
-from mpir.retrieve.dense import faiss_backend as engine
-from mpir.retrieve.dense.faiss_backend import faiss
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.files.write import write_json
+from mpir.search.dense import DenseIndex, from_vectors
+from mpir.search.dense import faiss_backend as engine
+from mpir.search.dense.faiss_backend import faiss
 from mpir.types import F32
 
 SIZES = (1_000, 10_000, 60_000, 1_000_000)

@@ -7,11 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 import mpir
-from mpir.corpora import read_corpus, read_questions
+from mpir.core.text import Document, Question
+from mpir.core.text.split import sentences as split_sentences
 from mpir.errors import InputError
-from mpir.io.read import read_json
-from mpir.text import Document, Question
-from mpir.text.split import sentences as split_sentences
+from mpir.files.corpora import read_corpus, read_questions
+from mpir.files.read import read_json
 
 SAMPLE = Path(mpir.__file__).parent / "sample"
 PER_QUESTION = 100

@@ -27,13 +27,13 @@ import numpy.typing as npt
 from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, check_outputs, load, row, whole_sentences, write
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.text.normalise import normalise
 from mpir.errors import InputError, error_context, format_value
-from mpir.io.read import read_json
-from mpir.io.write import check_folder
+from mpir.files.read import read_json
+from mpir.files.write import check_folder
 from mpir.models.encoder import Encoder
-from mpir.text.normalise import normalise
 from mpir.types import F32
 
 DOCUMENTS, BEST, OTHER_DOCUMENTS = 6, 8, 16

@@ -1,6 +1,6 @@
-"""Count document frequencies of words, for BM25 over a few texts (mpir/text/background.py).
+"""Count document frequencies of words, for BM25 over a few texts (mpir/core/text/background.py).
 
-    python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/text/pubmed.tsv.gz
+    python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/core/text/pubmed.tsv.gz
 
 The corpus is PubMed XML or JSON lines, files or folders, read once.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
 
 
 def main() -> int:
@@ -30,11 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     from tqdm import tqdm
 
-    from mpir.corpora import read_corpus
-    from mpir.io.output_checks import check_files, check_replaceable_file
-    from mpir.io.read import GZIP, STDIN
-    from mpir.io.write import atomic_write
-    from mpir.text.background import Background
+    from mpir.core.text.background import Background
+    from mpir.files.corpora import read_corpus
+    from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.read import GZIP, STDIN
+    from mpir.files.write import atomic_write
 
     check_files([("--output", arguments.output)], [("PATH", path) for path in arguments.corpus if path != STDIN])
     check_replaceable_file("--output", arguments.output, lambda head: head.startswith(GZIP))

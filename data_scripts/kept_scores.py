@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError
-from mpir.io.hash import fingerprint
-from mpir.io.write import atomic_write
+from mpir.files.hash import fingerprint
+from mpir.files.write import atomic_write
 from mpir.types import F64
 
 

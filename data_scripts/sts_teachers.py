@@ -35,14 +35,14 @@ from tqdm import tqdm
 from training_data import Example, check_outputs, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.io.read import read_json_lines
-from mpir.io.write import check_folder
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.text import Question
+from mpir.core.text.normalise import normalise
+from mpir.files.read import read_json_lines
+from mpir.files.write import check_folder
 from mpir.models.encoder import Encoder
 from mpir.models.pretrained import load_pretrained
-from mpir.text import Question
-from mpir.text.normalise import normalise
 from mpir.types import F64
 
 Pairs = list[tuple[str, str]]

@@ -13,11 +13,11 @@ import os
 import sys
 from typing import Any
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus
-from mpir.io.folder_format import CHECKPOINT
-from mpir.io.write import atomic_folder
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.files.corpora import read_corpus
+from mpir.files.folder_format import CHECKPOINT
+from mpir.files.write import atomic_folder
 
 END = "<|endoftext|>"
 SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}

@@ -27,27 +27,27 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path
-from mpir.corpora.bioasq import read_questions
-from mpir.corpora.jsonl import read_jsonl
-from mpir.io.output_checks import check_files, check_replaceable_file
-from mpir.io.read import read_json, read_json_lines
-from mpir.io.write import atomic_write
-from mpir.perspectives import Perspective
-from mpir.retrieve import LuceneIndex
-from mpir.sia.answers import Answer, read_answers
-from mpir.sia.facts import combined_rows, partial_rows
-from mpir.sia.graded import Evidence, coverage_rows, graded_rows
-from mpir.sia.pipeline import NEAR
-from mpir.sia.qasc import read_items
-from mpir.sia.rows import words_of
-from mpir.sia.similar import Models, index_items, similar_rows
-from mpir.text import Document, Question
-from mpir.text.gold_sentences import gold_sentences, is_gold
-from mpir.text.normalise import normalise
-from mpir.text.split import sentences, split
-from mpir.train.leakage import EvaluationQuestions
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
+from mpir.core.text import Document, Question
+from mpir.core.text.gold_sentences import gold_sentences, is_gold
+from mpir.core.text.normalise import normalise
+from mpir.core.text.split import sentences, split
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.output_checks import check_files, check_replaceable_file
+from mpir.files.read import read_json, read_json_lines
+from mpir.files.write import atomic_write
+from mpir.lab.sia.answers import Answer, read_answers
+from mpir.lab.sia.facts import combined_rows, partial_rows
+from mpir.lab.sia.graded import Evidence, coverage_rows, graded_rows
+from mpir.lab.sia.pipeline import NEAR
+from mpir.lab.sia.qasc import read_items
+from mpir.lab.sia.rows import words_of
+from mpir.lab.sia.similar import Models, index_items, similar_rows
+from mpir.lab.train.leakage import EvaluationQuestions
+from mpir.models.perspectives import Perspective
+from mpir.search import LuceneIndex
 
 Example = dict[str, Any]
 POSITIVES, NEGATIVES, WRONG_DOCUMENTS = 4, 8, 12
@@ -262,7 +262,7 @@ class WordOverlap(Perspective):
 
 
 def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
-    """QASC by the steps of mpir.sia: 4 the combined fact, 2 the better of its parts, 0 a similar question's fact."""
+    """QASC by the steps of lab.sia: 4 the combined fact, 2 the better of its parts, 0 a similar question's fact."""
     items = list(read_items(str(data / "qasc/dev.jsonl")))
     partial, _ = partial_rows(items, WordOverlap("relevance"), seed)
     with TemporaryDirectory() as folder:
@@ -280,21 +280,21 @@ def qasc_rows(data: Path, seed: int) -> Iterator[Example]:
 
 
 def sia_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
-    """The graded rows of mpir.sia, from gold snippets and their surroundings."""
+    """The graded rows of mpir.lab.sia, from gold snippets and their surroundings."""
     for question in questions:
         for example in graded_rows(evidence(bioasq, question), seed):
             yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def exact_rows(bioasq: BioASQ, questions: Iterable[Question], seed: int) -> Iterator[Example]:
-    """The coverage rows of mpir.sia, graded by the exact answers in a sentence."""
+    """The coverage rows of mpir.lab.sia, graded by the exact answers in a sentence."""
     for question in questions:
         for example in coverage_rows(evidence(bioasq, question), seed):
             yield row(question, example.sentence, example.sia_score, example.method)
 
 
 def evidence(bioasq: BioASQ, question: Question) -> Evidence:
-    """Convert a question for mpir.sia."""
+    """Convert a question for mpir.lab.sia."""
     known = [bioasq.documents[name] for name in question.documents or () if name in bioasq.documents]
     return Evidence(
         question=question, gold=known, wrong=bioasq.near(question)[:NEAR], answer=bioasq.answers.get(question.id, ())

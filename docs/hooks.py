@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from mpir.cli import make_parser
+from mpir.app.cli import make_parser
 
 MARKER = "<!-- commands -->"
 

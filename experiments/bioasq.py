@@ -6,7 +6,7 @@ python experiments/bioasq.py --questions testset1.json --corpus pubmed/ --output
 
 import sys
 
-from mpir.cli.bioasq import main
+from mpir.app.cli.bioasq import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,17 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mpir import moved
 from mpir.version import __version__
 
 if TYPE_CHECKING:
-    from mpir.perspectives.base import Perspective, register
-    from mpir.rank.api import arerank, rerank
-    from mpir.rank.ranking import Ranking
-    from mpir.rank.reranker import Reranker
-    from mpir.rank.results import RankedDocument, RankedSentence
-    from mpir.rank.weights import Weights
-    from mpir.text.types import Document, Question, Sentence, Snippet
+    from mpir.core.results import RankedDocument, RankedSentence
+    from mpir.core.text.types import Document, Question, Sentence, Snippet
+    from mpir.core.weights import Weights
+    from mpir.models.perspectives.base import Perspective, register
+    from mpir.reranking.api import arerank, rerank
+    from mpir.reranking.ranking import Ranking
+    from mpir.reranking.reranker import Reranker
 
 __all__ = [
     "Document",
@@ -36,23 +35,20 @@ __all__ = [
 
 # Names are resolved when first used, so that `import mpir` loads neither torch nor Java.
 _HOMES = {
-    "Document": "mpir.text.types",
-    "Perspective": "mpir.perspectives.base",
-    "Question": "mpir.text.types",
-    "RankedDocument": "mpir.rank.results",
-    "RankedSentence": "mpir.rank.results",
-    "Ranking": "mpir.rank.ranking",
-    "Reranker": "mpir.rank.reranker",
-    "Sentence": "mpir.text.types",
-    "Snippet": "mpir.text.types",
-    "Weights": "mpir.rank.weights",
-    "arerank": "mpir.rank.api",
-    "register": "mpir.perspectives.base",
-    "rerank": "mpir.rank.api",
+    "Document": "mpir.core.text.types",
+    "Perspective": "mpir.models.perspectives.base",
+    "Question": "mpir.core.text.types",
+    "RankedDocument": "mpir.core.results",
+    "RankedSentence": "mpir.core.results",
+    "Ranking": "mpir.reranking.ranking",
+    "Reranker": "mpir.reranking.reranker",
+    "Sentence": "mpir.core.text.types",
+    "Snippet": "mpir.core.text.types",
+    "Weights": "mpir.core.weights",
+    "arerank": "mpir.reranking.api",
+    "register": "mpir.models.perspectives.base",
+    "rerank": "mpir.reranking.api",
 }
-
-
-moved.install()
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-pytest_plugins = ["tests.serve.running"]
+pytest_plugins = ["tests.app.serve.running"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,8 +70,8 @@ def tiny_encoder(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sealed bundle of three perspectives that share the tiny checkpoint."""
-    from mpir.perspectives.bundle import seal
-    from mpir.rank import Weights
+    from mpir.core.weights import Weights
+    from mpir.models.bundles.bundle import seal
 
     folder = tmp_path_factory.mktemp("bundle")
     (folder / "model").mkdir()
@@ -94,7 +94,7 @@ def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def bi_encoder_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     """The tiny bundle with a bi-encoder, without weights: vectors can be indexed by it."""
-    from mpir.perspectives.bundle import seal
+    from mpir.models.bundles.bundle import seal
 
     folder = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, folder)

@@ -34,8 +34,8 @@ PICKLED = {ROOT / "mpir/models/workers.py": {"pickle.load"}}
 """A worker process and the process that started it write to each other."""
 DYNAMIC_IMPORTS = {
     ROOT / "mpir/__init__.py",
-    ROOT / "mpir/perspectives/base.py",
-    ROOT / "mpir/perspectives/registration.py",
+    ROOT / "mpir/models/perspectives/base.py",
+    ROOT / "mpir/models/perspectives/registration.py",
 }
 """Modules that import by name: the public names, a bundle's module:attribute, which needs trust_code, and our own."""
 USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}

@@ -5,9 +5,9 @@ import pickle
 import pytest
 
 from mpir.errors import InputError, MpirError, RepeatedIdError
+from mpir.lab.sia.qasc import BadRowError
 from mpir.models.chat_endpoint import StatusError
-from mpir.pubmed.errors import ServiceError
-from mpir.sia.qasc import BadRowError
+from mpir.search.pubmed.errors import ServiceError
 
 ERRORS = [
     InputError("a sentence"),

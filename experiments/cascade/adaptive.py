@@ -21,16 +21,16 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.cascade.words import SHOWN, Curve, cell
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
-from mpir.io.write import write_json
-from mpir.perspectives import open_bundle
-from mpir.rank.blend import blend, document_order
-from mpir.rank.cascade import FEWEST, FURTHER, most_promising, part_of, promise
-from mpir.rank.columns import Columns
-from mpir.rank.document_pass import READ, with_lowest
-from mpir.rank.weights import Weights
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.core.blend import blend, document_order
+from mpir.core.columns import Columns
+from mpir.core.document_pass import READ, with_lowest
+from mpir.core.weights import Weights
+from mpir.files.write import write_json
+from mpir.models.perspectives import open_bundle
+from mpir.reranking.cascade import FEWEST, FURTHER, most_promising, part_of, promise
 from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
 

@@ -23,18 +23,18 @@ from tabulate import tabulate
 
 from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
 from experiments.common.baselines import Start
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.measures import DIVISORS
+from mpir.core.blend import blend
+from mpir.core.normalization import minmax
+from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths
 from mpir.evaluate import bootstrap_interval
-from mpir.evaluate.bioasq import DIVISORS
-from mpir.io.write import atomic_write, check_folder
-from mpir.perspectives import open_bundle
-from mpir.perspectives.normalization import minmax
-from mpir.rank.blend import blend
-from mpir.rank.weights import Weights
+from mpir.files.corpora import read_corpus
+from mpir.files.write import atomic_write, check_folder
+from mpir.models.perspectives import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
 

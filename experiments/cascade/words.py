@@ -28,23 +28,23 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 import mpir
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_jsonl, read_questions
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.measures import DIVISORS
+from mpir.core.blend import blend, document_order
+from mpir.core.columns import Columns
+from mpir.core.text.split import sentences as split_sentences
+from mpir.core.weights import Weights
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.evaluate.bioasq import DIVISORS
-from mpir.io.write import atomic_write, check_folder, write_json
-from mpir.perspectives import open_bundle
-from mpir.plots.tuning import COLOURS, STYLE
-from mpir.rank.blend import blend, document_order
-from mpir.rank.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
-from mpir.rank.columns import Columns
-from mpir.rank.weights import Weights
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text.split import sentences as split_sentences
+from mpir.files.corpora import read_jsonl, read_questions
+from mpir.files.write import atomic_write, check_folder, write_json
+from mpir.models.perspectives import open_bundle
+from mpir.reranking.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
+from mpir.search.memory import MemoryIndex
 from mpir.tune.dataset import CANDIDATE_ARRAYS, OF_DOCUMENTS, Dataset
 from mpir.tune.measures import MEASURES
+from mpir.tune.plots import COLOURS, STYLE
 from mpir.tune.submissions import Pool
 from mpir.types import F64, I64
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from experiments.common.test_sets import read_csv
 from mpir.errors import InputError
-from mpir.io.read import read_json_lines
-from mpir.train.examples import Example
+from mpir.files.read import read_json_lines
+from mpir.lab.train.examples import Example
 
 Grades = Mapping[str, float]
 ALL, UNRELATED = 4.0, 0.0

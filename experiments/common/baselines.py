@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.extras import needs
-from mpir.io.hash import fingerprint
-from mpir.io.write import atomic_write
+from mpir.files.hash import fingerprint
+from mpir.files.write import atomic_write
 from mpir.models.encoder import Encoder
-from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 
 BM25, COSINE = "BM25", "start encoder"

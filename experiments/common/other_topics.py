@@ -19,12 +19,12 @@ import numpy.typing as npt
 from experiments.common.baselines import Start
 from experiments.common.test_sets import TestSet
 from experiments.ranking.sentences import gold_questions
-from mpir.corpora import read_questions
-from mpir.io.read import read_json
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text import Document, Question
-from mpir.text.normalise import normalise
-from mpir.text.split import split
+from mpir.core.text import Document, Question
+from mpir.core.text.normalise import normalise
+from mpir.core.text.split import split
+from mpir.files.corpora import read_questions
+from mpir.files.read import read_json
+from mpir.search.memory import MemoryIndex
 
 NEAREST = 50
 """Sentences of other questions, for each question and each way of search."""

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from experiments.common.test_sets import TestSet
+from mpir.core.text import Document, Question
 from mpir.errors import InputError
-from mpir.io.read import read_json_lines
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text import Document, Question
+from mpir.files.read import read_json_lines
+from mpir.search.memory import MemoryIndex
 
 WORDS = 100
 """Words of a passage."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, format_value
-from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
-from mpir.io.write import write_json
+from mpir.files.hash import fingerprint
+from mpir.files.read import read_json
+from mpir.files.write import write_json
 from mpir.models.identity import identity_of
 
 MADE_BY = "made_by.json"

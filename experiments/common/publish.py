@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
 from mpir.errors import InputError
-from mpir.io.read import read_json
-from mpir.io.write import write_json
+from mpir.files.read import read_json
+from mpir.files.write import write_json
 
 
 def main() -> int:

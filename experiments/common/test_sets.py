@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpir.corpora import read_qrels
+from mpir.core.text import Document
 from mpir.errors import InputError
-from mpir.io.read import read_json_lines, read_lines
-from mpir.text import Document
+from mpir.files.corpora import read_qrels
+from mpir.files.read import read_json_lines, read_lines
 
 CANDIDATES = 100
 Qrels = dict[str, dict[str, int]]

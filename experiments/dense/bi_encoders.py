@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.cli import INTERRUPTED
-from mpir.cli import main as mpir
-from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.app.cli import INTERRUPTED
+from mpir.app.cli import main as mpir
 from mpir.errors import MpirError
 from mpir.evaluate import evaluate_queries, grouped_t_test, holm, randomisation_test
 from mpir.evaluate.ir import Qrels
-from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
-from mpir.io.write import write_json
+from mpir.files.corpora import corpus_fingerprint, read_corpus
+from mpir.files.hash import fingerprint
+from mpir.files.read import read_json
+from mpir.files.write import write_json
 from mpir.models.encoder import Encoder
 from mpir.models.pooling import Pooling
 from mpir.models.sentence_encoder import PooledEncoder
-from mpir.retrieve import DenseIndex, Retriever
-from mpir.retrieve.dense import build_dense, dense_matches
+from mpir.search import DenseIndex, Retriever
+from mpir.search.dense import build_dense, dense_matches
 
 MEASURES = {"AP": "MAP", "Rprec": "R-prec", "R@100": "R@100", "R@1000": "R@1000", "RR@10": "MRR@10"}
 MEASURES |= {"nDCG@10": "nDCG@10"}

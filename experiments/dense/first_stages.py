@@ -27,21 +27,21 @@ from tabulate import tabulate
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited, read_smart
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.cli import guarded
-from mpir.cli.first_stage import open_encoder
-from mpir.cli.model_options import add_model_options, load_reranker
-from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.first_stage import open_encoder
+from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.number_options import not_negative, positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.text import Document
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
-from mpir.io.hash import fingerprint
-from mpir.io.read import read_lines
-from mpir.rank.reranker import Reranker
-from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
-from mpir.retrieve.dense import build_dense, dense_matches
-from mpir.retrieve.dense.shards import Vectoriser
-from mpir.text import Document
+from mpir.files.corpora import read_corpus
+from mpir.files.hash import fingerprint
+from mpir.files.read import read_lines
+from mpir.reranking.reranker import Reranker
+from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
+from mpir.search.dense import build_dense, dense_matches
+from mpir.search.dense.shards import Vectoriser
 
 MEASURES = {"R@100": "R@100", "R@1000": "R@1000", "AP": "MAP", "RR@10": "MRR@10", "nDCG@10": "nDCG@10"}
 MAIN = "nDCG@10"

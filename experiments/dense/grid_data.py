@@ -15,17 +15,17 @@ import numpy as np
 
 from experiments.common.provenance import check_made_by, content_of
 from experiments.dense.bi_encoders import QuerySet
-from mpir.cli import main as mpir
-from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_jsonl, read_questions
-from mpir.corpora.bioasq import DOCUMENT_URL
+from mpir.app.cli import main as mpir
+from mpir.app.cli.number_options import not_negative, positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.text import Document, Question
 from mpir.errors import MpirError
-from mpir.io.read import read_json
-from mpir.io.write import atomic_write, write_json
-from mpir.retrieve import MemoryIndex
-from mpir.text import Document, Question
-from mpir.train.leakage import EvaluationQuestions
+from mpir.files.corpora import read_jsonl, read_questions
+from mpir.files.corpora.bioasq import DOCUMENT_URL
+from mpir.files.read import read_json
+from mpir.files.write import atomic_write, write_json
+from mpir.lab.train.leakage import EvaluationQuestions
+from mpir.search import MemoryIndex
 
 TRIPLES = ("-m", "mpir", "data", "triples")
 NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}

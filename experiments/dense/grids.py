@@ -26,13 +26,13 @@ from tabulate import tabulate
 
 from experiments.dense.bi_encoders import QuerySet, Recipe, Values, cached_values, found_by, rows_of, searched, trained
 from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_set
-from mpir.cli import guarded
-from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.app.cli import guarded
+from mpir.core.text import Question
+from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.models.encoder import Encoder
 from mpir.models.pooling import Pooling
 from mpir.models.sentence_encoder import PooledEncoder
-from mpir.retrieve import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
-from mpir.text import Question
+from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
 
 LOSSES, POOLINGS = ("triplet", "triplet(margin=0.2)", "ranknet", "in-batch"), ("mean", "cls", "max")
 LENGTHS = (64, 128, 256, 512)

@@ -31,13 +31,13 @@ from experiments.dense.bi_encoders import (
     searched,
     trained,
 )
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import corpus_fingerprint, read_corpus, read_qrels
-from mpir.corpora.topics import read_topics
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
-from mpir.retrieve import LuceneIndex, build_index, index_matches
+from mpir.files.corpora import corpus_fingerprint, read_corpus, read_qrels
+from mpir.files.corpora.topics import read_topics
+from mpir.search import LuceneIndex, build_index, index_matches
 
 CHECKPOINTS = (
     "google-bert/bert-base-uncased",

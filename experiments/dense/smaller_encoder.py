@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
-from mpir.cli import guarded
-from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_jsonl
-from mpir.io.folder_format import CHECKPOINT
-from mpir.io.read import read_json
-from mpir.io.write import atomic_folder
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import not_negative, positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.files.corpora import read_jsonl
+from mpir.files.folder_format import CHECKPOINT
+from mpir.files.read import read_json
+from mpir.files.write import atomic_folder
 from mpir.models.encoder import Encoder
-from mpir.perspectives import open_bundle
+from mpir.models.perspectives import open_bundle
 from mpir.types import F32, I64
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def first_layers(checkpoint: str, count: int) -> PreTrainedModel:
     import torch
     from transformers import AutoModel
 
-    from mpir.train.pretrained import load_model
+    from mpir.lab.train.pretrained import load_model
 
     model = load_model(checkpoint, AutoModel)
     layers = model.encoder.layer

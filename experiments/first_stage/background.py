@@ -5,7 +5,7 @@
 A caller of `rerank(query, docs)` has no index. Candidates are the `--depth` best documents of abstracts.jsonl by BM25
 for each dev question and, for collections outside the training data, each query's best by the base encoder's vectors.
 They are ordered by BM25 with document frequencies from the whole collection, from the candidates alone, and from PubMed
-(mpir/text/background.py). The script prints means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
+(mpir/core/text/background.py). The script prints means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
 randomisation test between the last two.
 """
 
@@ -23,13 +23,13 @@ from experiments.common.baselines import Start
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
-from mpir.corpora import read_jsonl
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path
+from mpir.core.text.background import pubmed
 from mpir.evaluate import evaluate_queries, randomisation_test
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text.background import pubmed
+from mpir.files.corpora import read_jsonl
+from mpir.search.memory import MemoryIndex
 from mpir.types import Float
 
 BACKGROUNDS = ("the collection's", "the candidates'", "PubMed's")

@@ -21,15 +21,15 @@ from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path
-from mpir.corpora.bioasq import read_questions
-from mpir.corpora.corpus import corpus_fingerprint, read_corpus
-from mpir.io.output_checks import check_file
-from mpir.io.read import read_json
-from mpir.io.write import atomic_write
-from mpir.retrieve import DEFAULT_B, DEFAULT_K1, LuceneIndex, MemoryIndex, build_index, index_matches
-from mpir.text.types import Question
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
+from mpir.core.text.types import Question
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.corpora.corpus import corpus_fingerprint, read_corpus
+from mpir.files.output_checks import check_file
+from mpir.files.read import read_json
+from mpir.files.write import atomic_write
+from mpir.search import DEFAULT_B, DEFAULT_K1, LuceneIndex, MemoryIndex, build_index, index_matches
 
 K1 = (0.4, 0.6, 0.9, 1.2, 1.5, 2.0)
 B = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9)

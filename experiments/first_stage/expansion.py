@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from tabulate import tabulate
 
-from mpir.cli.path_options import text_path
-from mpir.corpora import read_questions
+from mpir.app.cli.path_options import text_path
+from mpir.core.text import Question
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries
 from mpir.evaluate.significance import randomisation_test
-from mpir.retrieve import LuceneIndex
-from mpir.retrieve.feedback import Rm3
-from mpir.text import Question
+from mpir.files.corpora import read_questions
+from mpir.search import LuceneIndex
+from mpir.search.feedback import Rm3
 from mpir.types import F64
 
 MEASURES = ["R@100", "R@20", "AP@10"]

@@ -22,13 +22,13 @@ from scipy.stats import rankdata
 from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError
-from mpir.io.write import write_json
-from mpir.perspectives import Perspective, open_bundle, score_pairs
-from mpir.train.examples import Example, read_rows
+from mpir.files.write import write_json
+from mpir.lab.train.examples import Example, read_rows
+from mpir.models.perspectives import Perspective, open_bundle, score_pairs
 from mpir.types import F64
 
 RESAMPLES = 2000

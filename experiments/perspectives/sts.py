@@ -15,10 +15,10 @@ import numpy.typing as npt
 from scipy.stats import bootstrap, pearsonr
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
-from mpir.perspectives import open_bundle, score_pairs
+from mpir.models.perspectives import open_bundle, score_pairs
 
 Pairs = list[tuple[str, str]]
 

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from tabulate import tabulate
 from tqdm import tqdm
 
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path
-from mpir.corpora import read_questions
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path
+from mpir.core.text import Question
 from mpir.errors import InputError
-from mpir.pubmed import SearchResult, Settings, search
-from mpir.text import Question
+from mpir.files.corpora import read_questions
+from mpir.search.pubmed import SearchResult, Settings, search
 
 
 def main() -> int:

@@ -2,10 +2,10 @@
 
     python -m experiments.pubmed.recall --data DATA --limit 200
 
-The stand-in (tests/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and has no MeSH. The script compares
-BioASQ's unchanged dev questions sent to PubMed, the plan with one service and with both, and BM25 over the same
-records, which must be on disk. It prints recall at k, requests per question, and the p-value of a paired randomisation
-test on recall against BM25, corrected for the number of systems (Holm).
+The stand-in (tests/search/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and has no MeSH. The script
+compares BioASQ's unchanged dev questions sent to PubMed, the plan with one service and with both, and BM25 over the
+same records, which must be on disk. It prints recall at k, requests per question, and the p-value of a paired
+randomisation test on recall against BM25, corrected for the number of systems (Holm).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tabulate import tabulate
 from experiments.dense.first_stages import POOLS
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.core.text import Document, Question
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test
-from mpir.io.write import write_json
-from mpir.pubmed import Settings, search
-from mpir.retrieve import MemoryIndex
-from mpir.text import Document, Question
+from mpir.files.corpora import read_corpus
+from mpir.files.write import write_json
+from mpir.search import MemoryIndex
+from mpir.search.pubmed import Settings, search
 from mpir.types import F64
-from tests.pubmed.stand_in import Server, serving
+from tests.search.pubmed.stand_in import Server, serving
 
 Answer = Callable[[str], Sequence[str]]
 """Ids for a question, the best first."""

@@ -19,11 +19,11 @@ import sys
 from pathlib import Path
 
 from experiments.radiology import folds, negation, retrieval, sample, training
-from mpir.cli import guarded
-from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import file_path
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import not_negative, positive
+from mpir.app.cli.path_options import file_path
 from mpir.errors import InputError
-from mpir.train.sampling import Sampling
+from mpir.lab.train.sampling import Sampling
 
 SUBJECTS = ("sample", "negation", "reports", "folds")
 PLAIN = Sampling("random", 32)

@@ -22,15 +22,15 @@ from tabulate import tabulate
 from experiments.common.baselines import Start
 from experiments.radiology.reports import HALVES, TABLE, half_of
 from experiments.radiology.training import read_entries, train
+from mpir.core.text.normalise import normalise
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
-from mpir.io.hash import fingerprint
-from mpir.io.journal import Journal
+from mpir.files.hash import fingerprint
+from mpir.files.journal import Journal
+from mpir.lab.train.examples import Example
+from mpir.lab.train.sampling import Sampling
+from mpir.lab.train.settings import TrainingSettings
 from mpir.models.encoder import Encoder
-from mpir.retrieve import MemoryIndex
-from mpir.text.normalise import normalise
-from mpir.train.examples import Example
-from mpir.train.sampling import Sampling
-from mpir.train.settings import TrainingSettings
+from mpir.search import MemoryIndex
 from mpir.types import F64
 
 Rows = Iterator[tuple[str, F64]]

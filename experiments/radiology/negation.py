@@ -11,9 +11,9 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.radiology.reports import Judged, read_judged
-from mpir.annotate import NegEx
 from mpir.evaluate import holm, randomisation_test
 from mpir.extras import needs
+from mpir.lab.annotate import NegEx
 from mpir.types import Bool
 
 RESAMPLES = 2000

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpir.annotate import NegEx
+from mpir.core.text import Document
+from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
 from mpir.evaluate.ir import Qrels
-from mpir.io.read import read_json, read_lines
-from mpir.text import Document
-from mpir.text.normalise import normalise
+from mpir.files.read import read_json, read_lines
+from mpir.lab.annotate import NegEx
 
 LABELS = Path(__file__).with_name("labels.json")
 FEWEST = 10

@@ -24,10 +24,10 @@ from experiments.radiology.systems import (
     scored,
     sums,
 )
-from mpir.annotate import Lexicon, NegEx
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.perspectives.negation import NegationPerspective, Several
-from mpir.rank.reranker import Reranker
+from mpir.lab.annotate import Lexicon, NegEx
+from mpir.lab.annotate.negation_perspective import NegationPerspective, Several
+from mpir.reranking.reranker import Reranker
 
 TRIGGERS = (("negation",), ("negation", "hedges"), ("negation", "hedges", "radiology"))
 LIKENESS = (None, 0.6, 0.75)

@@ -10,14 +10,14 @@ from tabulate import tabulate
 import mpir
 from experiments.radiology.reports import TABLE, Half
 from experiments.radiology.systems import Scored
-from mpir.annotate import Lexicon, NegEx
-from mpir.corpora.jsonl import read_jsonl
-from mpir.corpora.trec import read_qrels
-from mpir.io.read import read_json_lines
-from mpir.perspectives.negation import WEIGHT, NegationPerspective
-from mpir.rank.blend import blend
-from mpir.rank.reranker import Reranker
-from mpir.retrieve import MemoryIndex
+from mpir.core.blend import blend
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.corpora.trec import read_qrels
+from mpir.files.read import read_json_lines
+from mpir.lab.annotate import Lexicon, NegEx
+from mpir.lab.annotate.negation_perspective import WEIGHT, NegationPerspective
+from mpir.reranking.reranker import Reranker
+from mpir.search import MemoryIndex
 from mpir.types import F64
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"

@@ -10,17 +10,17 @@ import numpy as np
 
 from experiments.common.baselines import Start
 from experiments.radiology.reports import Half
+from mpir.core.blend import blend
+from mpir.core.candidates import Candidates
+from mpir.core.columns import Columns
+from mpir.core.text.split import sentences
+from mpir.core.weights import Weights
 from mpir.evaluate import evaluate_queries
-from mpir.perspectives.base import Level
-from mpir.perspectives.negation import NegationPerspective
-from mpir.rank.blend import blend
-from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns
-from mpir.rank.reranker import Reranker
-from mpir.rank.weights import Weights
-from mpir.retrieve import MemoryIndex
-from mpir.retrieve.fusion import scaled_sum
-from mpir.text.split import sentences
+from mpir.lab.annotate.negation_perspective import NegationPerspective
+from mpir.models.perspectives.base import Level
+from mpir.reranking.reranker import Reranker
+from mpir.search import MemoryIndex
+from mpir.search.fusion import scaled_sum
 from mpir.types import F64
 
 MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")

@@ -2,7 +2,7 @@
 
 An entry is a sentence of a report and a finding that it affirms ("edema") or denies ("no edema"), by lexicon and NegEx.
 Training is as in the paper (Shi, Syeda-Mahmood & Baldwin 2022): triplets, cosine distance, margin 0.5, the negative
-found by the trainer (mpir/train/sampling.py).
+found by the trainer (mpir/lab/train/sampling.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from experiments.common.baselines import Start
 from experiments.radiology.reports import HALVES, read_openi
-from mpir.annotate import Lexicon, Mention, NegEx, annotate
-from mpir.text.split import sentences
-from mpir.train.examples import Example
-from mpir.train.losses import loss_named
-from mpir.train.mixture import Task
-from mpir.train.sampling import Sampling
-from mpir.train.settings import TrainingSettings
+from mpir.core.text.split import sentences
+from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.lab.train.examples import Example
+from mpir.lab.train.losses import loss_named
+from mpir.lab.train.mixture import Task
+from mpir.lab.train.sampling import Sampling
+from mpir.lab.train.settings import TrainingSettings
 
 FEWEST = 5
 
@@ -72,7 +72,7 @@ def _query(mention: Mention) -> str | None:
 
 def train(examples: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings) -> Path:
     """Train a bi-encoder, and return the folder of its last checkpoint."""
-    from mpir.train.trainer import FineTuner
+    from mpir.lab.train.trainer import FineTuner
 
     first, last = examples[0], examples[-1]
     dev = [

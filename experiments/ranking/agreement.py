@@ -1,4 +1,4 @@
-"""When does agreement (mpir/perspectives/agreement.py) help? Variants of it on scored questions.
+"""When does agreement (mpir/models/perspectives/agreement.py) help? Variants of it on scored questions.
 
     python -m experiments.ranking.agreement --scored runs/cascade/dev --corpus DATA/pubmed/abstracts.jsonl
 
@@ -20,15 +20,15 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.cascade.words import choose_weights
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.columns import Layout
+from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.perspectives import open_bundle
-from mpir.perspectives.agreement import HEARD, Agreement, agreement
-from mpir.rank.columns import Layout
-from mpir.rank.weights import Weights
+from mpir.files.corpora import read_corpus
+from mpir.models.perspectives import open_bundle
+from mpir.models.perspectives.agreement import HEARD, Agreement, agreement
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective

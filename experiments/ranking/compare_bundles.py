@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.io.read import read_json
+from mpir.files.read import read_json
 
 SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
 """Settings that decide which questions, candidates and sentences are measured; `start` is the base encoder."""

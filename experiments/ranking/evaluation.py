@@ -39,21 +39,21 @@ from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from experiments.ranking.sentences import average_precision, check_whole, gold_questions, scored_gold, with_gold
-from mpir.cli import guarded
-from mpir.cli.model_options import add_model_options, load_reranker
-from mpir.cli.number_options import not_negative, positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora import read_jsonl
+from mpir.app.cli import guarded
+from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.number_options import not_negative, positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoffs
+from mpir.bioasq.measures import question_measures
+from mpir.bioasq.task import System, answer, systems
+from mpir.core.candidates import Candidates
+from mpir.core.text import Document, Question
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
-from mpir.evaluate.bioasq import question_measures
-from mpir.io.hash import fingerprint
-from mpir.io.write import write_json
-from mpir.rank.candidates import Candidates
-from mpir.rank.cutoffs import TEN_EACH, Cutoffs
-from mpir.rank.reranker import Reranker
-from mpir.retrieve.memory import MemoryIndex
-from mpir.tasks.bioasq import System, answer, systems
-from mpir.text import Document, Question
+from mpir.files.corpora import read_jsonl
+from mpir.files.hash import fingerprint
+from mpir.files.write import write_json
+from mpir.reranking.reranker import Reranker
+from mpir.search.memory import MemoryIndex
 
 Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""

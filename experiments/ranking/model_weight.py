@@ -21,19 +21,19 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
-from mpir.cli import guarded
-from mpir.cli.model_options import add_model_options, load_reranker
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus, read_questions
+from mpir.app.cli import guarded
+from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.blend import blend
+from mpir.core.candidates import Candidates
+from mpir.core.normalization import zscores
+from mpir.core.text import Document
 from mpir.evaluate import bootstrap_interval, evaluate_queries, randomisation_test
-from mpir.io.read import read_json
-from mpir.perspectives.normalization import zscores
-from mpir.rank.blend import blend
-from mpir.rank.candidates import Candidates
-from mpir.rank.reranker import Reranker
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text import Document
+from mpir.files.corpora import read_corpus, read_questions
+from mpir.files.read import read_json
+from mpir.reranking.reranker import Reranker
+from mpir.search.memory import MemoryIndex
 from mpir.types import F64
 
 MEASURE = "nDCG@10"

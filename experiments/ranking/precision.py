@@ -22,14 +22,14 @@ from scipy.stats import kendalltau
 from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, gold_questions, known_documents, relevant
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.bioasq.task import systems
+from mpir.core.text import Document, Question
 from mpir.errors import InputError, format_names
-from mpir.io.write import write_json
-from mpir.rank.reranker import Reranker
-from mpir.tasks.bioasq import systems
-from mpir.text import Document, Question
+from mpir.files.write import write_json
+from mpir.reranking.reranker import Reranker
 from mpir.types import Float
 
 Judgements = list[npt.NDArray[np.bool_]]

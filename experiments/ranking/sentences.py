@@ -25,22 +25,22 @@ import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.model_options import add_model_options, load_reranker
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora import read_jsonl, read_questions
+from mpir.app.cli import guarded
+from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.bioasq.task import systems
+from mpir.core.candidates import Candidates
+from mpir.core.text import Document, Question
+from mpir.core.text.gold_sentences import is_gold
+from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.io.read import read_json
-from mpir.io.write import write_json
-from mpir.rank.candidates import Candidates
-from mpir.rank.reranker import Reranker
-from mpir.tasks.bioasq import systems
-from mpir.text import Document, Question
-from mpir.text.gold_sentences import is_gold
-from mpir.text.normalise import normalise
-from mpir.train.leakage import EvaluationQuestions
+from mpir.files.corpora import read_jsonl, read_questions
+from mpir.files.read import read_json
+from mpir.files.write import write_json
+from mpir.lab.train.leakage import EvaluationQuestions
+from mpir.reranking.reranker import Reranker
 
 LONG = 20
 """Minimum characters of a sentence, to exclude fragments."""

@@ -17,15 +17,15 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import check_figures, file_path
-from mpir.corpora.bioasq import read_questions
-from mpir.corpora.jsonl import read_jsonl
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import check_figures, file_path
+from mpir.core.text.split import split
+from mpir.core.text.types import ABSTRACT, TITLE
 from mpir.extras import needs
-from mpir.io.read import read_json
-from mpir.io.write import write_json
-from mpir.text.split import split
-from mpir.text.types import ABSTRACT, TITLE
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.read import read_json
+from mpir.files.write import write_json
 from mpir.validation import real_number
 
 Span = tuple[int, int]
@@ -74,7 +74,7 @@ def scispacy_splitter() -> Splitter:
 
 
 SPLITTERS: dict[str, Callable[[], Splitter]] = {
-    "mpir.text.split": lambda: split,
+    "mpir.core.text.split": lambda: split,
     "mpir, reports": lambda: partial(split, splitting="report"),
     "blingfire": blingfire_splitter,
     "pysbd": pysbd_splitter,

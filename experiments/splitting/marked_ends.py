@@ -18,14 +18,14 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.splitting.compare import SPLITTERS, Splitter, speed
-from mpir.cli import guarded
-from mpir.cli.path_options import check_figures, file_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import check_figures, file_path
 from mpir.extras import MissingExtraError
-from mpir.io.write import write_json
+from mpir.files.write import write_json
 from mpir.validation import real_number
 
 MARKED = Path(__file__).with_name("marked.txt")
-BASE = "mpir.text.split"
+BASE = "mpir.core.text.split"
 _RESAMPLES, _REPEATS = 10_000, 200
 
 

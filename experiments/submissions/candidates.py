@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import text_path
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.types import F64

@@ -19,14 +19,14 @@ from tabulate import tabulate
 
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
 from experiments.submissions.joined import joined_values
-from mpir.cli import guarded
-from mpir.cli.number_options import positive
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.bioasq.task import added_up
+from mpir.core.blend import blend_queries
+from mpir.core.weights import Weights
 from mpir.evaluate import holm, randomisation_test
-from mpir.rank.blend import blend_queries
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import Weights
-from mpir.tasks.bioasq import added_up
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mpir.rank.cutoffs import TEN_EACH, Cutoffs
-from mpir.retrieve.fusion import RRF_K
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoffs
+from mpir.search.fusion import RRF_K
 from mpir.tune.submissions import Pool, Submissions
 from mpir.types import F64, I64
 

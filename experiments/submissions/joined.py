@@ -1,4 +1,4 @@
-"""The official measures of submissions whose neighbouring sentences are joined (mpir/rank/passages.py)."""
+"""The official measures of submissions whose neighbouring sentences are joined (mpir/core/passages.py)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mpir.evaluate.bioasq import measure_snippets
-from mpir.rank.blend import blend_queries
-from mpir.rank.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
-from mpir.rank.passages import ScoredSpan, join_adjacent
-from mpir.rank.weights import Weights
-from mpir.text import Question, Snippet
+from mpir.bioasq.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
+from mpir.bioasq.measures import measure_snippets
+from mpir.core.blend import blend_queries
+from mpir.core.passages import ScoredSpan, join_adjacent
+from mpir.core.text import Question, Snippet
+from mpir.core.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.types import F64
 

@@ -16,12 +16,12 @@ from dataclasses import replace
 import numpy as np
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.blend import blend_queries
+from mpir.core.text import TITLE
+from mpir.core.weights import Weights
 from mpir.evaluate import bootstrap_interval
-from mpir.rank.blend import blend_queries
-from mpir.rank.weights import Weights
-from mpir.text import TITLE
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.types import F64, I64, Bool

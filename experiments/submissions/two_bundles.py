@@ -22,13 +22,13 @@ from tabulate import tabulate
 
 from experiments.submissions.candidates import MEASURES, TESTED, Values, compared
 from experiments.submissions.fusion import reciprocal, z_scores
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.perspectives import open_bundle
-from mpir.rank.blend import Blend, blend_queries
-from mpir.rank.columns import Layout
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import Weights
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.core.blend import Blend, blend_queries
+from mpir.core.columns import Layout
+from mpir.core.weights import Weights
+from mpir.models.perspectives import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Pool, Submissions

@@ -20,18 +20,18 @@ from itertools import pairwise
 import numpy as np
 from tabulate import tabulate
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import read_corpus
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoff
+from mpir.bioasq.measures import measure_snippets
+from mpir.core.blend import blend_queries
+from mpir.core.text import Question, Snippet
+from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths
 from mpir.evaluate import holm, randomisation_test
-from mpir.evaluate.bioasq import measure_snippets
-from mpir.perspectives import open_bundle
-from mpir.rank.blend import blend_queries
-from mpir.rank.cutoffs import TEN_EACH, Cutoff
-from mpir.rank.reranker import Reranker
-from mpir.rank.weights import Weights
-from mpir.text import Question, Snippet
+from mpir.files.corpora import read_corpus
+from mpir.models.perspectives import open_bundle
+from mpir.reranking.reranker import Reranker
 from mpir.tune.dataset import Dataset
 from mpir.tune.submissions import Pool
 from mpir.types import F64, I64

@@ -30,23 +30,23 @@ from tabulate import tabulate
 
 from experiments.common.provenance import content_of
 from experiments.common.seeds import check_seeds, spread
-from mpir.cli import guarded
-from mpir.cli.number_options import not_negative
-from mpir.cli.path_options import file_path, text_path
-from mpir.corpora import corpus_fingerprint
+from mpir.app.cli import guarded
+from mpir.app.cli.number_options import not_negative
+from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
-from mpir.io.hash import fingerprint, sha256
-from mpir.io.read import read_json
-from mpir.io.write import write_json
-from mpir.train.mixture_schema import paths, read_declared
-from mpir.train.settings import TrainingSettings
+from mpir.files.corpora import corpus_fingerprint
+from mpir.files.hash import fingerprint, sha256
+from mpir.files.read import read_json
+from mpir.files.write import write_json
+from mpir.lab.train.mixture_schema import paths, read_declared
+from mpir.lab.train.settings import TrainingSettings
 from mpir.types import F64
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
-    from mpir.train.examples import Example
-    from mpir.train.trainer import FineTuner
+    from mpir.lab.train.examples import Example
+    from mpir.lab.train.trainer import FineTuner
 
 GROUPS = ("perspectives", "files", "kinds", "losses")
 LOSSES = (("bce",), ("listwise",), ("pairwise",), ("lambda",), ("bce", "pairwise"), ("bce", "lambda"))
@@ -92,8 +92,8 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """All runs and the table."""
-    from mpir.train.mixture import read_mixture
-    from mpir.train.schedule import schedule
+    from mpir.lab.train.mixture import read_mixture
+    from mpir.lab.train.schedule import schedule
 
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def variants(arguments: argparse.Namespace) -> Iterator[Variant]:
     """The runs to compare: two that would train on the same rows are one."""
-    from mpir.train.mixture import read_mixture
+    from mpir.lab.train.mixture import read_mixture
 
     declared, earlier = read_json(arguments.mixture)["perspectives"], set()
     for variant in _candidates(arguments, declared):
@@ -146,8 +146,8 @@ def _negative_types(groups: list[list[Example]]) -> list[Any]:
 
 
 def _candidates(arguments: argparse.Namespace, declared: Sequence[dict[str, Any]]) -> Iterator[Variant]:
-    from mpir.train.examples import read_rows
-    from mpir.train.losses import loss_named
+    from mpir.lab.train.examples import read_rows
+    from mpir.lab.train.losses import loss_named
 
     yield Variant(EVERYTHING)
     folder = arguments.data or arguments.mixture.parent
@@ -179,10 +179,10 @@ def figures(variant: Variant, settings: TrainingSettings, arguments: argparse.Na
         raise InputError(f"{folder}: was made with other settings or data; remove it, or choose another --output.")
     if stored:
         return stored
-    from mpir.plots.training import read_log
-    from mpir.train.losses import loss_named
-    from mpir.train.mixture import read_mixture
-    from mpir.train.trainer import FineTuner
+    from mpir.lab.train.losses import loss_named
+    from mpir.lab.train.mixture import read_mixture
+    from mpir.lab.train.plots import read_log
+    from mpir.lab.train.trainer import FineTuner
 
     tasks = read_mixture(arguments.mixture, arguments.data, without=variant.without)
     if variant.losses:

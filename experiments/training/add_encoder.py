@@ -27,15 +27,15 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from mpir.cli import guarded
-from mpir.cli.path_options import file_path, text_path
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_names
-from mpir.io.output_checks import check_folders
-from mpir.io.read import read_json
-from mpir.io.write import atomic_folder, write_json
-from mpir.perspectives.bundle import BUNDLE, MANIFEST
-from mpir.rank.weights import Weights
-from mpir.train.mixture_schema import check_names
+from mpir.files.output_checks import check_folders
+from mpir.files.read import read_json
+from mpir.files.write import atomic_folder, write_json
+from mpir.lab.train.mixture_schema import check_names
+from mpir.models.bundles.bundle import BUNDLE, MANIFEST
 
 FOLDER = "encoder"
 """The encoder's folder in the bundle, with a number behind it where another model is there."""
@@ -72,7 +72,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy, add, seal."""
-    from mpir.perspectives.bundle import open_bundle, seal
+    from mpir.models.bundles.bundle import open_bundle, seal
 
     bundle = open_bundle(arguments.bundle)
     check_folders([("--output", arguments.output)], [("--bundle", bundle.folder)])
@@ -197,8 +197,8 @@ def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:
     """
     from transformers import AutoModel, AutoTokenizer
 
+    from mpir.lab.train.pretrained import count_outputs, load_model
     from mpir.models.pretrained import load_pretrained
-    from mpir.train.pretrained import count_outputs, load_model
 
     if outputs and not count_outputs(checkpoint):
         raise ArtefactError(f"{checkpoint}: has no outputs, and reads no pair; give a checkpoint of `mpir train`.")

@@ -13,18 +13,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mpir.corpora.bioasq import read_questions
-from mpir.corpora.jsonl import read_jsonl
-from mpir.corpora.trec import write_qrels
-from mpir.corpora.tripclick import GROUPS, SEPARATOR
+from mpir.core.text.background import Background
+from mpir.core.text.terms import terms
+from mpir.core.text.types import Document, Question
 from mpir.errors import InputError
-from mpir.io.folder_format import FolderFormat
-from mpir.io.read import read_json
-from mpir.io.write import atomic_folder, atomic_write
-from mpir.text.background import Background
-from mpir.text.terms import terms
-from mpir.text.types import Document, Question
-from mpir.train.leakage import EvaluationQuestions
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.corpora.trec import write_qrels
+from mpir.files.corpora.tripclick import GROUPS, SEPARATOR
+from mpir.files.folder_format import FolderFormat
+from mpir.files.read import read_json
+from mpir.files.write import atomic_folder, atomic_write
+from mpir.lab.train.leakage import EvaluationQuestions
 
 HELD_OUT = 90
 """Validation questions."""

@@ -20,15 +20,15 @@ from experiments.tripclick.prepare import Prepared
 from experiments.tripclick.ranking import limited
 from experiments.tripclick.rerank import add_collection, check, title
 from experiments.tripclick.training import make_ready, trained
-from mpir.cli import guarded
-from mpir.corpora import corpus_fingerprint, read_corpus
+from mpir.app.cli import guarded
 from mpir.errors import ArtefactError, format_value
 from mpir.evaluate import evaluate_run
+from mpir.files.corpora import corpus_fingerprint, read_corpus
+from mpir.models.perspectives import Perspective
+from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.models.sentence_encoder import PooledEncoder
-from mpir.perspectives import Perspective
-from mpir.perspectives.bi_encoder import BiEncoderPerspective
-from mpir.retrieve import DenseIndex, LuceneIndex, Retriever
-from mpir.retrieve.dense import build_dense, dense_matches
+from mpir.search import DenseIndex, LuceneIndex, Retriever
+from mpir.search.dense import build_dense, dense_matches
 
 DEPTH = 1000
 MEASURES = {"Judged@10": "J@10", "nDCG@10": "nDCG@10", "RR@10": "MRR@10", "R@100": "R@100", "R@200": "R@200",

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from mpir.corpora.topics import read_topics
-from mpir.corpora.trec import read_qrels
-from mpir.corpora.tripclick import GROUPS
+from mpir.core.text.types import Question
 from mpir.errors import InputError, shortened
 from mpir.evaluate import evaluate_run
-from mpir.text.types import Question
+from mpir.files.corpora.topics import read_topics
+from mpir.files.corpora.trec import read_qrels
+from mpir.files.corpora.tripclick import GROUPS
 
 MEASURES = {"nDCG@10": "nDCG@10", "RR@10": "MRR@10", "Judged@10": "J@10"}
 """Names for ir_measures, and for people. Gains are the grades; a document of grade 1 or more is relevant."""

@@ -10,14 +10,14 @@ from pathlib import Path
 from experiments.tripclick.bioasq import write_bioasq
 from experiments.tripclick.groups import read_groups
 from experiments.tripclick.sample import write_encoder, write_sample
-from mpir.corpora import corpus_fingerprint, read_corpus
-from mpir.corpora.tripclick import DOCUMENTS
 from mpir.errors import InputError
-from mpir.io.word_vectors import MADE_BY
-from mpir.io.write import atomic_write
-from mpir.models.tk_init import make_tk
-from mpir.retrieve import LuceneIndex, build_index, index_matches
-from mpir.sia.vectors import train_vectors
+from mpir.files.corpora import corpus_fingerprint, read_corpus
+from mpir.files.corpora.tripclick import DOCUMENTS
+from mpir.files.write import atomic_write
+from mpir.lab.sia.vectors import train_vectors
+from mpir.lab.train.tk_init import make_tk
+from mpir.lab.word_vectors import MADE_BY
+from mpir.search import LuceneIndex, build_index, index_matches
 
 DEV_QUERIES, DEV_DEPTH = 200, 50
 """Size of the dev set for choosing a run's best checkpoint: queries of each group, and documents of each."""

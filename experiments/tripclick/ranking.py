@@ -13,9 +13,9 @@ from tqdm import tqdm
 from experiments.tripclick.groups import SUMMARY, Group, means
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_run
-from mpir.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.retrieve import LuceneIndex
-from mpir.retrieve.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
+from mpir.search import LuceneIndex
+from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 
 NAMES = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}

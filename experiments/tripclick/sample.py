@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mpir.corpora.bioasq import read_questions
-from mpir.corpora.jsonl import read_jsonl
-from mpir.corpora.trec import write_qrels
-from mpir.corpora.tripclick import GROUPS
-from mpir.io.folder_format import CHECKPOINT, FolderFormat
-from mpir.io.write import atomic_folder, atomic_write
-from mpir.text.types import Document, Question
+from mpir.core.text.types import Document, Question
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.corpora.trec import write_qrels
+from mpir.files.corpora.tripclick import GROUPS
+from mpir.files.folder_format import CHECKPOINT, FolderFormat
+from mpir.files.write import atomic_folder, atomic_write
 
 SAMPLE = Path(__file__).parents[2] / "mpir/sample"
 FIRST = "documents/docs_grp_00.txt"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from experiments.common.provenance import check_made_by, content_of
 from experiments.tripclick.prepare import Prepared, prepare, prepare_sample
-from mpir.cli import INTERRUPTED
-from mpir.cli import main as mpir
+from mpir.app.cli import INTERRUPTED
+from mpir.app.cli import main as mpir
 from mpir.errors import MpirError
-from mpir.io.read import read_json
-from mpir.perspectives import Perspective, open_bundle
+from mpir.files.read import read_json
+from mpir.models.perspectives import Perspective, open_bundle
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]

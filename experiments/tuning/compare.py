@@ -22,8 +22,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from mpir.cli.number_options import at_least, positive
-from mpir.cli.path_options import file_path
+from mpir.app.cli.number_options import at_least, positive
+from mpir.app.cli.path_options import file_path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -32,9 +32,9 @@ from tqdm import tqdm
 from experiments.common.baselines import BM25
 from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Fit, Job, fit_and_measure, load_free, made_by
 from experiments.tuning.report import Report, across
-from mpir.cli import guarded
-from mpir.io.journal import Journal
-from mpir.io.write import atomic_write, write_json
+from mpir.app.cli import guarded
+from mpir.files.journal import Journal
+from mpir.files.write import atomic_write, write_json
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES

@@ -12,10 +12,10 @@ import numpy as np
 
 from experiments.common.baselines import BM25, COSINE, SUMMED, free_scores
 from experiments.tuning.learning_to_rank import LearnedRanker
+from mpir.core.columns import Layout
+from mpir.core.weights import PUBLISHED, Weights
 from mpir.errors import InputError
-from mpir.perspectives import open_bundle
-from mpir.rank.columns import Layout
-from mpir.rank.weights import PUBLISHED, Weights
+from mpir.models.perspectives import open_bundle
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective

@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from mpir.core.blend import best_of, slots
+from mpir.core.columns import Columns
+from mpir.core.normalization import minmax
+from mpir.core.weights import RANKS
 from mpir.errors import InputError
 from mpir.extras import needs
-from mpir.perspectives.normalization import minmax
-from mpir.rank.blend import best_of, slots
-from mpir.rank.columns import Columns
-from mpir.rank.weights import RANKS
 from mpir.tune.objective import Objective
 from mpir.tune.submissions import Submissions
 from mpir.types import F64

@@ -26,10 +26,10 @@ from experiments.tuning.fits import (
     load,
     plan,
 )
+from mpir.core.weights import Weights
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
-from mpir.io.journal import Journal
-from mpir.plots import tuning as plots
-from mpir.rank.weights import Weights
+from mpir.files.journal import Journal
+from mpir.tune import plots
 from mpir.tune.dataset import Dataset
 from mpir.tune.partial_dependence import dependence, top_shares
 from mpir.tune.search import search

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
+from mpir.core.blend import blend_queries
+from mpir.core.candidates import Candidates
+from mpir.core.normalization import zscores
 from mpir.evaluate.collections import Collection
 from mpir.evaluate.ir import evaluate_queries
 from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
-from mpir.perspectives.normalization import zscores
-from mpir.rank.blend import blend_queries
-from mpir.rank.candidates import Candidates
-from mpir.rank.reranker import Reranker
+from mpir.reranking.reranker import Reranker
 from mpir.types import F64
 from mpir.version import __version__
 

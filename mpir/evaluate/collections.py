@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mpir.corpora.corpus import read_corpus
-from mpir.corpora.queries import read_queries
-from mpir.corpora.trec import read_qrels, read_run
+from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names, format_value, shortened
 from mpir.extras import needs
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text.types import Document
+from mpir.files.corpora.corpus import read_corpus
+from mpir.files.corpora.queries import read_queries
+from mpir.files.corpora.trec import read_qrels, read_run
+from mpir.search.memory import MemoryIndex
 
 MOST_IN_MEMORY = 1_000_000
 """The most documents that BM25 indexes in memory; larger collections need a run with candidates."""

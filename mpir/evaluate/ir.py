@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mpir.corpora.trec import GRADES
 from mpir.errors import InputError, format_value, shortened
+from mpir.files.corpora.trec import GRADES
 from mpir.validation import is_finite
 
 Qrels = Mapping[str, Mapping[str, int]]

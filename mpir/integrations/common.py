@@ -7,9 +7,9 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mpir.rank.ranking import Ranking
-    from mpir.rank.reranker import Reranker
-    from mpir.rank.results import RankedDocument
+    from mpir.core.results import RankedDocument
+    from mpir.reranking.ranking import Ranking
+    from mpir.reranking.reranker import Reranker
 
 INPUT_FIELDS = {"text", "metadata"}
 """Fields that the caller supplied, which are not repeated in the result's figures."""
@@ -39,7 +39,7 @@ class Lazy:
     def reranker(self) -> Reranker:
         """The reranker itself. Raises ArtefactError where the bundle cannot be used."""
         if self._reranker is None:
-            from mpir.rank.reranker import Reranker
+            from mpir.reranking.reranker import Reranker
 
             self._reranker = Reranker(self._bundle, device=self._device)
         return self._reranker
@@ -53,5 +53,5 @@ class Lazy:
         return self.reranker.rerank(query, documents, top_k=top_k)
 
     def relevance(self, document: RankedDocument) -> float:
-        """A document's score mapped to 0 to 1 by the bundle's calibration (rank/calibration.py)."""
+        """A document's score mapped to 0 to 1 by the bundle's calibration (core/calibration.py)."""
         return self.reranker.relevance.document(document.score)

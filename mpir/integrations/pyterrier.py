@@ -13,7 +13,7 @@ with needs("pyterrier", "the drop-in for PyTerrier"):
 if TYPE_CHECKING:
     import pandas
 
-    from mpir.rank.reranker import Reranker
+    from mpir.reranking.reranker import Reranker
 
 
 class MpirReranker(pt.Transformer):

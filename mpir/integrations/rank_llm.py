@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError, error_context, format_value
-from mpir.io.read import place_of, read_json_lines
-from mpir.rank.inputs import as_documents
+from mpir.files.read import place_of, read_json_lines
+from mpir.reranking.inputs import as_documents
 
 if TYPE_CHECKING:
-    from mpir.rank.ranking import Ranking
-    from mpir.rank.reranker import Reranker
+    from mpir.reranking.ranking import Ranking
+    from mpir.reranking.reranker import Reranker
 
 TEXTS = ("contents", "content", "text", "segment", "passage", "body", "abstract")
 """Keys of a candidate's doc that may hold its text, in the order in which rank_llm looks for it."""

@@ -14,7 +14,7 @@ with needs("rerankers", "the drop-in for rerankers"):
     from rerankers.utils import prep_docs
 
 if TYPE_CHECKING:
-    from mpir.rank.reranker import Reranker
+    from mpir.reranking.reranker import Reranker
 
 
 class MpirRanker(BaseRanker):

@@ -14,7 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request
 
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
-from mpir.io.http import checked_url, url_opener
+from mpir.files.http import checked_url, url_opener
 
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""
@@ -52,6 +52,8 @@ class StatusError(EndpointError):
 class ChatEndpoint:
     """A chat model at a URL. Threads may share it; `body` has additional fields for each request.
 
+    Without `with_key`, no key is sent, because an address in a file is not one that the user gave.
+
     Raises:
         InputError: an invalid URL.
     """
@@ -60,6 +62,7 @@ class ChatEndpoint:
     model: str
     timeout: float = TIMEOUT
     body: Mapping[str, Any] = field(default_factory=dict)
+    with_key: bool = True
 
     def __post_init__(self) -> None:
         self.url = checked_url(self.url, option="--llm", key=KEY, example="http://localhost:11434/v1")
@@ -124,7 +127,7 @@ class ChatEndpoint:
         """Send one request. Raises EndpointError, or _TransientError if a retry may succeed."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}/{path}", data, {"Content-Type": "application/json", "User-Agent": "mpir"})
-        if key := endpoint_key():
+        if self.with_key and (key := endpoint_key()):
             request.add_header("Authorization", f"Bearer {key}")
         try:
             with url_opener(self.url).open(request, timeout=self.timeout) as response:
@@ -150,7 +153,7 @@ class ChatEndpoint:
     def _status_error(self, error: HTTPError) -> Exception:
         status, reason = error.code, _without_key(_reason(error))
         if status in (401, 403):
-            sent = f"that of ${KEY}" if endpoint_key() else "none was sent"
+            sent = f"that of ${KEY}" if self.with_key and endpoint_key() else "none was sent"
             return StatusError(
                 status,
                 f"{self.url}: refused the key (HTTP {status}; {sent}). Set ${KEY} to a key that is valid there.",

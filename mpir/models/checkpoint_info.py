@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError
-from mpir.io.read import read_json
+from mpir.files.read import read_json
 from mpir.models.identity import identity_of
 from mpir.models.model_files import MODULES
 from mpir.models.options import FORMATS, batch_size

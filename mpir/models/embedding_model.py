@@ -23,6 +23,7 @@ def open_embedding_model(
     *,
     revision: str | None = None,
     trust_remote_code: bool = False,
+    fetch: bool = True,
     device: str = "auto",
     precision: str = "auto",
 ) -> PooledEncoder:
@@ -33,6 +34,7 @@ def open_embedding_model(
         options: overrides for the files' declarations, by the names in OPTIONS.
         revision: a branch, tag or commit of the hub's repository.
         trust_remote_code: whether the model's own Python code may run.
+        fetch: whether to ask a hub (see `find_model`).
         device: see `Encoder`.
         precision: see `Encoder`.
 
@@ -46,7 +48,7 @@ def open_embedding_model(
             f"{name}: unknown option {format_value(unknown[0])}; expected one of "
             f"{format_names((*OPTIONS, 'over_length'))}."
         )
-    snapshot = find_model(name, revision, with_code=trust_remote_code)
+    snapshot = find_model(name, revision, with_code=trust_remote_code, fetch=fetch)
     files = read_model_files(snapshot.folder, name, revision=snapshot.revision)
     recognise(files, "embedding")
     settings = read_embedding_settings(files, chosen)
@@ -59,7 +61,9 @@ def open_embedding_model(
         "trust_remote_code": trust_remote_code,
         "over_length": chosen.get("over_length", "passages"),
     }
-    query = None if settings.query_encoder is None else find_model(settings.query_encoder, with_code=trust_remote_code)
+    query = None
+    if settings.query_encoder is not None:
+        query = find_model(settings.query_encoder, with_code=trust_remote_code, fetch=fetch)
     return PooledEncoder(
         Encoder(str(files.transformer_folder), **loading),
         settings.pooling,

@@ -1,7 +1,7 @@
 """The cross-encoder: a transformer that reads query and sentence together; each output can be a perspective.
 
-The same transformer reads single texts for a bi-encoder (perspectives/bi_encoder.py). The backend is created when
-needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
+The same transformer reads single texts for a bi-encoder (models/perspectives/bi_encoder.py). The backend is created
+when needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mpir.core.text.types import Pair
 from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
 from mpir.models.options import (
     OverLength,
@@ -25,7 +26,6 @@ from mpir.models.options import (
     precision_name,
 )
 from mpir.models.pooling import MEAN, Pooling
-from mpir.text.types import Pair
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # an encoder can be described before torch is imported
 
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
-    from mpir.models.partial_vectors import PartialVectors
     from mpir.models.torch_backend import TorchBackend
+    from mpir.search.dense.partial_vectors import PartialVectors
 
 PAIRS_PER_PASS = 16_384
 """Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""
@@ -135,7 +135,7 @@ class Encoder:
         """
         values = np.full((len(pairs), self.outputs_count + len(self._contrasts)), -np.inf, np.float32)
         in_passages = np.zeros(len(pairs), bool)
-        with _bar(len(pairs), "scoring", "pair", progress=progress) as bar:
+        with progress_bar(len(pairs), "scoring", "pair", progress=progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
                 tokens = self.backend.read_pairs(pairs[window])
@@ -143,12 +143,13 @@ class Encoder:
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
                 with closing(self.backend.run_all(tokens, self.backend.pair_reading)) as batches_read:
                     for rows, logits in batches_read:
-                        np.maximum.at(values, start + tokens.pair_of[rows], self._with_contrasts(logits))
+                        np.maximum.at(values, start + tokens.pair_of[rows], self.with_contrasts(logits))
                         bar.update(int(first[rows].sum()))
         self.backend.trim_after(len(pairs))
         return values, in_passages
 
-    def _with_contrasts(self, logits: F32) -> F32:
+    def with_contrasts(self, logits: F32) -> F32:
+        """Raw outputs (N, K) with the registered differences."""
         return np.hstack([logits, *(logits[:, [first]] - logits[:, [second]] for first, second in self._contrasts)])
 
     def vectors(
@@ -174,7 +175,7 @@ class Encoder:
         tokens = self.backend.read_texts(texts)
         values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
         known = None if partial is None else partial.restore(values, tokens.pair_of)
-        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, PooledVector(pooling), known)) as batched:
             for rows, batch_vectors in batched:
                 values[rows] = batch_vectors
@@ -204,7 +205,7 @@ class Encoder:
         tokens = self.backend.read_late(texts, late, question=question)
         reading = token_reading(late, tokenizer, question=question)
         values = [torch.empty(0)] * len(tokens.lengths)
-        bar = _bar(len(values), "reading texts", "text", progress=progress)
+        bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, reading)) as batched:
             for rows, batch_vectors in batched:
                 token_batches = torch.split(torch.from_numpy(batch_vectors).to(dtype), tokens.lengths[rows].tolist())
@@ -240,7 +241,8 @@ class Encoder:
         return getattr(self.backend.model, "interaction", maxsim)
 
 
-def _bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:
+def progress_bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:
+    """A progress bar over `total` units, hidden without `progress`."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc=description, unit=unit, disable=not progress)

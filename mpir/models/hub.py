@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value, shortened
-from mpir.io.read import found_folder
+from mpir.files.read import found_folder
 
 SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md", "artifact.metadata")
 SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")
@@ -24,17 +24,18 @@ class Snapshot:
     revision: str | None = None
 
 
-def find_model(name: str, revision: str | None = None, *, with_code: bool = False) -> Snapshot:
+def find_model(name: str, revision: str | None = None, *, with_code: bool = False, fetch: bool = True) -> Snapshot:
     """Locate a model's files; those on a hub are downloaded unless they are in the local cache.
 
     Args:
         name: a folder, or a hub name such as ``org/model``, or ``org/model@REVISION``.
         revision: a branch, tag or commit of the hub's repository.
         with_code: whether to download Python files, too.
+        fetch: whether to ask a hub; False for a name that the user did not give, which is then read from the cache.
 
     Raises:
         ArtefactError: no such folder or model, or the hub is unreachable or refuses.
-        InputError: a revision is given for a folder.
+        InputError: a revision is given for a folder, or a model must be fetched and `fetch` is False.
     """
     folder = found_folder(name)
     if folder is not None:
@@ -43,7 +44,7 @@ def find_model(name: str, revision: str | None = None, *, with_code: bool = Fals
         return Snapshot(folder)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise ArtefactError(f"model {format_value(name)}: no such folder; check the path, or give a hub name.")
-    return _fetch(without_revision(name), revision_of(name) or revision, with_code=with_code)
+    return _fetch(without_revision(name), revision_of(name) or revision, with_code=with_code, fetch=fetch)
 
 
 def without_revision(name: str) -> str:
@@ -56,17 +57,22 @@ def revision_of(name: str) -> str | None:
     return name.partition("@")[2] or None
 
 
-def _fetch(name: str, revision: str | None, *, with_code: bool) -> Snapshot:
+def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> Snapshot:
     """Return the snapshot of a hub repository. Raises ArtefactError if it is not available."""
     from huggingface_hub import snapshot_download
 
     patterns = (*SETTINGS, *SAFE_WEIGHTS, *(("*.py",) if with_code else ()))
-    options: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED)}
+    options: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED), "local_files_only": not fetch}
     try:
         folder = Path(snapshot_download(name, allow_patterns=list(patterns), **options))
         if not any(folder.glob(SAFE_WEIGHTS[0])):
             snapshot_download(name, allow_patterns=list(OLD_WEIGHTS), **options)
     except Exception as error:  # HTTP, hub and disk errors alike
+        if not fetch:
+            raise InputError(
+                f"model {format_value(name)}: would be fetched from a hub by its name in a file, which is not done "
+                "unasked. Name it yourself (--model, --encoder), or allow it by trust_code=True (--trust-code)."
+            ) from None
         raise ArtefactError(describe_failure(name, revision, error)) from error
     return Snapshot(folder, folder.name)
 

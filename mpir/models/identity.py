@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mpir.io.hash import sha256
+from mpir.files.hash import sha256
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 """Weight files; only the first kind present is read."""

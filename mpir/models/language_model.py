@@ -18,17 +18,17 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.text.legible import legible
+from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.io.hash import fingerprint
-from mpir.models.cancellation import raise_if_cancelled
+from mpir.files.hash import fingerprint
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_budget, choose_devices, choose_dtype
 from mpir.models.identity import identity_of
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.prompt_template import CHAT, known_templates, make_template
 from mpir.models.tokenise import batches
-from mpir.text.legible import legible
-from mpir.text.types import Pair
 from mpir.types import F32, I64
 from mpir.validation import whole_number
 

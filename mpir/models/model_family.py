@@ -1,8 +1,8 @@
 """Recognise a model's family from its files, and the options with which a bundle declares such a model.
 
 FAMILIES is the registry: a family is supported once it has an entry there and the entry's kind of perspective is
-registered (perspectives/registration.py). Names are never searched for keywords; models whose files lack something are
-listed in known_models.json by exact hub name.
+registered (models/perspectives/registration.py). Names are never searched for keywords; models whose files lack
+something are listed in known_models.json by exact hub name.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mpir.core.cancellation import CancellationError
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
-from mpir.models.cancellation import CancellationError
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
 ADAPTER = "adapter_config.json"

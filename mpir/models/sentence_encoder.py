@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpir.models.encoder import Encoder
-from mpir.models.partial_vectors import PartialVectors
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.prompts import Prompts
+from mpir.search.dense.partial_vectors import PartialVectors
 from mpir.types import F32, I64
 
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.text.legible import legible
+from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.io.hash import fingerprint
-from mpir.models.cancellation import raise_if_cancelled
+from mpir.files.hash import fingerprint
 from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
-from mpir.text.legible import legible
-from mpir.text.normalise import without_surrogates
-from mpir.text.types import Pair
 from mpir.types import I32, I64
 
 _turn = threading.Lock()
@@ -96,7 +96,7 @@ class PairTokenizer:
             )
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
-        """Tokenise pairs, in their legible form (mpir/text/legible.py)."""
+        """Tokenise pairs, in their legible form (mpir/core/text/legible.py)."""
         pairs = [_legible_pair(pair) for pair in pairs]
         if self.template is None:
             return _PairByPair(self, pairs)

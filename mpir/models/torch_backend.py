@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from mpir.core.cancellation import is_awaited, raise_if_cancelled
+from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.cancellation import is_awaited, raise_if_cancelled
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
 from mpir.models.checkpoint_info import CheckpointInfo, over_length_identity, positions_of
 from mpir.models.device import (
@@ -33,7 +34,6 @@ from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
 from mpir.models.workers import Answers, BatchRunner, Workers
-from mpir.text.types import Pair
 from mpir.types import F32, Bool
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class TorchBackend:
         with checkpoint_errors(checkpoint, EXPECTED), error_context(checkpoint):
             longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
             self.max_length = min(max_length or longest, longest)
-            self._pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
+            self.pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
         self._chain = read_score_layers(checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self.runner: BatchRunner | None = None  # in place of the devices here
@@ -163,7 +163,7 @@ class TorchBackend:
     def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
         """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
-            return self._pair_tokenizer.read(pairs)
+            return self.pair_tokenizer.read(pairs)
 
     def read_texts(self, texts: Sequence[str]) -> AloneTexts:
         """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""

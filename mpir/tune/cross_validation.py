@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mpir.core.calibration import Relevance
+from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
-from mpir.io.journal import Journal
-from mpir.io.read import read_json
-from mpir.perspectives.bundle import MANIFEST, check_sealed, read_manifest, seal_one
-from mpir.rank.calibration import Relevance
-from mpir.rank.weights import Weights
+from mpir.files.journal import Journal
+from mpir.files.read import read_json
+from mpir.models.bundles.bundle import MANIFEST, check_sealed, read_manifest, seal_one
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.search import Plan, SearchResult, check_reachable, reachable, search, sought

@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from mpir.corpora.submission import SUBMISSION_LIMIT
-from mpir.rank.cutoffs import TEN_EACH, Cutoff
-from mpir.rank.weights import Weights
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoff
+from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
+from mpir.core.weights import Weights
 from mpir.tune.cross_validation import Comparison, by_question, check_folds, compare, folds_of, held_out, same_question
 from mpir.tune.objective import Objective
 from mpir.types import I64

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpir.core.candidates import Candidates
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Question
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.io.checksum import read_json_with_checksum, write_json_with_checksum
-from mpir.io.folder_format import FolderFormat
-from mpir.io.hash import fingerprint, sha256
-from mpir.io.read import read_json
-from mpir.io.write import atomic_folder, write_json
-from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Layout
-from mpir.rank.prepare import BM25
-from mpir.text import Question
+from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.files.folder_format import FolderFormat
+from mpir.files.hash import fingerprint, sha256
+from mpir.files.read import read_json
+from mpir.files.write import atomic_folder, write_json
+from mpir.reranking.prepare import BM25
 from mpir.tune.formats import FORMAT, question_to_dict, read_gold
 from mpir.types import F64, I64, Bool
 from mpir.version import __version__

@@ -1,4 +1,4 @@
-"""Fit the maps from scores to probabilities (rank/calibration.py) on scored questions with gold (Platt, 1999).
+"""Fit the maps from scores to probabilities (core/calibration.py) on scored questions with gold (Platt, 1999).
 
 A candidate without a judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is
 that a candidate of such questions is relevant.
@@ -11,11 +11,11 @@ from typing import Any
 
 from scipy.special import expit
 
+from mpir.core.blend import blend_queries
+from mpir.core.calibration import Logistic, Relevance
+from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_platt
-from mpir.rank.blend import blend_queries
-from mpir.rank.calibration import Logistic, Relevance
-from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 from mpir.types import F64, Bool

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpir.io.read import read_json
-from mpir.text import Question, Snippet
+from mpir.core.text import Question, Snippet
+from mpir.files.read import read_json
 
 FORMAT = 3
 

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mpir.core.text.types import Document, Question
 from mpir.errors import InputError, error_context, format_paths, format_value
-from mpir.io.read import place_of, read_json_lines
-from mpir.rank.inputs import as_documents
-from mpir.text.types import Document, Question
+from mpir.files.read import place_of, read_json_lines
+from mpir.reranking.inputs import as_documents
 
 FORM = '{"query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "grade": 2}, …]}'
 

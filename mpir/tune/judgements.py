@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mpir.bioasq.measures import measurable
+from mpir.bioasq.spans import Span, spans
 from mpir.errors import InputError
-from mpir.evaluate.bioasq import measurable
-from mpir.evaluate.spans import Span, spans
 from mpir.tune.dataset import Dataset
 from mpir.types import I64, Bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """Gold of Q questions, D candidates and N sentences, as in the official measures (evaluate/bioasq.py).
+    """Gold of Q questions, D candidates and N sentences, as in the official measures (bioasq/measures.py).
 
     `relevant` (D,) gold document; `gold_documents` (Q,) their number; `gold_snippets`, `gold_size` (Q,)
     number and size of the gold snippets, overlapping ones merged; `size` (N,) of a sentence; `matched` (N,) its

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.evaluate.bioasq import DIVISORS, SKIPS_WITHOUT_GOLD
+from mpir.bioasq.measures import DIVISORS, SKIPS_WITHOUT_GOLD
 from mpir.tune.submissions import Submissions
 from mpir.types import F64, I64
 from mpir.validation import check_choice

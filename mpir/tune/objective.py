@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from mpir.bioasq.cutoffs import FIRST_CUT
+from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
-from mpir.rank.cutoffs import FIRST_CUT
-from mpir.rank.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import OF_RANKINGS, Measure, measure
 from mpir.tune.submissions import Pool, Submissions

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.rank.blend import blend_queries
-from mpir.rank.weights import Weights
+from mpir.core.blend import blend_queries
+from mpir.core.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
 from mpir.types import F64

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.io.hash import fingerprint
-from mpir.io.journal import Journal
-from mpir.rank.weights import Weights
+from mpir.files.hash import fingerprint
+from mpir.files.journal import Journal
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, MakeOptimiser

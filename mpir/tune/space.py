@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.corpora.submission import SUBMISSION_LIMIT
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
+from mpir.core.blend import scaled
+from mpir.core.columns import Columns
+from mpir.core.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.errors import InputError, format_names, format_value
-from mpir.rank.blend import scaled
-from mpir.rank.columns import Columns
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.tune.simplex import Simplex
 from mpir.types import F64, I64
 from mpir.validation import check_choice
@@ -33,7 +33,7 @@ class Space:
     so the β of document columns and these products form the second mixture.
 
     Each level in `cut` has two more coordinates for its cut-off: the share, and the maximum number, from 1 to 10
-    (rank/cutoffs.py). A share has the same meaning for any weights.
+    (bioasq/cutoffs.py). A share has the same meaning for any weights.
     """
 
     alpha: Simplex

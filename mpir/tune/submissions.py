@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mpir.evaluate.bioasq import Measured, measure_snippets
-from mpir.rank.blend import (
+from mpir.bioasq.cutoffs import TEN_EACH, Cutoff, Cutoffs
+from mpir.bioasq.measures import Measured, measure_snippets
+from mpir.core.blend import (
     best_columns,
     best_of,
     document_order,
@@ -16,11 +17,10 @@ from mpir.rank.blend import (
     sentence_sums,
     slots,
 )
-from mpir.rank.columns import Layout
-from mpir.rank.cutoffs import TEN_EACH, Cutoff, Cutoffs
-from mpir.rank.sentence_lists import lists_of
-from mpir.rank.weights import Normalise, Weights
-from mpir.text import Question, Snippet
+from mpir.core.columns import Layout
+from mpir.core.sentence_lists import lists_of
+from mpir.core.text import Question, Snippet
+from mpir.core.weights import Normalise, Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 from mpir.types import F64, I64
@@ -48,7 +48,7 @@ class Pool:
         self._tables: dict[Normalise, tuple[F64, F64]] = {}
 
     def blended(self, weights: Weights) -> Submissions:
-        """Return the submissions of the blend, computed as in rank/blend.py but over tables.
+        """Return the submissions of the blend, computed as in core/blend.py but over tables.
 
         Raises:
             InputError: the weights are for other columns.

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpir.core.text import Document, Question
 from mpir.errors import InputError
-from mpir.io.checksum import read_json_with_checksum
-from mpir.text import Document, Question
+from mpir.files.checksum import read_json_with_checksum
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -142,7 +142,7 @@ def test_triples_of_any_number_take_the_memory_of_a_block(tmp_path: Path) -> Non
 
 def test_vectors_grow(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
-    from mpir.retrieve.dense import from_vectors
+    from mpir.search.dense import from_vectors
 
     vectors = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

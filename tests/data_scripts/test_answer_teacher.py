@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import mpir
+from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
-from mpir.io.read import read_json, read_json_lines
-from mpir.text.normalise import normalise
+from mpir.files.read import read_json, read_json_lines
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"

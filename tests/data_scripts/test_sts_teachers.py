@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from mpir.io.read import read_json_lines
+from mpir.files.read import read_json_lines
 
 FOLDER = Path(__file__).parents[2] / "data_scripts"
 TEXTS = ["aspirin thin blood", "heart attack risk", "a gene in a cell", "patients of the trial", "placebo and aspirin"]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mpir.errors import InputError
-from mpir.io.read import read_json_lines
+from mpir.files.read import read_json_lines
 from mpir.models.encoder import Encoder
-from mpir.perspectives import Bundle, Perspective
+from mpir.models.perspectives import Bundle, Perspective
 
 FOLDER = Path(__file__).parents[2] / "data_scripts"
 sys.path.insert(0, str(FOLDER))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.sia.writer import Decoding, Writer
+from mpir.lab.sia.writer import Decoding, Writer
 
 ROOT = Path(__file__).parents[2]
 MAIN = runpy.run_path(str(ROOT / "data_scripts/tiny_writer.py"))["main"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from mpir.core.text import Question, Snippet
+from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
-from mpir.text import Question, Snippet
-from mpir.text.normalise import normalise
-from mpir.train.leakage import EvaluationQuestions
+from mpir.lab.train.leakage import EvaluationQuestions
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "data_scripts/training_data.py"))
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"

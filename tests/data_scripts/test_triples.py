@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from mpir.cli import main as cli
-from mpir.cli.first_stage import open_dense
-from mpir.corpora.text_store import Texts
+from mpir.app.cli import main as cli
+from mpir.app.cli.first_stage import open_dense
 from mpir.errors import InputError
-from mpir.train import sample_triples, triple_candidates
-from mpir.train.clicks import triples_of
-from mpir.train.triple_settings import TripleSettings
-from mpir.train.triples import TripleFile
+from mpir.files.corpora.text_store import Texts
+from mpir.lab.train import sample_triples, triple_candidates
+from mpir.lab.train.clicks import triples_of
+from mpir.lab.train.triple_settings import TripleSettings
+from mpir.lab.train.triples import TripleFile
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/triples.py"
 CANDIDATES = [f"d{i}" for i in range(10)]

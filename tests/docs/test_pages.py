@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.cli import make_parser
+from mpir.app.cli import make_parser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

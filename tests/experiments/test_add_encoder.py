@@ -14,8 +14,8 @@ from transformers import AutoModel
 
 from mpir import Reranker
 from mpir.models.encoder import Encoder
-from mpir.perspectives import open_bundle
-from mpir.perspectives.bi_encoder import BiEncoderPerspective
+from mpir.models.perspectives import open_bundle
+from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from tests.conftest import make_checkpoint
 
 MAIN: Any = runpy.run_path(str(Path(__file__).parents[2] / "experiments/training/add_encoder.py"))["main"]

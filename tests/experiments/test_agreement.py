@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mpir import Document, Question, Reranker, Snippet
-from mpir.io.checksum import read_json_with_checksum
-from mpir.perspectives.agreement import Agreement
-from mpir.perspectives.bundle import seal
-from mpir.rank.weights import Weights
+from mpir.core.weights import Weights
+from mpir.files.checksum import read_json_with_checksum
+from mpir.models.bundles.bundle import seal
+from mpir.models.perspectives.agreement import Agreement
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective

@@ -8,9 +8,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from mpir.rank.columns import Columns, Layout
-from mpir.rank.weights import Weights
-from mpir.text import Question, Snippet
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Question, Snippet
+from mpir.core.weights import Weights
 from mpir.tune.dataset import Dataset
 
 SCRIPT = Path(__file__).parents[2] / "experiments/cascade/words.py"

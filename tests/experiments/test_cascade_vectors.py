@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Question, Snippet
 from mpir.errors import InputError
-from mpir.rank.columns import Columns, Layout
-from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mpir import Reranker
-from mpir.rank.weights import Weights
-from mpir.text import Document
+from mpir.core.text import Document
+from mpir.core.weights import Weights
 
 pytest.importorskip("faiss")
 ROOT = Path(__file__).parents[2]

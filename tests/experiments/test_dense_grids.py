@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.text import Question
+from mpir.core.text import Question
 
 pytest.importorskip("faiss")
 ROOT = Path(__file__).parents[2]

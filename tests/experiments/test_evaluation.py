@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import mpir
+from mpir.core.text import Document, Question, Snippet
 from mpir.errors import InputError
-from mpir.io.hash import fingerprint
-from mpir.io.read import read_json
+from mpir.files.hash import fingerprint
+from mpir.files.read import read_json
 from mpir.models.encoder import Encoder
-from mpir.rank.prepare import prepare
-from mpir.text import Document, Question, Snippet
+from mpir.reranking.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(mpir.__file__).parent / "sample"

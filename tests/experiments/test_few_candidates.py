@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.rank.columns import Columns, Layout
-from mpir.text import Question, Snippet
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from tests.experiments.conftest import RunScript
 

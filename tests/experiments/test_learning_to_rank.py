@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.tuning.learning_to_rank import LearnedRanker, document_features, sentence_features
+from mpir.core.columns import Columns, Layout
 from mpir.errors import InputError
-from mpir.rank.columns import Columns, Layout
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space

@@ -6,7 +6,7 @@ from experiments.common.test_sets import TestSet
 from experiments.ranking.model_weight import WEIGHTS, measure
 from experiments.ranking.models_table import open_set
 from mpir import Reranker
-from mpir.text import Document
+from mpir.core.text import Document
 
 
 def test_each_order_has_its_figure(tiny_bundle: Path, tiny_checkpoint: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.conftest import RunScript
-from tests.pubmed.conftest import records
-from tests.pubmed.stand_in import serving
+from tests.search.pubmed.conftest import records
+from tests.search.pubmed.stand_in import serving
 
 QUESTION = {"id": "q1", "type": "list", "body": "Which drugs slow idiopathic pulmonary fibrosis?"}
 GOLD = [f"http://www.ncbi.nlm.nih.gov/pubmed/{number}" for number in (1000, 1001, 99999)]

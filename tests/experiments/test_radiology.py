@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.annotate import Lexicon, NegEx
 from mpir.errors import InputError
-from mpir.perspectives.negation import NegationPerspective
+from mpir.lab.annotate import Lexicon, NegEx
+from mpir.lab.annotate.negation_perspective import NegationPerspective
 from tests.conftest import make_checkpoint
 
 HEAD = "uid,MeSH,Problems,image,indication,comparison,findings,impression\n"

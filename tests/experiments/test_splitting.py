@@ -44,5 +44,5 @@ def test_measures_of_two_texts(tmp_path) -> None:
 def test_the_script_reports_every_splitter_that_is_there(run_script: RunScript, tmp_path) -> None:
     finished = run_script("experiments/splitting/marked_ends.py", "--seconds", "0.05", "--json", tmp_path / "ends.json")
     assert finished.returncode == 0, finished.stderr
-    assert "| mpir.text.split" in finished.stdout
+    assert "| mpir.core.text.split" in finished.stdout
     assert (tmp_path / "ends.json").exists()

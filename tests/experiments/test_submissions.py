@@ -13,9 +13,9 @@ from experiments.submissions.titles import best_sentences, by_question
 from experiments.submissions.two_bundles import fused, halved, renamed
 from experiments.submissions.windows import Scores, submitted, windows_of
 from experiments.submissions.windows import measured as measured_windows
-from mpir.rank.blend import blend
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import Weights
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.core.blend import blend
+from mpir.core.weights import Weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from tests.experiments.conftest import RunScript

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from experiments.tripclick.groups import Group, read_groups
-from mpir.corpora import read_corpus
-from mpir.corpora.trec import stream_run, write_run
-from mpir.corpora.tripclick import SEPARATOR, read_documents
-from mpir.corpora.triples import read_triples
+from mpir.core.text.types import Question
 from mpir.errors import InputError
-from mpir.text.types import Question
+from mpir.files.corpora import read_corpus
+from mpir.files.corpora.trec import stream_run, write_run
+from mpir.files.corpora.tripclick import SEPARATOR, read_documents
+from mpir.files.corpora.triples import read_triples
 from tests.conftest import make_checkpoint
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Question, Snippet
 from mpir.errors import InputError
-from mpir.rank.columns import Columns, Layout
-from mpir.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from tests.experiments.conftest import RunScript

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mpir.perspectives.base import Perspective, register
+from mpir.models.perspectives.base import Perspective, register
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["A heart attack is a risk. Patients of a trial.", "Aspirin does thin blood. Yes.", "A gene in a cell."]

@@ -18,9 +18,9 @@ from transformers import AutoTokenizer, BertTokenizer
 
 from mpir.models.bert.checkpoint import open_bert
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
+from mpir.models.bundles.bundle import SHIPPED
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import find_template, read_alone
-from mpir.perspectives.bundle import SHIPPED
 
 PAIRS = [
     ("does aspirin thin blood", "yes aspirin does thin the blood ."),

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from mpir import Reranker
-from mpir.models.cancellation import CancellationError, while_awaited
+from mpir.core.cancellation import CancellationError, while_awaited
+from mpir.core.text import Document
 from mpir.models.encoder import Encoder
+from mpir.models.perspectives import ScoreCache
 from mpir.models.tokenise import PairTokenizer, forget, read_alone
-from mpir.perspectives import ScoreCache
-from mpir.rank.prepare import prepare
-from mpir.retrieve.memory import MemoryIndex
-from mpir.text import Document
+from mpir.reranking.prepare import prepare
+from mpir.search.memory import MemoryIndex
 
 PAIRS = [("does aspirin thin blood", f"the {'heart and ' * (i % 40)} risk") for i in range(60)]
 LONG = [f"Aspirin {row} may thin blood." for row in range(100_000)]

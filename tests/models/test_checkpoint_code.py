@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from mpir.cli import main
+from mpir.app.cli import main
 from mpir.errors import ArtefactError
+from mpir.lab.train.pretrained import load_model
 from mpir.models.encoder import Encoder
-from mpir.train.pretrained import load_model
 
 ROOT = Path(__file__).parents[2]
 AUTO_CLASSES = ("AutoModel", "AutoModelForSequenceClassification", "AutoModelForCausalLM", "AutoBackbone")

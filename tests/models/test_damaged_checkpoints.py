@@ -11,10 +11,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from mpir.errors import ArtefactError, MpirError
+from mpir.lab.train.pretrained import load_encoder
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
 from mpir.models.encoder import Encoder
 from mpir.models.pretrained import checkpoint_errors
-from mpir.train.pretrained import load_encoder
 
 CONFIG, TOKENIZER, OPTIONS, WEIGHTS = "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"
 QUERY, MATRIX = "bert.encoder.layer.0.attention.self.query.weight", "bert.encoder.layer.1.output.dense.weight"

@@ -11,10 +11,10 @@ from transformers import AutoTokenizer, BertModel
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding_model import open_embedding_model
+from mpir.models.perspectives import Loading
+from mpir.models.perspectives.base import build
+from mpir.models.perspectives.registration import register_perspectives
 from mpir.models.pooling import Pooling
-from mpir.perspectives import Loading
-from mpir.perspectives.base import build
-from mpir.perspectives.registration import register_perspectives
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]
 POOLING = "sentence_transformers.models.Pooling"

@@ -12,7 +12,7 @@ import pytest
 from mpir.errors import ArtefactError, InputError
 from mpir.models.encoder import Encoder
 from mpir.models.options import OverLength
-from mpir.perspectives import open_bundle
+from mpir.models.perspectives import open_bundle
 
 RUN = """
 import sys

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpir import Reranker
-from mpir.cli import main
+from mpir.app.cli import main
 from mpir.errors import ArtefactError
 from mpir.models.hub import cached_models, find_model
 from mpir.models.model_files import read_model_files

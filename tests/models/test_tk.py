@@ -11,14 +11,14 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
+from mpir.lab.train.tk_init import make_tk
 from mpir.models.encoder import Encoder
 from mpir.models.late import FORMS
+from mpir.models.perspectives import Loading, score_pairs
+from mpir.models.perspectives.base import build
+from mpir.models.perspectives.late_interaction import LatePerspective
 from mpir.models.tk import MUS, Kernels, TKModel, positions
-from mpir.models.tk_init import make_tk
-from mpir.perspectives import Loading, score_pairs
-from mpir.perspectives.base import build
-from mpir.perspectives.late_interaction import LatePerspective
-from mpir.rank.reranker import Reranker
+from mpir.reranking.reranker import Reranker
 
 WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "the", "of", "a", "gene", "cell", "il-2"]
 PAIRS = [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from mpir.core.text.legible import legible
 from mpir.errors import InputError
 from mpir.models.tokenise import (
     PairTokenizer,
@@ -20,7 +21,6 @@ from mpir.models.tokenise import (
     pad,
     tokenise_sides,
 )
-from mpir.text.legible import legible
 
 LETTERS = [chr(number) for number in range(ord("a"), ord("z") + 1)]
 TEXTS = ["Is aspirin safe", "aspirin, is it safe?", "", " ", "  two  spaces ", "naïve β-cells", "x [SEP] <s> y", "a\n"]

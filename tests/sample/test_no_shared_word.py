@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import mpir
-from mpir.corpora import read_jsonl
-from mpir.io.read import read_json_lines
-from mpir.retrieve import DenseIndex, LuceneIndex, build_dense, build_index
-from mpir.text.terms import terms
+from mpir.core.text.terms import terms
+from mpir.files.corpora import read_jsonl
+from mpir.files.read import read_json_lines
+from mpir.search import DenseIndex, LuceneIndex, build_dense, build_index
 
 SAMPLE = Path(mpir.__file__).parent / "sample"
 QUESTIONS = [item for _, item in read_json_lines(SAMPLE / "no-shared-word.jsonl")]

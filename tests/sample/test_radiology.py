@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import mpir
-from mpir.annotate import Lexicon, NegEx, annotate
-from mpir.cli import main
-from mpir.corpora.jsonl import read_jsonl
-from mpir.corpora.trec import read_qrels
-from mpir.io.read import read_json_lines
-from mpir.perspectives.negation import NegationPerspective
-from mpir.text.split import sentences
+from mpir.app.cli import main
+from mpir.core.text.split import sentences
+from mpir.files.corpora.jsonl import read_jsonl
+from mpir.files.corpora.trec import read_qrels
+from mpir.files.read import read_json_lines
+from mpir.lab.annotate import Lexicon, NegEx, annotate
+from mpir.lab.annotate.negation_perspective import NegationPerspective
 
 FOLDER = Path(mpir.__file__).parent / "sample/radiology"
 REPORTS = {document.id: document for document in read_jsonl(FOLDER / "reports.jsonl")}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mpir
-from mpir.io.read import read_json, read_json_lines
+from mpir.files.read import read_json, read_json_lines
 
 FOLDER = Path(mpir.__file__).parent / "sample"
 PUBMED = "http://www.ncbi.nlm.nih.gov/pubmed/"

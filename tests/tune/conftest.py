@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Layout
-from mpir.text import Document, Question, Sentence, Snippet
+from mpir.core.candidates import Candidates
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import Dataset
 
 Pairs = list[tuple[Question, Candidates]]

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mpir.core.calibration import Relevance
+from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.evaluate import bootstrap_interval
-from mpir.io.checksum import write_json_with_checksum
-from mpir.io.write import write_json
-from mpir.perspectives.bundle import RELEVANCE, declare, open_bundle, read_manifest
-from mpir.rank.calibration import Relevance
-from mpir.rank.weights import Weights
+from mpir.files.checksum import write_json_with_checksum
+from mpir.files.write import write_json
+from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle, read_manifest
 from mpir.tune.cross_validation import (
     adopt,
     by_question,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mpir.core.blend import blend
+from mpir.core.candidates import Candidates
+from mpir.core.column import Column
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Document, Question, Sentence, Snippet
+from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, OutputError
-from mpir.perspectives.column import Column
-from mpir.rank.blend import blend
-from mpir.rank.candidates import Candidates
-from mpir.rank.columns import Columns, Layout
-from mpir.rank.weights import Weights
-from mpir.text import Document, Question, Sentence, Snippet
 from mpir.tune.dataset import CANDIDATE_ARRAYS, Dataset
 from mpir.tune.objective import Objective
 from tests.damage import FLIPS, check_flips

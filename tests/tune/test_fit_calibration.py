@@ -10,12 +10,12 @@ import pytest
 from scipy.special import expit
 
 from mpir import Reranker
-from mpir.cli import main
+from mpir.app.cli import main
+from mpir.core.blend import blend
+from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.io.checksum import read_json_with_checksum
-from mpir.perspectives.bundle import open_bundle
-from mpir.rank import Weights
-from mpir.rank.blend import blend
+from mpir.files.checksum import read_json_with_checksum
+from mpir.models.bundles.bundle import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.tune.fit_calibration import fit_relevance, platt
 from mpir.tune.judgements import judge

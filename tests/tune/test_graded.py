@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.cli import main
+from mpir.app.cli import main
 from mpir.errors import InputError
 from mpir.tune.graded import read_graded
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.bioasq.measures import question_measures
+from mpir.bioasq.task import System, answer
+from mpir.core.columns import Columns, Layout
+from mpir.core.text import Snippet
+from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.evaluate import evaluate_queries, question_measures
-from mpir.rank.columns import Columns, Layout
-from mpir.rank.cutoffs import Cutoff, Cutoffs
-from mpir.rank.weights import Weights
-from mpir.tasks.bioasq import System, answer
-from mpir.text import Snippet
+from mpir.evaluate import evaluate_queries
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import clusters, judge
 from mpir.tune.objective import Objective

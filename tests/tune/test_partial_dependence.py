@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mpir.core.column import Column
+from mpir.core.columns import Layout
 from mpir.errors import OutputError
-from mpir.perspectives.column import Column
-from mpir.plots import tuning as plots
-from mpir.rank.columns import Layout
+from mpir.tune import plots
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import RandomSearch

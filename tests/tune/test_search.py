@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mpir.bioasq.cutoffs import Cutoff
+from mpir.core.column import Column
+from mpir.core.columns import Layout
+from mpir.core.text import Snippet
+from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.io.journal import Journal
-from mpir.perspectives.column import Column
-from mpir.rank.columns import Layout
-from mpir.rank.cutoffs import Cutoff
-from mpir.rank.weights import Weights
-from mpir.text import Snippet
+from mpir.files.journal import Journal
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian, GridSearch, MakeOptimiser, RandomSearch

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.core.blend import blend, document_order
+from mpir.core.column import Column
 from mpir.errors import InputError
-from mpir.perspectives.column import Column
-from mpir.rank.blend import blend, document_order
-from mpir.rank.cutoffs import Cutoff, Cutoffs
 from mpir.tune.dataset import Dataset
 from mpir.tune.simplex import Simplex
 from mpir.tune.space import Space

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from mpir.errors import InputError
-from mpir.io.read import read_json
+from mpir.files.read import read_json
 from mpir.models.bert.network import Bert
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.checkpoint_checks import check_sizes

@@ -9,7 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mpir.errors import InputError
-from mpir.io.read import read_json
+from mpir.files.read import read_json
 
 SPECIAL = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")

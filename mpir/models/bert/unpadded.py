@@ -73,8 +73,12 @@ class UnpaddedBert(UnpaddedModel):
         for layer in self.layers[:-1]:
             states = layer.all_tokens(states, batch)
         first = self.layers[-1].first_tokens(states, batch)
-        logits: Tensor = self.classifier(self.dropout(self.activation(self.pooler(first))))
-        return logits[: len(sequences)]
+        return self.head(first)[: len(sequences)]
+
+    def head(self, vectors: Tensor) -> Tensor:
+        """The classifier's outputs (N, K) for states (N, W): its pooler, activation, dropout and last layer."""
+        logits: Tensor = self.classifier(self.dropout(self.activation(self.pooler(vectors))))
+        return logits
 
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
         states = self._embed(sequences, batch)

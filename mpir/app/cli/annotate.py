@@ -1,0 +1,124 @@
+"""``mpir annotate``: a lexicon's concepts in documents, each affirmed, negated, possible or historical."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.path_options import text_path
+
+if TYPE_CHECKING:
+    from mpir.core.text import Document
+    from mpir.lab.annotate import Lexicon, NegEx
+    from mpir.lab.annotate.mentions import Matcher
+
+log = logging.getLogger(__name__)
+
+LIKENESS = 0.6
+NOT_FOR_CLINICAL_USE = "not for clinical use"
+EPILOG = """\
+A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line. A phrase that ends with * matches any ending;
+one that begins with ! is never a mention of its concept. The output is one JSON object per document:
+  {"id": "…", "mentions": [{"concept": "pleural effusion", "phrase": "effusion*", "section": "abstract",
+                            "begin": 3, "end": 11, "status": "negated", "trigger": "No"}, …]}
+It is not for clinical use.
+
+examples:
+  mpir annotate notes.jsonl --lexicon diseases.tsv
+  mpir annotate reports.jsonl --lexicon chest-xray.tsv --triggers negation hedges radiology
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``annotate``."""
+    parser = subparsers.add_parser(
+        "annotate",
+        help="find a lexicon's concepts in documents, and whether they are negated",
+        description="Find a lexicon's concepts in documents, with offsets and a status: affirmed, negated, ….",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "paths",
+        type=text_path,
+        nargs="+",
+        metavar="FILE",
+        help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -",
+    )
+    parser.add_argument("--lexicon", type=text_path, required=True, metavar="FILE", help="concepts and their phrases")
+    add_annotation_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_annotation_options(parser: argparse._ActionsContainer) -> None:
+    """Add the options for reading a lexicon, which several commands share."""
+    parser.add_argument(
+        "--triggers",
+        type=text_path,
+        nargs="+",
+        metavar="NAME|FILE",
+        help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges; all three "
+        "where the lexicon has phrases such as heart size)",
+    )
+    parser.add_argument(
+        "--partial",
+        nargs="?",
+        type=float,
+        const=LIKENESS,
+        metavar="LIKENESS",
+        help="also find phrases whose words are only similar, close together and in any order (without LIKENESS: "
+        "%(const)s)",
+    )
+
+
+def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:
+    """The lexicon, triggers and matcher that the options select. Raises InputError for an invalid file."""
+    from mpir.lab.annotate import Lexicon, NegEx
+    from mpir.lab.annotate.fuzzy_match import PartialMatcher
+    from mpir.lab.annotate.match import ExactMatcher
+
+    lexicon = Lexicon.load(arguments.lexicon)
+    partial = arguments.partial
+    matcher: Matcher = ExactMatcher(lexicon) if partial is None else PartialMatcher(lexicon, threshold=partial)
+    return lexicon, NegEx.load(*arguments.triggers or ()), matcher
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Annotate and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.files.corpora.corpus import read_corpus
+
+    annotation = load_annotation(arguments)
+    print(f"mpir annotate: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
+    blank = 0
+    for document in read_corpus(arguments.paths):
+        blank += not document.text.strip()
+        print(json.dumps(_record(document, *annotation), ensure_ascii=False))
+    if blank:
+        log.warning("documents without text, and therefore without mentions: %d", blank)
+    return 0
+
+
+def _record(document: Document, lexicon: Lexicon, negation: NegEx, matcher: Matcher) -> dict[str, Any]:
+    from mpir.core.text.split import sentences
+    from mpir.lab.annotate import annotate
+
+    split_sentences = sentences(document, splitting="report")
+    mentions = [
+        {
+            "concept": mention.concept,
+            "phrase": mention.phrase,
+            "section": sentence.section,
+            "begin": mention.begin,
+            "end": mention.end,
+            "status": mention.status,
+            "trigger": mention.trigger,
+        }
+        for sentence, several in zip(
+            split_sentences, annotate(split_sentences, lexicon, negation=negation, matcher=matcher), strict=True
+        )
+        for mention in several
+    ]
+    return {"id": document.id, "mentions": mentions}

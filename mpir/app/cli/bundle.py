@@ -1,0 +1,164 @@
+"""``mpir bundle``: show a bundle, or make, seal, calibrate or share your own."""
+
+from __future__ import annotations
+
+import argparse
+from functools import reduce
+from pathlib import Path
+
+from mpir.app.cli.path_options import text_path
+
+EPILOG = """\
+examples:
+  mpir bundle show
+  mpir bundle show ./my-bundle
+  mpir bundle new ./my-bundle --model ncbi/MedCPT-Cross-Encoder
+  mpir bundle push ./my-bundle my-name/my-bundle
+  mpir bundle seal ./my-bundle
+  mpir bundle calibrate ./my-bundle scored
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``bundle`` and its actions."""
+    parser = subparsers.add_parser(
+        "bundle",
+        help="show, make, seal, calibrate or share a bundle of perspectives",
+        description="A bundle is a folder with trained perspectives, the weights that blend them, and a model card.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="check that a bundle can rerank, and print its card and licences")
+    show.add_argument(
+        "bundle", type=text_path, nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships"
+    )
+    show.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="let the bundle run code, ask servers and fetch models",
+    )
+    show.set_defaults(run=run_show)
+    _add_new(actions)
+    push = actions.add_parser("push", help="upload a bundle to a hub (key: $HF_TOKEN)")
+    push.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
+    push.add_argument("repository", metavar="ORG/NAME", help="the hub's repository, created if it does not exist")
+    push.add_argument("--private", action="store_true", help="make a new repository private")
+    push.add_argument("--message", metavar="TEXT", help="commit message")
+    push.set_defaults(run=run_push)
+    seal = actions.add_parser("seal", help="write the files' hashes into the manifest after an intended change")
+    seal.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
+    seal.set_defaults(run=run_seal)
+    calibrate = actions.add_parser(
+        "calibrate", help="calibrate relevance_score on scored questions, and seal the bundle"
+    )
+    calibrate.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json and weights")
+    calibrate.add_argument(
+        "scored",
+        type=text_path,
+        nargs="+",
+        metavar="SCORED",
+        help="folder from `mpir score`; several join their columns",
+    )
+    calibrate.set_defaults(run=run_calibrate)
+
+
+def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from mpir.app.cli.model_options import add_named_model_options
+
+    new = actions.add_parser("new", help="make a bundle from another bundle and models of your choice")
+    new.add_argument("folder", type=text_path, metavar="DIR", help="a new folder, or one that this command made")
+    new.add_argument(
+        "--bundle",
+        type=text_path,
+        default="default",
+        metavar="DIR|NAME",
+        help="a bundle whose perspectives are included (%(default)s)",
+    )
+    new.add_argument(
+        "--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, for a column of vectors"
+    )
+    new.add_argument("--weights", type=text_path, metavar="FILE|NAME", help="weights instead of the bundle's")
+    new.add_argument(
+        "--trust-code",
+        action="store_true",
+        help="let the bundle run code, ask servers and fetch models",
+    )
+    add_named_model_options(new)
+    new.set_defaults(run=run_new)
+
+
+def run_new(arguments: argparse.Namespace) -> int:
+    """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
+    from mpir.models.bundles.bundle import BUNDLE
+    from mpir.reranking.reranker import Reranker
+
+    BUNDLE.check_replaceable(arguments.folder)
+    names = ("models", "only_model", "level", "revision", "trust_remote_code", "instruction", "encoder", "weights")
+    options = {name: getattr(arguments, name) for name in (*names, "trust_code")}
+    reranker = Reranker(arguments.bundle, model_options=dict(arguments.model_options), device="cpu", **options)
+    reranker.save_pretrained(arguments.folder)
+    names_text = ", ".join(perspective.name for perspective in reranker.perspectives)
+    print(f"{arguments.folder}: a bundle of {names_text}")
+    return 0
+
+
+def run_push(arguments: argparse.Namespace) -> int:
+    """Upload a bundle. Raises MpirError for one that cannot be used elsewhere, or if the hub refuses."""
+    from mpir.models.bundles.bundle_push import push_bundle
+
+    print(push_bundle(arguments.bundle, arguments.repository, private=arguments.private, message=arguments.message))
+    return 0
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Check the bundle and print its card. Raises MpirError if it is missing or damaged, or cannot rerank."""
+    from tabulate import tabulate
+
+    from mpir.models.bundles.bundle import open_bundle
+    from mpir.models.bundles.bundle_models import BundleModel, models_of
+    from mpir.reranking.reranker import Reranker
+
+    bundle = open_bundle(arguments.bundle)
+    Reranker(arguments.bundle, device="cpu", trust_code=arguments.trust_code)
+    print(bundle.card or f"(the bundle {bundle.name} has no model card)")
+    if models := models_of(bundle):
+        print(f"\n{tabulate(models, BundleModel._fields)}")
+    return 0
+
+
+def run_seal(arguments: argparse.Namespace) -> int:
+    """Seal the bundle. Raises MpirError if there is none or it cannot be written."""
+    from mpir.models.bundles.bundle import open_bundle, seal
+
+    seal(arguments.bundle)
+    open_bundle(Path(arguments.bundle))
+    print(f"{arguments.bundle}: sealed")
+    return 0
+
+
+def run_calibrate(arguments: argparse.Namespace) -> int:
+    """Fit the maps to probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
+    from tabulate import tabulate
+
+    from mpir.core.weights import Weights
+    from mpir.errors import InputError, OutputError
+    from mpir.files.checksum import write_json_with_checksum
+    from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle
+    from mpir.tune.dataset import Dataset
+    from mpir.tune.fit_calibration import fit_relevance
+
+    bundle = open_bundle(Path(arguments.bundle))
+    if not bundle.weights:
+        raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune weights for it first.")
+    manifest_files = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
+    if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in manifest_files:
+        raise OutputError(f"{path}: is not a file of the bundle, so it is not replaced; rename it, or seal the bundle.")
+    source = f"{bundle.folder}: weights"
+    scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
+    calibration = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
+    write_json_with_checksum(bundle.folder / RELEVANCE, calibration.to_dict())
+    declare(bundle.folder, "relevance", RELEVANCE)
+    rows = [[level, *calibration.made_by[level].values()] for level in ("document", "sentence")]
+    print(tabulate(rows, ["map of", *calibration.made_by["document"]], floatfmt=".3f"))
+    return 0

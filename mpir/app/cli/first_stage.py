@@ -1,0 +1,251 @@
+"""The first stage on the command line: BM25, vectors or both, and the encoder for the vectors."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.path_options import text_path
+from mpir.errors import ArtefactError, InputError, format_names, format_value
+from mpir.models.embedding_model import open_embedding_model
+from mpir.search.base import check_different
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.feedback import Rm3
+from mpir.validation import real_number
+
+if TYPE_CHECKING:
+    from mpir.core.text.types import Document, Sentence
+    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.search import LuceneIndex, Retriever
+    from mpir.search.dense import DenseIndex, DenseIndexes
+    from mpir.search.dense.shards import Vectoriser
+
+MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
+DENSE_FOLDER = "dense"
+"""The vectors' folder inside an index folder."""
+DEFAULT = "default"
+
+
+def add_first_stage_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a first stage."""
+    parser.add_argument("--mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
+    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="how a hybrid search fuses (default: rrf)")
+    parser.add_argument(
+        "--dense-weight",
+        type=text_path,
+        default="0.5",
+        metavar="W",
+        help="the vectors' share in --fusion sum, 0 to 1 (BM25 has the rest), or tuned weights (default: 0.5)",
+    )
+    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
+    parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
+    parser.add_argument(
+        "--no-question-words", action="store_true", help='let BM25 ignore query words such as "which" and "list"'
+    )
+    _add_feedback_options(parser)
+    add_encoder_option(parser, "(default: the one that the index was made with)")
+
+
+def add_index_option(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
+    """Add ``--index``, which can be given several times."""
+    parser.add_argument(
+        "--index",
+        type=text_path,
+        action="append",
+        required=required,
+        metavar="DIR",
+        help=f"{help}; several, each with --index, are searched as one index of all",
+    )
+
+
+def _add_feedback_options(parser: argparse.ArgumentParser) -> None:
+    """Add BM25's pseudo-relevance feedback."""
+    defaults = Rm3()
+    parser.add_argument("--rm3", action="store_true", help="repeat BM25 with words of the best documents (RM3)")
+    parser.add_argument(
+        "--rm3-documents", type=int, metavar="N", help=f"documents to take words from (default: {defaults.documents})"
+    )
+    parser.add_argument("--rm3-terms", type=int, metavar="N", help=f"words to add (default: {defaults.terms})")
+    parser.add_argument(
+        "--rm3-weight", type=float, metavar="W", help=f"weight of the query's own words, 0 to 1 ({defaults.weight})"
+    )
+
+
+def feedback(arguments: argparse.Namespace) -> Rm3 | None:
+    """The feedback that the options select, or None.
+
+    Raises:
+        InputError: a number out of bounds, or numbers without --rm3.
+    """
+    options = {name: getattr(arguments, f"rm3_{name}", None) for name in ("documents", "terms", "weight")}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if chosen and not arguments.rm3:
+        raise InputError(f"--rm3-{min(chosen)} needs --rm3; add it, or leave this out.")
+    return Rm3(**chosen) if getattr(arguments, "rm3", False) else None
+
+
+def open_first_stage(arguments: argparse.Namespace) -> Retriever:
+    """Open the first stage of the mode in an index folder.
+
+    Raises:
+        ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
+        InputError: a weight or a BM25 parameter out of bounds.
+    """
+    from mpir.search import HybridRetriever
+
+    weight = dense_weight(arguments.dense_weight)
+    folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
+    if arguments.mode == "dense":
+        return open_dense_indexes(folders, arguments.encoder)
+    options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
+    options["question_words"] = not getattr(arguments, "no_question_words", False)
+    lexical = open_lexical(folders, **options)
+    if arguments.mode == "bm25":
+        return lexical
+    dense = open_dense_indexes(folders, arguments.encoder)
+    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
+    """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
+    from mpir.search import LuceneIndex, LuceneIndexes
+
+    return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
+
+
+def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> DenseIndex | DenseIndexes:
+    """The vectors of several indexes, whose encoder is loaded once."""
+    from mpir.search import DenseIndex, DenseIndexes
+
+    check_different(folders)
+    first = open_dense(folders[0], encoder)
+    others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]
+    return DenseIndexes([first, *others]) if others else first
+
+
+def index_source(folders: Sequence[str | Path]) -> Any:
+    """The corpus of an index, or the corpora of several, for identifying stored results."""
+    from mpir.search import read_info
+
+    sources = [dict(read_info(folder).source) for folder in folders]
+    return sources[0] if len(sources) == 1 else sources
+
+
+def dense_weight(text: str) -> float:
+    """The vectors' share of a weighted sum: a number from 0 to 1, or their share in tuned weights.
+
+    `mpir tune --normalise zscore` weighs the same z-scores, so its β of ``bm25`` and ``dense`` can be used here.
+
+    Raises:
+        InputError: another number, no such file, or weights for other scales or columns.
+    """
+    from mpir.core.weights import Weights
+
+    try:
+        share = float(text)
+    except ValueError:
+        tuned = Weights.load(text)
+        both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
+        if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
+            raise InputError(
+                f"{text}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
+                "--dense-weight takes "
+                "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
+            ) from None
+        return both[1] / sum(both)
+    expected = "a number from 0 to 1, or a file of tuned weights"
+    return real_number("--dense-weight", share, expected, lambda value: 0 <= value <= 1)
+
+
+def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
+    """By document id, the sentence whose vector is nearest to the query's; empty without sentence vectors."""
+    from mpir.search import DenseIndex, DenseIndexes, HybridRetriever
+
+    stages = index.retrievers if isinstance(index, HybridRetriever) else (index,)
+    vectors = (stage for stage in stages if isinstance(stage, DenseIndex | DenseIndexes))
+    dense = next((stage for stage in vectors if stage.has_sentences), None)
+    if dense is None:
+        return {}
+    names = [document.id for document in documents]
+    return {
+        name: sentences[0] for name, sentences in zip(names, dense.sentences_of(query, names), strict=True) if sentences
+    }
+
+
+def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
+    """Everything that candidates depend on besides the index and BM25's parameters, for identifying stored results."""
+    identity = dict(index.identity)
+    if arguments.mode == "bm25":
+        return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
+    return {"first_stage": identity}
+
+
+def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add ``--encoder``."""
+    parser.add_argument(
+        "--encoder",
+        type=text_path,
+        metavar="NAME",
+        help=f"encoder for vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
+    )
+
+
+def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
+    """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
+
+    Without `fetch`, no hub is asked, because an index names the encoder, and not the user.
+
+    Raises:
+        ArtefactError: a bundle without a bi-encoder, or neither a bundle nor a checkpoint.
+    """
+    from mpir.models.bundles.bundle import MANIFEST, SHIPPED, open_bundle
+    from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
+
+    if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
+        return open_embedding_model(which, fetch=fetch)
+    bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
+    for perspective in bundle.perspectives():
+        if isinstance(perspective, BiEncoderPerspective):
+            return perspective.texts
+    raise ArtefactError(
+        f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; give a sentence encoder with "
+        "--encoder, such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."
+    )
+
+
+def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
+    """The vectors in an index folder, with the encoder that made them or the given one."""
+    from mpir.search.dense import DenseIndex, read_dense_info
+
+    dense_folder = Path(folder) / DENSE_FOLDER
+    opened = read_dense_info(dense_folder).source.get("encoder")
+    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT, fetch=encoder is not None))
+
+
+def keep_vectors(
+    paths: Sequence[str],
+    folder: str | Path,
+    encoder: str | None,
+    *,
+    factory: str = "Flat",
+    sentences: bool = False,
+    progress: bool = False,
+    opened: Vectoriser | None = None,
+) -> bool:
+    """Add a corpus's vectors to its index folder unless current ones exist; return whether they did.
+
+    The index must exist. `opened` is the encoder, if it is already open.
+    """
+    from mpir.files.corpora.corpus import corpus_fingerprint, read_collection
+    from mpir.search import read_info
+    from mpir.search.dense import build_dense, dense_matches
+
+    which, dense_folder = encoder or DEFAULT, Path(folder) / DENSE_FOLDER
+    opened, source = opened or open_encoder(which), {**corpus_fingerprint(paths), "encoder": which}
+    if dense_matches(dense_folder, source, opened.identity, factory=factory, sentences=sentences):
+        return True
+    how: dict[str, Any] = {"factory": factory, "sentences": sentences, "total": read_info(folder).documents}
+    build_dense(read_collection(paths), dense_folder, opened, source=source, progress=progress, **how)
+    return False

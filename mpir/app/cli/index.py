@@ -1,0 +1,217 @@
+"""``mpir index``: make a Lucene index of a corpus and, with ``--dense``, an index of its vectors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
+from mpir.app.cli.index_update import update
+from mpir.app.cli.path_options import text_path
+from mpir.app.cli.ray_options import add_ray_options, check_ray_options, encoding_on_actors
+from mpir.app.cli.shard_option import add_shard_option, chosen_shard
+from mpir.core.text.terms import StopWords
+from mpir.errors import InputError
+from mpir.validation import optional_whole_number
+
+if TYPE_CHECKING:
+    from mpir.files.job_shards import Shard
+    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.search.dense.shards import Vectoriser
+
+EPILOG = """\
+A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them (.nxml, .xml) or PDF, JSON lines
+(.jsonl) or tables (.csv) with id or pmid, title, and abstract, text, contents, content, page_content or body, or
+references as PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON
+lines on standard input. The index stores titles and abstracts, so a search needs no corpus. An existing index is
+replaced only once the new one is complete, and is kept if the files have not changed. A document that occurs in several
+files with the same id and text is indexed once; the same id with different texts is an error.
+
+examples:
+  mpir index abstracts.jsonl --index pubmed-index
+  mpir index baseline/ updatefiles/ --index pubmed-index --threads 8
+  mpir index abstracts.jsonl --index pubmed-index --dense
+  mpir index reports.jsonl --index reports-index --stop-words not-no
+  zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
+  mpir index updatefiles/pubmed26n1335.xml.gz --update --index pubmed-index
+  mpir index --verify --index pubmed-index
+
+--update replaces the documents of an index that have the ids of those in PATH, adds the others, and removes what
+PubMed's files delete. All other documents stay. Vectors are also updated, and open searches continue to work.
+
+--verify compares every file with its hash and runs Lucene's own check. Without it, opening an index checks the files
+that are newer than its manifest, and the smallest others up to 1 GiB in total. The exit status for a damaged file is 2.
+
+--dense adds the documents' vectors, for `mpir search --mode dense` or `hybrid`. They are made block by block: after an
+interrupt, repeat the command to resume. With --shard i/n, only shard i of n is made, in the folder that
+--index names; `mpir merge` adds all shards to an index (docs/guides/scale.md):
+  mpir index abstracts.jsonl --index shards/3 --dense --shard 3/10
+  mpir merge shards/* --output pubmed-index
+
+Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS sets its options, such as
+MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``index``."""
+    parser = subparsers.add_parser(
+        "index",
+        help="make a search index of a corpus",
+        description="Index the titles and abstracts of a corpus with Lucene, for `mpir search` and the rerankers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", type=text_path, nargs="*", metavar="PATH", help="corpus file or folder")
+    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that the index goes to")
+    parser.add_argument("--dense", action="store_true", help="index the documents' vectors, too")
+    add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
+    parser.add_argument(
+        "--factory",
+        metavar="STRING",
+        help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
+    )
+    parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
+    add_shard_option(parser, "make only shard i of n of the vectors, without an index of words")
+    add_ray_options(parser, "with --dense: make the vectors on the machines of a cluster")
+    parser.add_argument(
+        "--stop-words",
+        choices=get_args(StopWords),
+        default="english",
+        help='words that a search leaves out: Lucene\'s English ones, these but for "no" and "not", or none '
+        "(default: english)",
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="change the index that is there by the documents of PATH alone"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
+    parser.add_argument(
+        "--verify", action="store_true", help="build nothing, but compare every file of the index with its hash"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build, keep, update or verify the index; 0 is the exit status. Raises MpirError for a user's mistake."""
+    if arguments.verify:
+        return _verify(arguments)
+    if not arguments.paths:
+        raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
+    from mpir.files.corpora.corpus import corpus_fingerprint
+    from mpir.files.output_checks import check_folders
+    from mpir.files.read import STDIN
+    from mpir.search.indexer import MOST_THREADS
+
+    threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
+    check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
+    if arguments.update:
+        return update(arguments, threads)
+    source = corpus_fingerprint(arguments.paths)
+    check_ray_options(arguments)
+    for name in ("encoder", "factory", "sentence_vectors", "shard", "ray"):
+        if getattr(arguments, name) and not arguments.dense:
+            raise InputError(f"--{name.replace('_', '-')} says how vectors are made; add --dense, or leave it out.")
+    if arguments.dense and STDIN in arguments.paths:
+        raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
+    shard = chosen_shard(arguments) if arguments.dense else None
+    encoder = _encoder(arguments) if arguments.dense else None
+    with encoding_on_actors(arguments, encoder, partial(open_encoder, arguments.encoder or DEFAULT)):
+        return _build(arguments, encoder, shard, source, threads)
+
+
+def _build(
+    arguments: argparse.Namespace,
+    encoder: PooledEncoder | None,
+    shard: Shard | None,
+    source: dict[str, Any],
+    threads: int | None,
+) -> int:
+    """Build an index, or a shard of its vectors, unless a current one exists; 0 is the exit status."""
+    from mpir.files.corpora.corpus import naming_places, read_collection
+    from mpir.files.read import STDIN
+    from mpir.search import build_index, index_matches, read_info
+
+    progress = not arguments.quiet and sys.stderr.isatty()
+    if encoder is not None and shard is not None and shard.count > 1:
+        return _make_part(arguments, encoder, shard, source, progress=progress)
+    is_current = STDIN not in arguments.paths and index_matches(
+        arguments.index, source, stop_words=arguments.stop_words
+    )
+    if not is_current:
+        documents = read_collection(arguments.paths)
+        options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
+        with naming_places(arguments.paths):
+            build_index(documents, arguments.index, source=source, progress=progress, **options)
+    if encoder is not None:
+        is_current = _add_vectors(arguments, encoder, progress=progress) and is_current
+    if not arguments.quiet:
+        _report(arguments.index, read_info(arguments.index).documents, is_current=is_current)
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    """Print a line for each kind of file that is intact. Raises ArtefactError for a damaged one."""
+    from mpir.search.verify import verify_index
+
+    if arguments.paths:
+        raise InputError(f"--verify reads the index alone (got PATH {arguments.paths[0]}); leave the paths out.")
+    for line in verify_index(arguments.index):
+        if not arguments.quiet:
+            print(line, flush=True)
+    return 0
+
+
+def _encoder(arguments: argparse.Namespace) -> PooledEncoder:
+    """Open the encoder before the index is built, because building may take hours and replaces an existing index."""
+    from mpir.search.dense.build import check_factory
+    from mpir.search.dense.faiss_backend import FLAT
+
+    opened = open_encoder(arguments.encoder or DEFAULT)
+    check_factory(opened, arguments.factory or FLAT)
+    return opened
+
+
+def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress: bool) -> bool:
+    """Add the vectors unless current ones exist; return whether they did. The encoder's former name is updated."""
+    from mpir.search.dense.build import rename_encoder
+
+    how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
+    how |= {"factory": arguments.factory} if arguments.factory else {}
+    is_current = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
+    rename_encoder(Path(arguments.index) / DENSE_FOLDER, arguments.encoder or DEFAULT)
+    return is_current
+
+
+def _make_part(
+    arguments: argparse.Namespace, encoder: Vectoriser, shard: Shard, source: dict[str, Any], *, progress: bool
+) -> int:
+    """Make a shard of the vectors unless a current one exists; 0 is the exit status."""
+    from mpir.files.corpora.corpus import naming_places, read_collection
+    from mpir.search.dense.faiss_backend import FLAT
+    from mpir.search.dense.job_shards import VectorSettings, build_shard, document_count, shard_matches
+
+    settings = VectorSettings(
+        source={**source, "encoder": arguments.encoder or DEFAULT},
+        factory=arguments.factory or FLAT,
+        sentences=arguments.sentence_vectors,
+    )
+    is_current = shard_matches(arguments.index, shard, settings.job(encoder))
+    if not is_current:
+        with naming_places(arguments.paths):
+            documents = read_collection(arguments.paths)
+            build_shard(documents, arguments.index, encoder, settings, shard=shard, progress=progress)
+    if not arguments.quiet:
+        _report(arguments.index, document_count(Path(arguments.index)), is_current=is_current)
+    return 0
+
+
+def _report(folder: str, documents: int, *, is_current: bool) -> None:
+    if sys.stdout.isatty():
+        print(f"{folder}: {documents:,} documents{', kept: the corpus has not changed' if is_current else ' indexed'}.")
+    else:
+        print(json.dumps({"index": folder, "documents": documents, "kept": is_current}))

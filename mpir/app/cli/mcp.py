@@ -1,0 +1,104 @@
+"""``mpir mcp``: serve search, reranking and evidence as tools for agents."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import sys
+from contextlib import ExitStack, closing
+from typing import Any
+
+from mpir.app.cli.first_stage import add_index_option, open_lexical
+from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.errors import InputError
+from mpir.extras import needs
+from mpir.validation import whole_number
+
+EPILOG = """\
+An agent's host starts this command and communicates on standard input and output; --http listens on this machine
+instead, at http://HOST:PORT/mcp. The tools are search_pubmed (its queries leave this machine; --no-pubmed leaves it
+out), search_index (with --index), rerank and evidence. docs/guides/agents.md has the settings for common hosts.
+
+examples:
+  mpir mcp
+  mpir mcp --index pubmed-index --no-pubmed
+  mpir mcp --http --port 8765
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``mcp``."""
+    parser = subparsers.add_parser(
+        "mcp",
+        help="serve search, rerank and evidence to agents (Model Context Protocol)",
+        description="Serve tools to language-model agents over the Model Context Protocol.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_index_option(parser, "index of `mpir index`, for search_index")
+    parser.add_argument("--no-pubmed", action="store_true", help="no tool that sends a query over the network")
+    parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
+    parser.add_argument("--host", default="127.0.0.1", help="address of this machine to listen on (%(default)s)")
+    parser.add_argument("--port", type=int, default=8765, help="port to listen on (%(default)s)")
+    add_model_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until the host closes the connection; 0 is the exit status. Raises MpirError for a user's mistake."""
+    check_options(arguments)
+    _check_address(arguments)
+    with needs("mcp", "serving agents"):
+        import mcp  # noqa: F401
+
+        from mpir.app.agents.server import make_server
+    from mpir.app.agents.tools import Tools
+
+    with ExitStack() as stack:
+        index = _open_index(arguments, stack)
+        search = None if arguments.no_pubmed else _search_pubmed()
+        tools = Tools(load_reranker(arguments), index=index, search_pubmed=search)
+        server = make_server(tools, index=index is not None, pubmed=search is not None)
+        _serve(server, arguments)
+    return 0
+
+
+def _check_address(arguments: argparse.Namespace) -> None:
+    """Raise InputError for an address that other machines can reach, because the tools need no key."""
+    whole_number("--port", arguments.port, maximum=65535)
+    try:
+        loopback = arguments.host == "localhost" or ipaddress.ip_address(arguments.host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise InputError(
+            f"--host {arguments.host} is reachable from other machines, and the tools need no key; use 127.0.0.1 "
+            "and put a proxy with a key before it."
+        )
+
+
+def _open_index(arguments: argparse.Namespace, stack: ExitStack) -> Any:
+    if arguments.index is None:
+        return None
+    return stack.enter_context(closing(open_lexical(arguments.index)))
+
+
+def _search_pubmed() -> Any:
+    from mpir.search.pubmed import search
+
+    return search
+
+
+def _serve(server: Any, arguments: argparse.Namespace) -> None:
+    if not arguments.http:
+        server.run("stdio")
+        return
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    hosts = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    origins = [f"http://{host}" for host in hosts]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
+    )
+    print(f"mpir: serving on http://{arguments.host}:{arguments.port}/mcp", file=sys.stderr, flush=True)
+    server.run("streamable-http", host=arguments.host, port=arguments.port, transport_security=security)

@@ -1,0 +1,135 @@
+"""``mpir merge``: join the shards of a job, made with ``--shard``, into one result."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.errors import ArtefactError, InputError, OutputError, format_names
+
+if TYPE_CHECKING:
+    from mpir.files.job_shards import FinishedShard
+
+EPILOG = """\
+The result equals that of one run without --shard, byte for byte. Only scored questions may differ in their last digits,
+because several share a batch. Missing, repeated and unrelated shards are errors.
+
+OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
+`mpir index --dense` the folder of an index, to which they are added.
+
+examples:
+  for i in 1 2 3; do mpir score … --shard $i/3 --output shards/$i; done
+  mpir merge shards/1 shards/2 shards/3 --output scored
+
+  mpir index corpus.jsonl --index my-index
+  for i in 1 2 3; do mpir index corpus.jsonl --index vectors/$i --dense --shard $i/3; done
+  mpir merge vectors/* --output my-index
+
+  for i in 1 2 3; do mpir rerank --queries candidates.jsonl --trec --shard $i/3 --output ranked/$i; done
+  mpir merge ranked/* --output run.trec
+
+  for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output shards/$i; done
+  mpir merge shards/* --output sia
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``merge``."""
+    parser = subparsers.add_parser(
+        "merge",
+        help="join the shards of a job that --shard made",
+        description="Join the shards that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "shards", type=text_path, nargs="+", metavar="SHARD", help="folders of all shards, in any order"
+    )
+    parser.add_argument("--output", required=True, type=file_path, metavar="PATH", help="where the joined result goes")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
+    from mpir.files.job_shards import in_order, is_finished, read_finished
+    from mpir.files.output_checks import check_folders
+    from mpir.tune.dataset import MANIFEST
+
+    check_folders([("--output", arguments.output)], [("SHARD", folder) for folder in arguments.shards])
+    if not any(map(is_finished, arguments.shards)) and any(
+        (Path(shard) / MANIFEST).is_file() for shard in arguments.shards
+    ):
+        return _merge_scored(arguments)
+    shards = in_order([read_finished(folder) for folder in arguments.shards])
+    merge = _MERGERS.get(shards[0].job["kind"])
+    if merge is None:
+        raise ArtefactError(f"{shards[0].folder}: unknown kind of shard; use the version of mpir that made it.")
+    print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
+    return 0
+
+
+def _merge_scored(arguments: argparse.Namespace) -> int:
+    from mpir.tune.dataset import SCORED
+    from mpir.tune.score_shards import merge
+
+    SCORED.check_replaceable(arguments.output)
+    dataset = merge(arguments.shards).save(arguments.output)
+    print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.shards)} shards.")
+    return 0
+
+
+def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
+    """Add the vectors of all shards to the index at `output`, or to an empty folder."""
+    from mpir.app.cli.first_stage import DENSE_FOLDER
+    from mpir.files.corpora.corpus import is_same_corpus
+    from mpir.files.write import check_folder
+    from mpir.search.dense.job_shards import merge_shards
+    from mpir.search.dense.manifest import corpus_of
+    from mpir.search.manifest import MANIFEST, read_info
+
+    if (output / MANIFEST).is_file():
+        if not is_same_corpus(read_info(output).source, corpus_of(shards[0].details["source"])):
+            raise InputError(
+                f"{output}: is the index of another corpus than that of the shards (in {shards[0].folder}); index that "
+                "corpus first, or choose another folder."
+            )
+    elif others := _other_names(output, DENSE_FOLDER):
+        raise OutputError(
+            f"{output}: is no index, as it holds {format_names(others, 3)}; give the folder of the corpus's index, or "
+            "a new one."
+        )
+    check_folder(output)
+    output.mkdir(parents=True, exist_ok=True)
+    return f"{merge_shards(shards, output / DENSE_FOLDER).documents:,} documents"
+
+
+def _other_names(folder: Path, name: str) -> list[str]:
+    """The names in a folder, except those of an index's vectors and of the files for building them."""
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if path.name.partition(".")[0] != name)
+
+
+def _merge_rankings(shards: Sequence[FinishedShard], output: Path) -> str:
+    from mpir.app.cli.rerank_file import check_rankings_file
+    from mpir.reranking.ranking_files import merge_rankings
+
+    check_rankings_file("--output", output)
+    return f"{merge_rankings(shards, output)} queries"
+
+
+def _merge_sia(shards: Sequence[FinishedShard], output: Path) -> str:
+    from mpir.lab.sia.job_shards import merge_shards
+
+    return f"{merge_shards(shards, output).rows.total():,} rows"
+
+
+_MERGERS: dict[str, Callable[[Sequence[FinishedShard], Path], str]] = {
+    "dense": _merge_vectors,
+    "rankings": _merge_rankings,
+    "sia": _merge_sia,
+}
+"""The function that joins the shards of each kind; it returns a description of the result."""

@@ -1,0 +1,35 @@
+"""Progress on a terminal: show a command's current stage where standard error is a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mpir.files.read import at_terminal
+
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def add_quiet_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--quiet``."""
+    parser.add_argument("--quiet", action="store_true", help="no progress (never shown in a pipe)")
+
+
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """Whether progress is shown: on a terminal, unless --quiet is given."""
+    return not arguments.quiet and at_terminal(sys.stderr)
+
+
+@contextmanager
+def stage(name: str, *, shown: bool) -> Iterator[None]:
+    """Show the name of a stage while it lasts, on a separate line that a progress bar may replace."""
+    if not shown:
+        yield
+        return
+    print(f"{_CLEAR_LINE}{name} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)

@@ -1,0 +1,282 @@
+"""``mpir score``: score questions once and save the columns, for tuning, ablation and plots."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.first_stage import (
+    add_first_stage_options,
+    add_index_option,
+    first_stage_identity,
+    index_source,
+    open_first_stage,
+)
+from mpir.app.cli.llm_options import report_usage
+from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.ray_options import add_ray_options, check_ray_options, opened_scorer
+from mpir.app.cli.shard_option import add_shard_option, chosen_shard
+from mpir.errors import InputError, format_paths, format_value
+from mpir.validation import whole_number
+
+if TYPE_CHECKING:
+    from mpir.core.text import Question
+    from mpir.reranking.reranker import Reranker
+    from mpir.search import Retriever
+    from mpir.search.base import CandidateSource
+
+EPILOG = """\
+Retrieval and models run once; `mpir tune` reads only the output. After an interrupt, repeat the command to resume
+(OUTPUT.scores.jsonl holds the finished questions until all are done).
+
+example:
+  mpir score --questions training.json --index pubmed-index --output scored
+  mpir tune scored --output weights.json
+
+With --mode hybrid, BM25 and vectors are separate columns, and tuning finds a weight for each.
+
+Graded candidates saved by the page of `mpir explain --pubmed`, without an index:
+  mpir score --graded graded.jsonl --output scored
+
+On a cluster, each task of an array scores its shard (docs/guides/scale.md), and `mpir merge` joins the shards:
+  mpir score --questions training.json --index pubmed-index --shard 3/10 --output shards/3
+  mpir merge shards/* --output scored
+
+On the machines of a Ray cluster, with a GPU for each worker:
+  mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --gpus-per-worker 1 \
+    --precision bf16 --output scored
+
+Questions with judgements in a separate file, such as TripClick's or TREC's:
+  mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
+"""
+
+
+SENTENCES_AT_ONCE = 2048
+"""The number of sentences that are scored together and then saved: a killed process or a lost worker costs less than a
+minute of work on one thread, even in fp32."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``score``."""
+    parser = subparsers.add_parser(
+        "score",
+        help="score questions with gold once, for tuning",
+        description="Retrieve candidates for every question, score their sentences, and write columns and gold.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--questions",
+        type=text_path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="BioASQ questions with gold; with --qrels any",
+    )
+    parser.add_argument(
+        "--qrels", type=text_path, nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0"
+    )
+    add_index_option(parser, "index that `mpir index` made")
+    parser.add_argument(
+        "--graded",
+        type=text_path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="in place of all three: questions with graded candidates, as the page saves them",
+    )
+    parser.add_argument(
+        "--output", required=True, type=file_path, metavar="DIR", help="folder for the scored questions"
+    )
+    parser.add_argument(
+        "--candidates", type=int, default=100, metavar="N", help="documents of the first stage (%(default)s)"
+    )
+    parser.add_argument(
+        "--gold-in-index",
+        action="store_true",
+        help="count only gold that the index holds, and leave out questions without any",
+    )
+    add_first_stage_options(parser)
+    add_shard_option(parser, "score only shard i of n")
+    add_ray_options(parser, "score on the machines of a cluster")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_model_options(parser, weights=False)
+    parser.add_argument(
+        "--no-agreement",
+        dest="agreement",
+        action="store_const",
+        const=False,
+        help="without that column, to put these scores beside others that have it",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.bioasq.task import score_questions
+    from mpir.files.journal import Journal
+    from mpir.files.output_checks import check_folders
+    from mpir.tune.dataset import SCORED, Dataset
+    from mpir.tune.score_shards import shard_facts
+
+    whole_number("--candidates", arguments.candidates)
+    check_options(arguments)
+    check_ray_options(arguments)
+    shard = chosen_shard(arguments)
+    read = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
+    for name in ("index", "questions", "qrels", "graded"):
+        read += [(f"--{name}", path) for path in getattr(arguments, name) or ()]
+    check_folders([("--output", arguments.output)], read)
+    SCORED.check_replaceable(arguments.output)
+    with _opened(arguments) as (questions, index):
+        share = shard.share_of(questions)
+        reranker = open_scorer(arguments)
+        made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
+        progress = not arguments.quiet and sys.stderr.isatty()
+        with (
+            opened_scorer(arguments, reranker) as scorer,
+            Journal(f"{arguments.output}.scores.jsonl", made_by) as journal,
+        ):
+            scored = score_questions(share, index, scorer, journal, candidates=arguments.candidates, progress=progress)
+            dataset = Dataset.collect(scored, made_by).save(arguments.output)
+            journal.path.unlink()
+    print(
+        f"{arguments.output}: {len(dataset.questions)} questions, {len(dataset.documents)} candidates, "
+        f"{len(dataset.begin)} sentences, {len(dataset.columns.layout.sentences)} perspectives."
+    )
+    report_usage(reranker.perspectives)
+    return 0
+
+
+def open_scorer(arguments: argparse.Namespace) -> Reranker:
+    """The reranker that the options select, with batches that are cheap to repeat. Raises MpirError as it loads."""
+    reranker = load_reranker(arguments)
+    reranker.pairs_at_once = min(reranker.pairs_at_once, SENTENCES_AT_ONCE)
+    return reranker
+
+
+@contextmanager
+def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], CandidateSource]]:
+    """The questions with their gold, and the first stage. Raises InputError for conflicting options."""
+    if arguments.graded:
+        _check_alone(arguments)
+        from mpir.tune.graded import read_graded
+
+        yield read_graded(arguments.graded)
+        return
+    if not arguments.questions or not arguments.index:
+        raise InputError("there are no questions or no index; give --questions and --index, or --graded alone.")
+    questions = _read(arguments.questions, arguments.qrels)
+    with closing(open_first_stage(arguments)) as index:
+        if arguments.gold_in_index:
+            questions = _with_gold(questions, index)
+        elif not any(_holds(index, name) for question in questions for name in _gold(question)):
+            raise InputError(_none_held(questions))
+        yield questions, index
+
+
+def _check_alone(arguments: argparse.Namespace) -> None:
+    """Raise InputError for an option that --graded makes pointless."""
+    for name in ("questions", "qrels", "index", "gold_in_index"):
+        if getattr(arguments, name):
+            raise InputError(f"--graded has questions, candidates and gold; leave --{name.replace('_', '-')} out.")
+    if arguments.mode != "bm25":
+        raise InputError(f"--mode {arguments.mode} searches an index, and --graded has candidates; leave it out.")
+
+
+def _read(paths: list[str], qrels: list[str]) -> list[Question]:
+    questions: dict[str, Question] = {}
+    for path in paths:
+        for question in _questions_of(path):
+            if question.id in questions:
+                raise InputError(f"{path}: repeated question {format_value(question.id)}; give it once.")
+            questions[question.id] = question
+    for path in qrels:
+        _add_gold(questions, path)
+    if not any(question.documents or question.snippets for question in questions.values()):
+        raise InputError(
+            f"{format_paths(paths)}: none of the {len(questions)} questions has gold documents or snippets, which "
+            "tuning needs; give training or gold files, not test files, or their judgements with --qrels."
+        )
+    return list(questions.values())
+
+
+def _questions_of(path: str) -> list[Question]:
+    from mpir.core.text import Question
+    from mpir.files.corpora.bioasq import is_bioasq, read_questions
+    from mpir.files.corpora.queries import read_queries
+
+    if is_bioasq(path):
+        return read_questions(path)
+    return [Question(identifier, text) for identifier, text in read_queries(path)]
+
+
+def _add_gold(questions: dict[str, Question], path: str) -> None:
+    """Add documents graded above 0 to the gold documents of the given questions."""
+    from mpir.files.corpora.trec import read_qrels
+
+    for name, grades in read_qrels(path).items():
+        if name in questions:
+            relevant = (document for document, grade in grades.items() if grade > 0)
+            gold = dict.fromkeys((*(questions[name].documents or ()), *relevant))
+            questions[name] = replace(questions[name], documents=tuple(gold))
+
+
+def _with_gold(questions: list[Question], index: Retriever) -> list[Question]:
+    """The questions with the gold documents that the index holds; those without any are left out."""
+    with_gold = []
+    for question in questions:
+        held = {name for name in question.documents or () if _holds(index, name)}
+        documents = tuple(name for name in question.documents or () if name in held)
+        snippets = tuple(snippet for snippet in question.snippets or () if snippet.document in held)
+        if documents:
+            with_gold.append(replace(question, documents=documents, snippets=snippets))
+    if not with_gold:
+        raise InputError(_none_held(questions))
+    return with_gold
+
+
+def _gold(question: Question) -> Iterator[str]:
+    yield from question.documents or ()
+    yield from (snippet.document for snippet in question.snippets or ())
+
+
+def _none_held(questions: list[Question]) -> str:
+    return f"the index holds no gold document of the {len(questions)} questions; index a corpus that has some."
+
+
+def _holds(index: Retriever, name: str) -> bool:
+    try:
+        index.document(name)
+    except InputError:
+        return False
+    return True
+
+
+def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[str, Any]:
+    """The source of candidates: the index and its parameters, or the digests of files with graded candidates."""
+    if arguments.graded:
+        from mpir.files.hash import sha256
+
+        return {"graded": [sha256(path) for path in arguments.graded], "documents": len(index)}
+    from mpir.search import Retriever
+
+    assert isinstance(index, Retriever)
+    facts = {"source": index_source(arguments.index), "documents": len(index)}
+    return {"index": facts, **first_stage_identity(arguments, index)}
+
+
+def _made_by(arguments: argparse.Namespace, index: CandidateSource, reranker: Reranker) -> dict[str, Any]:
+    """Everything that the columns depend on."""
+    return {
+        **_first_stage(arguments, index),
+        "candidates": arguments.candidates,
+        "bm25": {"k1": arguments.k1, "b": arguments.b},
+        **reranker.identity,
+        "gold_in_index": arguments.gold_in_index,
+    }

@@ -1,0 +1,199 @@
+"""``mpir search``: the first stage on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.first_stage import add_first_stage_options, add_index_option, nearest_sentences, open_first_stage
+from mpir.app.cli.path_options import text_path
+from mpir.core.text.normalise import without_surrogates
+from mpir.errors import InputError, format_value
+from mpir.files.read import STDIN, at_terminal, parse_object, place_of, read_lines
+from mpir.validation import whole_number
+
+if TYPE_CHECKING:
+    from mpir.core.text.types import Document, Sentence
+
+    Nearest = tuple[Sentence, float]
+
+EPILOG = """\
+Queries are arguments, or lines on standard input (plain text, or JSON objects with "query" or "body" and an optional
+"id"), or come from --questions: BioASQ's JSON, JSON lines, lines of id and text, or TREC topics. A terminal shows a
+table; a pipe gets one JSON object per query, in the order of the queries:
+  {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
+
+--mode dense searches by vectors, which `mpir index --dense` makes, and --mode hybrid by BM25 and vectors: it fuses
+their ranks (--fusion rrf), or scales and adds their scores (--fusion sum). Each document of a hybrid search also has
+"scores", BM25's and the vectors' by name, which `mpir rerank` uses as columns.
+
+examples:
+  mpir search --index pubmed-index "role of p53 in apoptosis"
+  mpir search --index pubmed-index --mode hybrid "role of p53 in apoptosis"
+  mpir search --index pubmed-index --top-k 100 < questions.jsonl > candidates.jsonl
+  mpir search --index baseline-index --index updates-index "role of p53 in apoptosis"
+"""
+BATCH = 64
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``search``."""
+    parser = subparsers.add_parser(
+        "search",
+        help="search an index with BM25, vectors or both",
+        description="Retrieve the documents that BM25, vectors or both rank best for each query.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
+    )
+    parser.add_argument(
+        "--questions", type=text_path, metavar="FILE", help="queries from a file: .json, .jsonl, .tsv, or topics"
+    )
+    add_index_option(
+        parser,
+        "folder that `mpir index` made, or address of an `mpir serve` with one (key: $MPIR_API_KEY)",
+        required=True,
+    )
+    parser.add_argument(
+        "--top-k", "--k", dest="top_k", type=int, default=10, metavar="N", help="documents for each query (default: 10)"
+    )
+    add_first_stage_options(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="a line of JSON for each query: --format jsonl")
+    form.add_argument(
+        "--format",
+        choices=("table", "jsonl", "trec"),
+        help="format of standard output (default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads)",
+    )
+    parser.set_defaults(run=run)
+
+
+def query_text(text: str) -> str:
+    """Parse a query argument, for argparse."""
+    if without_surrogates(text) != text:
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is not UTF-8; check the terminal's encoding")
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the query is blank, so nothing can be ranked for it; give a question")
+    return text
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    whole_number("--top-k", arguments.top_k)
+    render = _RENDERERS[_format(arguments)]
+    queries = _queries(arguments)
+    with closing(open_first_stage(arguments)) as index:
+        while batch := list(islice(queries, BATCH)):
+            results = index.search_batch([query for _, query in batch], arguments.top_k)
+            for (identity, query), documents in zip(batch, results, strict=True):
+                nearest = nearest_sentences(index, query, documents)
+                if text := render(identity, query, documents, nearest):
+                    print(text, flush=True)
+    return 0
+
+
+def _format(arguments: argparse.Namespace) -> str:
+    """The format of standard output: an option's, else a table at a terminal and JSON in a pipe."""
+    if arguments.json:
+        return "jsonl"
+    return arguments.format or ("table" if sys.stdout.isatty() else "jsonl")
+
+
+def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield (id, query) from arguments, a file or standard input. Raises InputError for two sources."""
+    if arguments.questions and arguments.queries:
+        raise InputError("both --questions and queries are given; give one of them.")
+    if arguments.questions:
+        from mpir.files.corpora.queries import read_queries
+
+        return read_queries(arguments.questions)
+    return _from_arguments(arguments.queries) if arguments.queries else _read()
+
+
+def _from_arguments(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((str(number), query) for number, query in enumerate(queries, 1))
+
+
+def _read() -> Iterator[tuple[str, str]]:
+    """Yield (id, query) for every non-blank line of standard input; a line without an id gets its number."""
+    if at_terminal(sys.stdin):
+        raise InputError(
+            'there is no query; give one, as in `mpir search --index DIR "p53 apoptosis"`, or pipe some in.'
+        )
+    for number, line in read_lines(STDIN):
+        if line.strip():
+            yield _parsed(line, number) if line.lstrip().startswith("{") else (str(number), line)
+
+
+def _parsed(line: str, number: int) -> tuple[str, str]:
+    location = place_of(STDIN, number)
+    record = parse_object(line, location)
+    query = record.get("query", record.get("body"))
+    if not isinstance(query, str):
+        raise InputError(
+            f'{location}: "query" is {format_value(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
+        )
+    return name_of(record, number), query
+
+
+def name_of(record: Mapping[str, Any], number: int) -> str:
+    """The id of a line's query, or the line's number if it has none."""
+    return str(number if record.get("id") is None else record["id"])
+
+
+def _line(identity: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
+    sentence_records = []
+    for document in documents:
+        record: dict[str, Any] = {"id": document.id, "title": document.title, "abstract": document.abstract}
+        record |= {"score": document.score} | ({"scores": dict(document.scores)} if document.scores else {})
+        if document.id in nearest:
+            sentence, score = nearest[document.id]
+            position = {"section": sentence.section, "begin": sentence.begin, "end": sentence.end}
+            record["sentence"] = {"text": sentence.text, **position, "score": score}
+        sentence_records.append(record)
+    return json.dumps({"id": identity, "query": query, "documents": sentence_records})
+
+
+def _table(_: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:
+    from textwrap import shorten
+
+    from tabulate import tabulate
+
+    def cut(text: str, limit: int = 80) -> str:
+        """Shorten a text to the width of its column."""
+        return shorten(text, limit, placeholder=" …")
+
+    several = sorted({name for document in documents for name in document.scores})
+    columns = several if len(several) > 1 else []
+    rows = [
+        [rank, document.score, *(document.scores[name] for name in columns), document.id]
+        + [cut(document.title or document.abstract, 50 if nearest else 80)]
+        + ([cut(nearest[document.id][0].text) if document.id in nearest else ""] if nearest else [])
+        for rank, document in enumerate(documents, 1)
+    ]
+    headers = ["", "score", *columns, "id", "title", *(["nearest sentence"] if nearest else [])]
+    text = list(range(2 + len(columns), len(headers)))
+    table = tabulate(rows, headers, floatfmt=".4f", disable_numparse=text) if rows else "(nothing found)"
+    return f"{cut(query, 100)}\n{table}\n"
+
+
+def _run_lines(identity: str, _: str, documents: Sequence[Document], __: Mapping[str, Nearest]) -> str:
+    from mpir.files.corpora.trec import check_ids, run_line
+
+    check_ids(identity, *(document.id for document in documents))
+    lines = (run_line(identity, d.id, rank, d.score or 0.0, "mpir") for rank, d in enumerate(documents, 1))
+    return "".join(lines).rstrip("\n")
+
+
+_RENDERERS: dict[str, Callable[[str, str, Sequence[Document], Mapping[str, Nearest]], str]] = {
+    "jsonl": _line,
+    "table": _table,
+    "trec": _run_lines,
+}

@@ -1,0 +1,226 @@
+"""``mpir serve``: serve a reranker over HTTP, for existing clients of other rerankers."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import os
+import string
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpir.app.cli.first_stage import DENSE_FOLDER, add_index_option, open_dense_indexes, open_lexical
+from mpir.app.cli.llm_options import report_usage
+from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.errors import InputError
+from mpir.extras import needs
+from mpir.validation import real_number, whole_number
+
+if TYPE_CHECKING:
+    from mpir.app.serve.service import FirstStage, Service
+
+KEY = "MPIR_API_KEY"
+KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
+"""oneDNN caches a kernel of up to half a mebibyte for each batch shape, by default 1,024 of them, and a server's
+requests have many shapes. Fewer kernels are as fast and keep memory constant."""
+EPILOG = """\
+/rerank, /v1/rerank and /v2/rerank accept the requests of Cohere, Jina, Voyage, Text Embeddings Inference and vLLM;
+/reranking, /info and /v1/models exist for clients that need them. With --index, /search retrieves documents and
+reranks them. With --pubmed, the page and /search in the mode pubmed send the question to PubMed and Europe PMC; no
+other request leaves this machine. The environment variables of `mpir pubmed` apply.
+
+/explain shows rankings in a browser; /docs describes every path.
+
+If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to
+this machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are
+kept between runs only with --cache DIR. On SIGTERM, the server accepts no new requests and finishes those in flight.
+
+examples:
+  mpir serve
+  mpir serve --port 8080 --index pubmed-index --any-model
+  curl -s localhost:8000/v1/rerank -H 'Content-Type: application/json' \\
+    -d '{"query": "Which gene causes cystic fibrosis?", "documents": ["CFTR causes it.", "KRAS does not."]}'
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``serve``."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="serve a reranker over HTTP to clients of other rerankers",
+        description="Serve a reranker over HTTP, in the dialects of Cohere, Jina, Voyage, TEI and vLLM.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_server_options(parser, port=8000)
+    parser.set_defaults(run=run)
+
+
+def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
+    """Add the options of a server, with this default port."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
+    parser.add_argument("--port", type=int, default=port, help="port to listen on; 0 takes a free one (%(default)s)")
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name by which clients reach the server",
+    )
+    parser.add_argument("--insecure", action="store_true", help="allow other machines without a key")
+    add_index_option(parser, "index of `mpir index`, for /search")
+    parser.add_argument(
+        "--pubmed", action="store_true", help="let the page and /search (mode pubmed) search PubMed over the network"
+    )
+    parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
+    parser.add_argument("--any-model", action="store_true", help="accept any model name in requests")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that score (N CPU processes or N GPUs)"
+    )
+    parser.add_argument(
+        "--warmup", action=argparse.BooleanOptionalAction, default=True, help="load the models at once (default: yes)"
+    )
+    parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="limit per request (%(default)s)")
+    parser.add_argument(
+        "--max-sentences", type=int, default=50_000, metavar="N", help="limit per request (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="limit per request (%(default)s)"
+    )
+    parser.add_argument(
+        "--queue", type=int, default=2_000_000, metavar="TOKENS", help="may wait before clients get 429 (%(default)s)"
+    )
+    parser.add_argument(
+        "--max-connections", type=int, default=1000, metavar="N", help="open at the same time (%(default)s)"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, metavar="SECONDS", help="limit for an answer (%(default)s)"
+    )
+    parser.add_argument(
+        "--grace", type=float, default=60.0, metavar="SECONDS", help="to finish when stopped (%(default)s)"
+    )
+    add_model_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until told to stop; 0 is the exit status. Raises MpirError for a user's mistake."""
+    return serve(arguments, lambda url: print(f"mpir: serving on {url}", file=sys.stderr, flush=True))
+
+
+def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
+    """Serve with these options; `started` is called with the URL."""
+    os.environ.setdefault(*KERNELS)
+    with needs("serve", "the server"):
+        from mpir.app.serve.run import listen, run_server
+
+    key = _key()
+    with listen(arguments.host, arguments.port) as listening:
+        address = listening.getsockname()[0]
+        _check_exposure(arguments, key, address)
+        hosts = _hosts(arguments, key, address)
+        service = _service(arguments, key, hosts)
+        run_server(service, listening, grace=arguments.grace, started=started)
+        report_usage(service.reranker.perspectives)
+    return 0
+
+
+def _hosts(arguments: argparse.Namespace, key: str, address: str) -> frozenset[str] | None:
+    """The accepted hosts; with a key all, unless some are given. Raises InputError for an invalid name."""
+    from mpir.app.serve.host_check import host_names
+    from mpir.app.serve.settings import LOOPBACK
+
+    allowed = host_names(arguments.allowed_host)
+    return None if key and not allowed else LOOPBACK | allowed | host_names((arguments.host, address))
+
+
+def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> None:
+    """Raise InputError for a server without a key on an address that other machines may reach."""
+    if not (key or arguments.insecure or ipaddress.ip_address(address).is_loopback):
+        raise InputError(
+            f"--host {arguments.host} is reachable from other machines, and no key is set; "
+            f"set ${KEY} to a key that clients send, or give --insecure to answer everybody."
+        )
+
+
+def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None) -> Service:
+    from mpir.app.serve.service import Service
+    from mpir.app.serve.settings import Limits, Settings
+
+    arguments.device = devices(arguments.device, arguments.workers)
+    arguments.no_cache = arguments.cache is None
+    limits = Limits(
+        documents=arguments.max_documents,
+        sentences=arguments.max_sentences,
+        body=arguments.max_body,
+        waiting=arguments.queue,
+        connections=arguments.max_connections,
+        seconds=arguments.timeout,
+    )
+    _check(arguments)
+    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed)}
+    names = (
+        frozenset()
+        if arguments.any_model
+        else frozenset({"mpir", str(arguments.bundle), *arguments.models, *arguments.model_name})
+    )
+    settings = Settings(
+        name=str(arguments.bundle), models=names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits
+    )
+    return Service(load_reranker(arguments), settings, indexes)
+
+
+def _key() -> str:
+    """The key that clients send, or "" if none is set. Raises InputError for one that cannot be sent."""
+    key = os.environ.get(KEY, "").strip(string.whitespace)  # as HTTP strips the client's
+    if KEY in os.environ and len(key.splitlines()) != 1:
+        raise InputError(
+            f"${KEY} is blank or has several lines; set it to a key of one line, or unset it to serve without one."
+        )
+    return key
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for name in ("max_documents", "max_sentences", "max_body", "max_connections", "queue", "timeout", "grace"):
+        real_number(
+            f"--{name.replace('_', '-')}", getattr(arguments, name), "a number above 0", lambda value: value > 0
+        )
+    check_options(arguments)
+
+
+def _indexes(folders: Sequence[str] | None) -> dict[str, FirstStage]:
+    """The first stages of /search: BM25 and, if all indexes have vectors, dense and hybrid search."""
+    if not folders:
+        return {}
+    from mpir.search import HybridRetriever
+
+    lexical = open_lexical(folders)
+    if not all((Path(folder) / DENSE_FOLDER).is_dir() for folder in folders):
+        return {"bm25": lexical}
+    dense = open_dense_indexes(folders, None)
+    return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
+
+
+def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
+    """PubMed as a first stage, if the server may search it. Raises InputError for invalid settings."""
+    if not is_allowed:
+        return {}
+    from mpir.search.pubmed.first_stage import PubMedFirstStage
+    from mpir.search.pubmed.settings import Settings
+
+    return {"pubmed": PubMedFirstStage(Settings.from_environment())}
+
+
+def devices(device: str, workers: int) -> str:
+    """The device option for `workers` processes, on the CPU or on GPUs. Raises InputError for fewer than 1.
+
+    A list of devices is returned unchanged.
+    """
+    if whole_number("--workers", workers) == 1 or "," in device:
+        return device
+    from mpir.models.options import is_on_cpu
+
+    if is_on_cpu(device):
+        return ",".join(["cpu"] * workers)
+    return ",".join(f"cuda:{number}" for number in range(workers))

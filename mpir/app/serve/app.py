@@ -1,0 +1,171 @@
+"""The FastAPI application: its paths, and the handling common to all requests."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from mpir.app.serve.body import Arriving, check_media_type, parse_body
+from mpir.app.serve.context import RequestContext, Work
+from mpir.app.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
+from mpir.app.serve.host_check import HostCheck
+from mpir.app.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, search_options
+from mpir.app.serve.pages import add_pages
+from mpir.app.serve.requests import read_rerank, read_search, tokens_of
+from mpir.app.serve.responses import AsciiJSON, error_response
+from mpir.app.serve.search import search_answer, searches_of
+from mpir.app.serve.service import Service, unless_gone
+from mpir.app.serve.settings import ApiError
+from mpir.app.serve.state import add_state
+from mpir.errors import EndpointError, InputError
+from mpir.version import __version__
+
+log = logging.getLogger("mpir.app.serve")
+GONE = 499
+"""The status in logs and metrics for a client that did not wait for its answer."""
+STOPPING = ApiError(503, "the server is stopping and cannot answer this request; send it again later.")
+FAILED = ApiError(500, "the server could not answer; see its log for this request's id.")
+IDLE = 0.2
+"""Seconds for threads to end once no client waits: enough for idle threads; nobody waits for busy ones."""
+
+
+def create_app(service: Service) -> FastAPI:
+    """Create the application, which starts and stops the service."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        try:
+            yield
+        finally:
+            service.stop(IDLE)
+
+    app = DocumentedApp(
+        title="mpir", version=__version__, description=DESCRIPTION, lifespan=lifespan,
+        docs_url=None, redoc_url=None, redirect_slashes=False,
+    )  # fmt: skip
+    if service.settings.hosts is not None:
+        app.add_middleware(HostCheck, hosts=service.settings.hosts)
+    rerank, search = _handler(service, _rerank(service)), _handler(service, _search(service))
+    for path in sorted(frozenset[str]().union(*(dialect.paths for dialect in DIALECTS))):
+        app.add_api_route(path, rerank, methods=["POST"], response_model=None, **rerank_options(path))
+    app.add_api_route("/search", search, methods=["POST"], response_model=None, **search_options())
+    add_state(app, service)
+    add_pages(app, service, lambda work: _handler(service, work))
+    app.add_exception_handler(HTTPException, _unknown_path)
+    return app
+
+
+def _rerank(service: Service) -> Work:
+    async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        context.dialect = dialect = dialect_of(context.request.url.path, body)
+        request = read_rerank(dialect.body, body, service.settings.limits)
+        service.check_model(request.body.model)
+        context.sizes = {"documents": len(request.documents), "tokens": request.tokens}
+        ranking = await service.rank(request.body.query, request.documents, request.tokens)
+        relevance = service.reranker.relevance
+        return dialect.answer(
+            Answer(
+                id=context.id,
+                model=request.body.model or service.settings.name,
+                request=request,
+                ranking=ranking,
+                relevance=relevance.document,
+                sentence_relevance=relevance.sentence,
+            )
+        )
+
+    return work
+
+
+def _search(service: Service) -> Work:
+    async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        request = read_search(body, service.settings.limits)
+        result = await service.search(request.query, request.mode, request.k)
+        documents = tuple(result)
+        context.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
+        ranking = await service.rank(request.query, documents, context.sizes["tokens"])
+        answer = search_answer(context.id, request, ranking, service.reranker.relevance.document)
+        return answer | searches_of(result)
+
+    return work
+
+
+def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap work in a handler that checks the key, reads the body, formats errors, logs one line and counts metrics."""
+
+    async def handle(request: Request) -> Response:
+        begin, context = time.perf_counter(), RequestContext(request)
+        response = await _answered(service, context, work)
+        seconds = time.perf_counter() - begin
+        response.headers["X-Request-ID"] = context.id
+        service.metrics.answered(request.url.path, response.status_code, seconds)
+        sizes = "".join(f" {name}={size}" for name, size in context.sizes.items())
+        log.info(
+            "id=%s path=%s status=%d dialect=%s ms=%.1f%s",
+            context.id, request.url.path, response.status_code, context.dialect.name, 1000 * seconds, sizes,
+        )  # fmt: skip
+        return response
+
+    return handle
+
+
+async def _answered(service: Service, context: RequestContext, work: Work) -> Response:
+    try:
+        working = asyncio.ensure_future(work(context, await _read(service, context)))
+        return AsciiJSON(await unless_gone(working, context.request, service.settings.limits.seconds))
+    except ApiError as api_error:
+        return context.error_response(api_error)
+    except ClientDisconnect:
+        return Response(status_code=GONE)
+    except asyncio.CancelledError:  # by uvicorn, once the grace is over
+        return context.error_response(STOPPING)
+    except (InputError, EndpointError) as error:
+        return context.error_response(ApiError(400 if isinstance(error, InputError) else 502, str(error)))
+    except Exception:  # the client gets a 500, and the log the traceback
+        log.exception("id=%s failed", context.id)
+        return context.error_response(FAILED)
+
+
+async def _read(service: Service, context: RequestContext) -> dict[str, Any]:
+    """The body of an authorised request. If it cannot be read, the part received determines the dialect.
+
+    Raises:
+        ApiError: the key is missing or wrong, or the request cannot be read.
+        CancelledError: the server is stopping.
+    """
+    arriving = Arriving(context.request)
+    try:
+        try:
+            service.authorize(context.request)
+            check_media_type(context.request)
+        except ApiError:
+            await arriving.start()
+            raise
+        raw = await arriving.read(service.settings.limits)
+        context.sizes = {"bytes": len(raw)}
+        return parse_body(raw)
+    except (ApiError, asyncio.CancelledError):
+        context.dialect = dialect_of(context.request.url.path, signs_in(arriving.seen))
+        raise
+
+
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    message = f"{request.method} {request.url.path[:80]}: {_reason(status)}; see /docs for what there is."
+    response = error_response(request.url.path, ApiError(status, message))
+    response.headers.update((error.headers or {}) if isinstance(error, HTTPException) else {})
+    return response
+
+
+def _reason(status: int) -> str:
+    return {404: "no such path", 405: "the path does not take this method"}.get(status, "not possible")

@@ -1,0 +1,71 @@
+"""A dialect: the form of its clients' requests, and of the answers and errors that they expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.app.serve.requests import RerankBody, RerankRequest
+from mpir.app.serve.settings import ApiError
+from mpir.core.results import RankedDocument
+from mpir.integrations.common import details
+from mpir.reranking.ranking import Ranking
+
+PATHS = frozenset({"/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking"})
+"""The paths for reranking; the last two are llama.cpp's aliases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A request, its ranking, and the maps from scores to 0-1 for documents and for sentences."""
+
+    id: str
+    model: str
+    request: RerankRequest
+    ranking: Ranking
+    relevance: Callable[[float], float]
+    sentence_relevance: Callable[[float], float]
+
+    @property
+    def best(self) -> tuple[RankedDocument, ...]:
+        """The ranked documents that the client requested."""
+        return self.ranking.documents[: self.request.top_n]
+
+    def result(self, document: RankedDocument, /, **fields: Any) -> dict[str, Any]:
+        """A ranked document's result: its relevance, these fields, and mpir's own figures."""
+        figures = details(document, self.request.body.mpir.sentences)
+        return {"index": document.index, "relevance_score": self.relevance(document.score), **fields, "mpir": figures}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The number of candidates, the unread part of the query, and the weights without their record."""
+        weights = {name: value for name, value in self.ranking.weights.to_dict().items() if name != "made_by"}
+        return {"candidates": self.ranking.candidates, "unread": self.ranking.unread, "weights": weights}
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Token usage, estimated from text lengths, because models with different tokenizers may read the texts."""
+        return {"total_tokens": self.request.tokens, "prompt_tokens": self.request.tokens}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """A dialect applies to requests at its paths that have one of its `signs`, if it has any, and no `other_signs`.
+
+    To add a dialect, add a module with such a value to this package, and an entry to the list in
+    ``dialects/__init__.py``.
+    """
+
+    name: str
+    body: type[RerankBody]
+    answer: Callable[[Answer], Any]
+    error: Callable[[str, ApiError], dict[str, Any]]
+    paths: frozenset[str] = PATHS
+    signs: frozenset[str] = frozenset()
+    other_signs: frozenset[str] = frozenset()
+
+    def fits(self, path: str, fields: Container[str]) -> bool:
+        """Whether a request with these fields at this path belongs to the dialect."""
+        has_sign = not self.signs or any(sign in fields for sign in self.signs)
+        return path in self.paths and has_sign and not any(sign in fields for sign in self.other_signs)

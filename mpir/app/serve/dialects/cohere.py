@@ -1,0 +1,81 @@
+"""Cohere, and the services that share the form of its first version: Jina, vLLM, llama.cpp, Xinference and others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import Field
+
+from mpir.app.serve.dialects.base import Answer, Dialect
+from mpir.app.serve.fields import Flag
+from mpir.app.serve.requests import RerankBody
+from mpir.app.serve.settings import ApiError
+from mpir.app.serve.spans import spans
+
+
+class CommonBody(RerankBody):
+    """A request of Cohere's first version, of Jina, vLLM, llama.cpp or Xinference."""
+
+    return_documents: Flag = Field(default=True, description="send the documents back, as Jina and vLLM do")
+
+
+class CohereBody(RerankBody):
+    """A request of Cohere's second version."""
+
+
+def _common(answer: Answer) -> dict[str, Any]:
+    """An answer with the fields of all services that share the form."""
+    request = answer.request
+    results = [
+        answer.result(document, document=request.raw_document(document.index))
+        if request.with_documents
+        else answer.result(document)
+        for document in answer.best
+    ]
+    tokens = {"input_tokens": request.tokens, "output_tokens": 0}  # Xinference's
+    return {
+        "id": answer.id,
+        "model": answer.model,
+        "object": "list",
+        "results": results,
+        "usage": answer.usage,
+        "meta": {**_meta(answer, "1"), "tokens": tokens},
+        "mpir": answer.about,
+    }
+
+
+def _cohere(answer: Answer) -> dict[str, Any]:
+    results = []
+    for document in answer.best:
+        request = answer.request.spans
+        fields = {"relevant_spans": spans(document, request, answer.sentence_relevance)} if request else {}
+        results.append(answer.result(document, **fields))
+    return {"id": answer.id, "results": results, "meta": _meta(answer, "2"), "mpir": answer.about}
+
+
+def _meta(answer: Answer, version: str) -> dict[str, Any]:
+    """Cohere bills a query with up to 100 documents as one unit."""
+    units = math.ceil(len(answer.request.documents) / 100)
+    return {"api_version": {"version": version}, "billed_units": {"search_units": units}}
+
+
+def _common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
+    error = {"message": api_error.message, "type": _type_of(api_error), "param": None, "code": api_error.status}
+    return {"id": identity, "message": api_error.message, "detail": api_error.message, "error": error}
+
+
+def _type_of(api_error: ApiError) -> str:
+    """vLLM's type for such an error."""
+    type_of_status = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError"}
+    return type_of_status.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
+
+
+COMMON = Dialect(name="cohere-v1/jina/vllm", body=CommonBody, answer=_common, error=_common_error)
+COHERE = Dialect(
+    name="cohere-v2",
+    body=CohereBody,
+    answer=_cohere,
+    error=lambda identity, api_error: {"id": identity, "message": api_error.message},
+    paths=frozenset({"/v2/rerank"}),
+)

@@ -1,0 +1,120 @@
+"""Field types of request bodies: as lenient as other servers, with a one-sentence error for an invalid value.
+
+Pydantic's lax mode accepts "true", "2" and 2.0, as the servers do for which clients were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NoReturn, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from mpir.app.serve.settings import ApiError
+from mpir.errors import format_value
+
+
+class Body(BaseModel):
+    """A JSON object of a request. Unknown fields are ignored, and null counts as missing."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def name_of(cls, field: str) -> str:
+        """The field's name in requests."""
+        return cls.model_fields[field].alias or field
+
+
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+def validated(model: type[BodyT], values: Mapping[str, Any]) -> BodyT:
+    """Validate the body of a request. Raises ApiError (400) with the first mistake in one sentence."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        mistake = error.errors(include_url=False)[0]
+    name = ".".join(map(str, mistake["loc"]))
+    is_missing = mistake["type"] == "missing"
+    form = _form(model, name) if is_missing else mistake["msg"]
+    raise ApiError(400, f"{name} is {format_value(None if is_missing else mistake['input'])}; expected {form}.")
+
+
+def _form(model: type[Body], name: str) -> str:
+    """The expected form of a required field."""
+    (field,) = (field for key, field in model.model_fields.items() if name == model.name_of(key))
+    return next(item.form for item in field.metadata if isinstance(item, Expected))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected form of a field in words, for its error: "NAME is VALUE; expected FORM."."""
+
+    form: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """Replace the messages of the field's own validation by the form."""
+        return core_schema.no_info_wrap_validator_function(self._validate, handler(source))
+
+    def _validate(self, value: Any, validate: Any) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            _mistake(self.form)
+
+
+@dataclass(frozen=True)
+class ExpectedObject:
+    """An object whose fields report their own errors; the example is for a value that is not an object."""
+
+    example: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """Refuse a value that is not an object before reading its fields."""
+        return core_schema.no_info_before_validator_function(self._check, handler(source))
+
+    def _check(self, value: Any) -> Any:
+        return value if isinstance(value, Mapping) else _mistake(f"an object such as {self.example}")
+
+
+def _mistake(form: str) -> NoReturn:
+    raise PydanticCustomError("form", "{form}", {"form": form})
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a boolean is not a number")
+    return value
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError("the text is blank")
+    return value
+
+
+Text = Annotated[InstanceOf[str], Expected("a string")]
+"""Any string; pydantic's own type refuses unpaired surrogates, which a text may have."""
+Query = Annotated[InstanceOf[str], AfterValidator(_filled), Expected("a string that is not empty")]
+Flag = Annotated[bool, Expected("true or false")]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_no_boolean), Expected("a whole number of at least 1")]
+CountOrZero = Annotated[int, Field(ge=0), BeforeValidator(_no_boolean), Expected("a whole number of at least 0")]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_no_boolean), Expected("a number from 0 to 1")]

@@ -1,0 +1,72 @@
+"""Check Host and Origin, so that no page of another site can read a server through DNS rebinding.
+
+An attacker's name that resolves to 127.0.0.1 makes a browser treat the server as part of the attacker's site. The
+request then has the attacker's name as its Host, which the browser sets and no page can change.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mpir.app.serve.responses import error_response
+from mpir.app.serve.settings import ApiError
+from mpir.errors import InputError, format_value
+
+log = logging.getLogger("mpir.app.serve")
+_NAME = r"(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?)"
+_HOST = re.compile(rf"{_NAME}(?::[0-9]{{1,5}})?", re.ASCII | re.IGNORECASE)
+_ORIGIN = re.compile(rf"https?://{_HOST.pattern}", re.ASCII | re.IGNORECASE)
+_ALLOWED = re.compile(_NAME, re.ASCII | re.IGNORECASE)
+
+
+class HostCheck:
+    """Accept only requests whose Host, and Origin if present, is among these `hosts`; answer others with 403."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or (error := self._error(Headers(scope=scope))) is None:
+            await self._app(scope, receive, send)
+            return
+        log.warning("a request was refused: %s", error.message)
+        await error_response(scope["path"], error)(scope, receive, send)
+
+    def _error(self, headers: Headers) -> ApiError | None:
+        for name, form in (("host", _HOST), ("origin", _ORIGIN)):
+            values = headers.getlist(name)
+            if name == "host" and len(values) != 1:
+                return ApiError(403, f"the request has {len(values)} Host headers; send one.")
+            for value in values:
+                match = form.fullmatch(value)
+                if match is None or match[1].lower() not in self._hosts:
+                    return _foreign(name.capitalize(), value)
+        return None
+
+
+def _foreign(name: str, value: str) -> ApiError:
+    return ApiError(
+        403, f"{name} {format_value(value)} is not allowed here; start the server with --allowed-host NAME to allow it."
+    )
+
+
+def host_names(hosts: Iterable[str]) -> frozenset[str]:
+    """Host names and addresses in the form of a Host header, in lower case. Raises InputError for an invalid one."""
+    names = {_bracketed(host.partition("%")[0]) for host in hosts}  # without the interface of an IPv6 address
+    for name in names:
+        if not _ALLOWED.fullmatch(name):
+            raise InputError(
+                f"--allowed-host: invalid host {format_value(name)} "
+                "(expected a name or an address without a port, such as search.example.org)."
+            )
+    return frozenset(name.lower() for name in names)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host

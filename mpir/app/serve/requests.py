@@ -1,0 +1,160 @@
+"""Request bodies as pydantic models, with all defaults; OpenAPI is derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SkipValidation
+
+from mpir.app.serve.documents import as_sent, read_documents
+from mpir.app.serve.fields import (
+    Body,
+    Count,
+    CountOrZero,
+    Expected,
+    ExpectedObject,
+    Flag,
+    Query,
+    Share,
+    Text,
+    validated,
+)
+from mpir.app.serve.settings import ApiError, Limits
+from mpir.core.query_truncation import as_read
+from mpir.core.text import Document
+from mpir.integrations.common import SENTENCES
+
+
+class DocumentFields(Body):
+    """A document that is an object. This class only documents its fields; mpir.reranking.inputs reads them."""
+
+    id: Text = ""
+    title: Text = ""
+    text: Text = ""
+    abstract: Text = ""
+    score: float | None = Field(default=None, description="of the first stage; all documents or none")
+
+
+class RelevantSpans(Body):
+    """Cohere v2's request for the sentences at or above a threshold, the best ones first."""
+
+    mode: Annotated[Literal["enabled", "disabled"], Expected('"enabled" or "disabled"')] = "enabled"
+    threshold: Share = 0.1
+    max_spans: Count | None = None
+    join: Share | None = Field(
+        default=None, description="mpir's own: join neighbours, the second of at least this share of the first's score"
+    )
+
+
+class Extras(Body):
+    """mpir's own options."""
+
+    sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
+
+
+Documents = Annotated[
+    list[SkipValidation[str | DocumentFields]], Field(min_length=1), Expected("a list of one or more documents")
+]
+
+
+class RerankBody(Body):
+    """The fields common to all dialects. Each dialect names `documents` and `top_n` as its clients do."""
+
+    query: Query
+    documents: Documents
+    model: Text | None = None
+    top_n: CountOrZero | None = Field(default=None, description="results to return; 0 means all")
+    return_documents: Flag = Field(default=False, description="send the documents back")
+    return_text: Flag = Field(default=False, description="the same for clients of Text Embeddings Inference")
+    raw_scores: Flag = Field(default=False, description="TEI: the blended score instead of a probability")
+    rank_fields: Annotated[list[Text], Expected("a list of the names of fields")] | None = Field(
+        default=None, description="Cohere v1: fields of the documents to read"
+    )
+    relevant_spans: Annotated[RelevantSpans, ExpectedObject('{"mode": "enabled"}')] | None = Field(
+        default=None, description="Cohere v2: sentences that answer"
+    )
+    mpir: Annotated[Extras, ExpectedObject(f'{{"sentences": {SENTENCES}}}')] = Extras()
+
+
+class SearchBody(Body):
+    """A search of an index."""
+
+    query: Query
+    mode: Text = Field(default="bm25", description="the first stage")
+    k: Count = Field(default=100, description="candidates from the first stage")
+    top_n: Count = Field(default=10, description="results to return")
+    sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
+
+
+@dataclass(frozen=True, slots=True)
+class RerankRequest:
+    """A request within the limits: its body and its parsed documents."""
+
+    body: RerankBody
+    documents: tuple[Document, ...]
+
+    @property
+    def top_n(self) -> int | None:
+        """The number of results that the client wants; None means all, as does 0, which vLLM's clients send."""
+        return self.body.top_n or None
+
+    @property
+    def with_documents(self) -> bool:
+        """Whether to send the documents back."""
+        return self.body.return_documents or self.body.return_text
+
+    @property
+    def spans(self) -> RelevantSpans | None:
+        """The client's request for relevant spans, if any."""
+        spans = self.body.relevant_spans
+        return spans if spans and spans.mode == "enabled" else None
+
+    def raw_document(self, index: int) -> dict[str, Any]:
+        """A document as the client sent it: its own fields, or its text under "text"."""
+        return as_sent(self.body.documents[index])
+
+    @property
+    def tokens(self) -> int:
+        """The cost of scoring the request, in estimated tokens."""
+        return tokens_of(self.body.query, self.documents)
+
+
+def read_rerank(model: type[RerankBody], values: Mapping[str, Any], limits: Limits) -> RerankRequest:
+    """Read a rerank request from a body.
+
+    Raises:
+        ApiError: 400 for an invalid value, 413 for one beyond a limit.
+    """
+    body = validated(model, values)
+    _check_query(body.query, limits)
+    documents = read_documents(body.documents, model.name_of("documents"), body.rank_fields, limits)
+    return RerankRequest(body, documents)
+
+
+def read_search(values: Mapping[str, Any], limits: Limits) -> SearchBody:
+    """Read a search request from a body. Raises ApiError as `read_rerank`."""
+    body = validated(SearchBody, values)
+    _check_query(body.query, limits)
+    if "k" not in body.model_fields_set:
+        return body.model_copy(update={"k": min(body.k, limits.documents)})
+    if body.k > limits.documents:
+        raise ApiError(413, f"k is {body.k}; expected at most {limits.documents}.")
+    return body
+
+
+def _check_query(query: str, limits: Limits) -> None:
+    if len(query) > limits.query:
+        raise ApiError(413, f"query has {len(query)} characters; expected at most {limits.query}.")
+
+
+def tokens_of(query: str, documents: Sequence[Document]) -> int:
+    """The estimated cost of scoring documents: four characters per token, and the query again for every sentence."""
+    characters = sum(len(document.title) + len(document.abstract) for document in documents)
+    sentences = max(len(documents) + characters // 120, sum(map(_apparent_sentences, documents)))
+    return 1 + (characters + sentences * len(as_read(query))) // 4
+
+
+def _apparent_sentences(document: Document) -> int:
+    return sum(document.abstract.count(end) for end in (". ", "? ", "! "))

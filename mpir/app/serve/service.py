@@ -1,0 +1,161 @@
+"""The service that all handlers share: the reranker and its queue, the indexes, the model names, and the key."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from mpir.app.serve.batcher import Job, Scoring
+from mpir.app.serve.metrics import Metrics
+from mpir.app.serve.sentence_limit import check_sentences
+from mpir.app.serve.settings import ApiError, Settings
+from mpir.core.text import Document
+from mpir.errors import format_names, format_value
+from mpir.reranking.ranking import Ranking
+from mpir.reranking.reranker import Reranker
+from mpir.search import Retriever
+from mpir.search.pubmed.errors import ServiceError
+from mpir.search.pubmed.first_stage import PubMedFirstStage
+
+log = logging.getLogger(__name__)
+FirstStage = Retriever | PubMedFirstStage
+ASKING = 4
+"""Concurrent searches of PubMed: they wait for the network and for the rate limit."""
+
+
+class SearchError(Exception):
+    """A search raised something other than an Exception."""
+
+
+class Service:
+    """A reranker shared by many clients."""
+
+    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, FirstStage] | None = None) -> None:
+        """`indexes` are first stages by the name of their mode in /search."""
+        self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
+        self.metrics = Metrics()
+        check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.splitting)
+        self.scoring = Scoring(reranker.rerank_batch, check, settings.limits, self.metrics.scored)
+        self.metrics.watch(lambda: self.scoring.waiting)
+        self.ready, self.ended = threading.Event(), threading.Event()
+        self._searching = ThreadPoolExecutor(1, "mpir-search")
+        self._asking = ThreadPoolExecutor(ASKING, "mpir-pubmed")
+        self._room = threading.BoundedSemaphore(settings.limits.searches)
+
+    def start(self) -> None:
+        """Start scoring; the service is ready when the models are loaded, or at once without a warm-up."""
+        self.scoring.start()
+        if not self.settings.warm_up:
+            self.ready.set()
+            return
+        self.scoring.warm_up().add_done_callback(self._warmed)
+
+    def _warmed(self, future: Future[Ranking]) -> None:
+        """Become ready, unless the models failed to load or returned scores that are not numbers."""
+        if future.exception() is None:
+            self.ready.set()
+        else:
+            log.error("the server is not ready: the warm-up failed (%s)", future.exception())
+
+    def stop(self, seconds: float | None = None) -> None:
+        """Finish waiting requests, for at most `seconds`; `ended` is set once no thread works any more."""
+        threading.Thread(target=self._end, name="mpir-end", daemon=True).start()
+        self.ended.wait(seconds)
+
+    def _end(self) -> None:
+        self.scoring.stop()
+        self._searching.shutdown()
+        self._asking.shutdown()
+        self.ended.set()
+
+    def authorize(self, request: Request) -> None:
+        """Raise ApiError (401) for a request without the server's key, if there is one."""
+        key = self.settings.key
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        # as bytes, only ASCII white space is stripped: the UTF-8 of an à ends in latin-1's no-break space
+        is_right = hmac.compare_digest(token.encode("latin-1").strip(), key.encode("utf-8", "surrogateescape"))
+        if key and not (is_right and scheme.lower() == "bearer"):
+            raise ApiError(401, "the API key is missing or wrong; send the header Authorization: Bearer KEY.")
+
+    def check_model(self, model: str | None) -> None:
+        """Raise ApiError (404) for a model that is not served."""
+        known = self.settings.models
+        if model is not None and known and model not in known:
+            raise ApiError(
+                404,
+                f"model {format_value(model)} is not served here; ask for one of {format_names(sorted(known))}, "
+                "name no model, or start the server with --any-model.",
+            )
+
+    async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
+        """The ranking of a query's documents, when its turn comes. Raises ApiError (429) if the queue is full."""
+        job = self.scoring.submit(Job(query=query, documents=documents, tokens=tokens))
+        try:
+            return await asyncio.wrap_future(job.future)
+        finally:
+            job.is_awaited = False
+
+    async def search(self, query: str, mode: str, k: int) -> Sequence[Document]:
+        """The first stage's documents, when the search's turn comes.
+
+        Raises:
+            ApiError: no such first stage (404, 400), too many searches are waiting (429), or PubMed fails (502).
+        """
+        if not self.indexes:
+            raise ApiError(404, "this server has no index to search; start it with --index DIR or --pubmed.")
+        if mode not in self.indexes:
+            raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
+        if not self._room.acquire(blocking=False):
+            raise ApiError(429, "too many searches are waiting; try again in 1 s.", retry_after=1)
+        index = self.indexes[mode]
+        pool = self._asking if isinstance(index, PubMedFirstStage) else self._searching
+        future = pool.submit(_search, index, query, k)
+        future.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
+        try:
+            return await asyncio.wrap_future(future)
+        except ServiceError as error:
+            raise ApiError(502, str(error)) from None
+
+
+def _search(index: FirstStage, query: str, k: int) -> Sequence[Document]:
+    """Search. Raises SearchError in place of anything but an Exception, such as a panic, which nobody catches."""
+    try:
+        return index.search(query, k)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise SearchError(f"the search failed ({type(error).__name__})") from error
+
+
+async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: float) -> Any:
+    """The future's result; it is cancelled if the client disconnects or the time is over.
+
+    Raises:
+        ApiError: it took too long (504).
+        ClientDisconnect: the client has disconnected.
+    """
+    gone = asyncio.create_task(_gone(request))
+    try:
+        both: set[asyncio.Future[Any]] = {future, gone}
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            return future.result()
+        if gone.done():
+            raise ClientDisconnect
+        raise ApiError(504, f"the ranking took longer than {seconds:g} s; rank fewer documents, or try again later.")
+    finally:
+        gone.cancel()
+        future.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,98 @@
+"""Paths about the server itself: health, metrics, and the models and limits that clients look up."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mpir.app.serve.responses import AsciiJSON, error_response
+from mpir.app.serve.service import Service
+from mpir.app.serve.settings import ApiError
+from mpir.version import __version__
+
+Handler = Callable[[Request], Awaitable[Response]]
+CHARACTERS_PER_TOKEN = 4
+
+
+def add_state(app: FastAPI, service: Service) -> None:
+    """Add ``/health`` and ``/ready``, which need no key, and the paths that do."""
+
+    async def health() -> Response:
+        """Report whether the server is alive: 200, or 503 with the reason while scoring fails."""
+        if fault := service.scoring.fault:
+            return AsciiJSON({"status": "failing", "reason": fault, "version": __version__}, 503)
+        return AsciiJSON({"status": "ok", "version": __version__})
+
+    async def ready() -> Response:
+        """Report whether the models are loaded: 200, or 503 while they are not."""
+        warm = service.ready.is_set() and not service.scoring.fault
+        return AsciiJSON({"ready": warm, "model": service.settings.name}, 200 if warm else 503)
+
+    for path, handler in (("/health", health), ("/ready", ready)):
+        _add(app, path, handler)
+        app.add_api_route(path, handler, methods=["HEAD"], response_model=None, include_in_schema=False)
+    _add(app, "/metrics", _metrics(service))
+    _add(app, "/info", _json(service, _info, "What clients of Text Embeddings Inference look up: kind and limits."))
+    for path in ("/v1/models", "/models"):
+        _add(app, path, _json(service, _models, "The models that requests may name, as clients of OpenAI list them."))
+
+
+def _add(app: FastAPI, path: str, handler: Callable[..., Awaitable[Response]]) -> None:
+    app.add_api_route(path, handler, methods=["GET"], response_model=None, tags=["state"])
+
+
+def _metrics(service: Service) -> Handler:
+    async def metrics(request: Request) -> Response:
+        """Counts, times and sizes for Prometheus."""
+        try:
+            service.authorize(request)
+        except ApiError as api_error:
+            return error_response(request.url.path, api_error)
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return metrics
+
+
+def _json(service: Service, content: Callable[[Service], dict[str, Any]], description: str) -> Handler:
+    async def handle(request: Request) -> Response:
+        try:
+            service.authorize(request)
+        except ApiError as api_error:
+            return error_response(request.url.path, api_error)
+        return AsciiJSON(content(service))
+
+    handle.__doc__ = description
+    return handle
+
+
+def _info(service: Service) -> dict[str, Any]:
+    """TEI's information: Dify requires reranker as the first model type; Continue reads the limits."""
+    limits = service.settings.limits
+    return {
+        "model_id": service.settings.public_names[0],
+        "model_sha": None,
+        "model_dtype": "float32",
+        "model_type": {"reranker": {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}},
+        "max_concurrent_requests": limits.connections,
+        "max_input_length": limits.document // CHARACTERS_PER_TOKEN,
+        "max_batch_tokens": limits.batch,
+        "max_batch_requests": None,
+        "max_client_batch_size": limits.documents,
+        "auto_truncate": True,
+        "tokenization_workers": 1,
+        "version": __version__,
+        "sha": None,
+        "docker_label": None,
+    }
+
+
+def _models(service: Service) -> dict[str, Any]:
+    """OpenAI's list of models, without individual dates."""
+    models = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "mpir"} for name in service.settings.public_names
+    ]
+    return {"object": "list", "data": models}

@@ -1,0 +1,88 @@
+"""Read an uploaded file in a process of its own, which ends with its request, its client or the server.
+
+A reader may take long or much memory over a hostile file, and no thread can be ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from mpir.app.serve.settings import ApiError, Limits
+from mpir.app.serve.uploads import read_upload
+
+MEMORY = 2 * 2**30
+"""Bytes of address space in which a file is read; those of a request's limit take a tenth."""
+CONCURRENT = 2
+"""Files that are read at a time; more wait."""
+HUNGRY = 3
+"""The exit status of a process that got no more memory."""
+
+
+class UploadReader:
+    """Reads uploaded files, a few at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self._room = limits, asyncio.Semaphore(CONCURRENT)
+
+    async def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `read_upload` does. The process is killed where the caller is cancelled.
+
+        Raises:
+            ApiError: as `read_upload`, and 413 for a file that takes too long or too much memory.
+        """
+        task = json.dumps({"values": dict(values), "limits": asdict(self._limits)}).encode()
+        async with self._room:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", __name__,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            )  # fmt: skip
+            try:
+                output, _ = await process.communicate(task)
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        return _answer(process.returncode, output)
+
+
+def _answer(status: int | None, output: bytes) -> dict[str, Any]:
+    if status in (HUNGRY, -signal.SIGXCPU, -signal.SIGKILL):
+        raise ApiError(413, "the file takes too much time or memory to read; use `mpir rerank --docs`.")
+    if status:
+        raise RuntimeError(f"the process that reads an uploaded file ended with the status {status}")
+    answer: dict[str, Any] = json.loads(output)
+    if "status" in answer:
+        raise ApiError(answer["status"], answer["message"])
+    return answer
+
+
+def main() -> int:
+    """Read a task from standard input, and write its documents or its error to standard output, as JSON."""
+    task = json.load(sys.stdin)
+    limits = Limits(**task["limits"])
+    seconds = ceil(limits.seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # where the server was killed
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        answer = read_upload(task["values"], limits)
+    except ApiError as error:
+        answer = {"status": error.status, "message": error.message}
+    except MemoryError:
+        return HUNGRY
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

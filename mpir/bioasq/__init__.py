@@ -1,0 +1,1 @@
+"""BioASQ Task B Phase A: the official measures, the rules of submissions, and how submissions are made."""

@@ -1,0 +1,211 @@
+"""The blend: two weighted sums over the score columns of all queries at once, as a function of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mpir.core.column import Column
+from mpir.core.columns import Columns, Layout
+from mpir.core.normalization import minmax, zscores
+from mpir.core.sentence_lists import as_sentence_list, lists_of
+from mpir.core.weights import RECURSIVE, Normalise, Weights
+from mpir.types import F64, I64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blend:
+    """Blended scores and their summands.
+
+    `documents` (D,) is S_DOC, `sentences` (N,) S_SENT, and `context` (D,) S_CONTEXT, zeros if its weight is 0. `best`
+    (D, R) holds each document's R best sentences by evidence, without ordering columns (-1 if a document has fewer).
+    `columns` are the scaled columns, and `document_shares` (D, K + R) the contributions of each document column and
+    each best sentence to S_DOC.
+    """
+
+    documents: F64
+    sentences: F64
+    context: F64
+    best: I64
+    columns: Columns
+    document_shares: F64
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSums:
+    """S_DOC (D,), S_CONTEXT (D,), and the shares (D, K + R) of each document column and best sentence in S_DOC."""
+
+    scores: F64
+    context: F64
+    shares: F64
+
+
+def blend(columns: Columns, weights: Weights) -> Blend:
+    """Compute S_SENT and S_DOC of every sentence and document, without special treatment of sentence lists.
+
+    Raises:
+        InputError: the weights are for other columns.
+    """
+    weights.check_columns(columns.layout)
+    columns = scaled(columns, weights.normalise)
+    evidence, ordering = sentence_sums(columns.sentences.T, columns.layout, weights)
+    best = best_sentences(evidence, columns.document_of, len(columns.documents), len(weights.w))
+    sums = document_sums(columns.documents, columns.layout, np.append(evidence, -np.inf)[best], weights)
+    return Blend(
+        documents=sums.scores,
+        sentences=evidence + ordering + weights.alpha_context * sums.context[columns.document_of],
+        context=sums.context,
+        best=best,
+        columns=columns,
+        document_shares=sums.shares,
+    )
+
+
+def blend_queries(columns: Columns, weights: Weights) -> Blend:
+    """Blend every query; queries whose candidates are single sentences use the weights for sentence lists.
+
+    Raises:
+        InputError: the weights are for other columns.
+    """
+    weights.check_columns(columns.layout)
+    lists = lists_of(columns, weights)
+    if not lists.any():
+        return blend(columns, weights)
+    by_list = blend(*as_sentence_list(columns, weights))
+    if lists.all():
+        return by_list
+    by_document, documents = blend(columns, weights), lists[columns.question_of]
+    return Blend(
+        documents=np.where(documents, by_list.documents, by_document.documents),
+        sentences=np.where(documents[columns.document_of], by_list.sentences, by_document.sentences),
+        context=np.where(documents, by_list.context, by_document.context),
+        best=np.where(documents[:, None], by_list.best, by_document.best),
+        columns=by_document.columns,
+        document_shares=np.where(documents[:, None], by_list.document_shares, by_document.document_shares),
+    )
+
+
+def scaled(columns: Columns, normalise: Normalise) -> Columns:
+    """Return the columns rescaled for the sums; signed columns are unchanged."""
+    if normalise == "none":
+        return columns
+    layout, question_of = columns.layout, columns.question_of
+    first_stage = [column.role == "first_stage" for column in layout.document_columns]
+    scale = partial(zscores, bm25=first_stage) if normalise == "zscore" else minmax
+    documents = _unless_signed(layout.document_columns, columns.documents, scale(columns.documents, question_of))
+    if normalise == "zscore":
+        return replace(columns, documents=documents)
+    sentences = minmax(columns.sentences, question_of[columns.document_of])
+    sentences = _unless_signed(layout.sentence_columns, columns.sentences, sentences)
+    return replace(columns, documents=documents, sentences=sentences)
+
+
+def _unless_signed(columns: tuple[Column, ...], scores: F64, rescaled: F64) -> F64:
+    """Return the rescaled scores, with the original scores in signed columns."""
+    signed = [column.signed for column in columns]
+    return np.where(signed, scores, rescaled) if any(signed) else rescaled
+
+
+def sentence_sums(scores: F64, layout: Layout, weights: Weights) -> tuple[F64, F64]:
+    """Return S_SENT without context in two terms: the weighted sums of evidence and of ordering columns.
+
+    `scores` (P, …) has a row for each column. The sum is computed column by column, because a matrix product may round
+    equal rows differently and so break a tie.
+    """
+    evidence, ordering = np.zeros(scores.shape[1:]), np.zeros(scores.shape[1:])
+    for values, column in zip(scores, layout.sentence_columns, strict=True):
+        total = ordering if column.role == "ordering" else evidence
+        total += weights.alpha[column.name] * values
+    return evidence, ordering
+
+
+def document_sums(scores: F64, layout: Layout, top: F64, weights: Weights) -> DocumentSums:
+    """Return S_DOC with its context and its shares.
+
+    `scores` (D, K) are the document columns; `top` (D, R) the highest sums of evidence among each document's sentences,
+    -inf if there are fewer. A column that the weights don't name has the weight 0.
+    """
+    present = top > -np.inf
+    top, w = np.where(present, top, 0.0), np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
+    by_column = [weights.beta.get(name, 0.0) * column for name, column in zip(layout.documents, scores.T, strict=True)]
+    base: F64 = sum(by_column, np.zeros(len(scores)))
+    without_context = base + (w * top).sum(axis=1)
+    if weights.context == "fixpoint":
+        without_context = without_context / (1 - weights.alpha_context * w.sum(axis=1))
+    context = context_scores(without_context, scores, layout, weights)
+    # S_DOC as context is added to sentences only; the fixed point and a column also enter the sentence sums of S_DOC
+    inside = np.zeros(len(scores)) if weights.context == "document" else context
+    by_sentence = w * (top + weights.alpha_context * inside[:, None])
+    documents = without_context if weights.context in RECURSIVE else base + by_sentence.sum(axis=1)
+    return DocumentSums(documents, context, np.column_stack([*by_column, by_sentence]))
+
+
+def context_scores(documents: F64, scores: F64, layout: Layout, weights: Weights) -> F64:
+    """Return S_CONTEXT (D,): S_DOC (`documents`), a document column of `scores` (D, K), or zeros without a weight."""
+    if not weights.alpha_context:
+        return np.zeros(len(scores))
+    if weights.context in RECURSIVE:
+        return documents
+    return scores[:, layout.documents.index(weights.context)]
+
+
+def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) -> I64:
+    """Return the indices (documents, ranks) of each document's best sentences, ties in input order, -1 for none.
+
+    The function sorts, so that one document of 40,000 sentences does not widen a table for all. `best_of` is faster if
+    the same columns are blended many times.
+    """
+    order = np.append(np.lexsort((-values, document_of)), -1)
+    counts = np.bincount(document_of, minlength=documents)[:, None]
+    first = np.cumsum(counts)[:, None] - counts
+    best: I64 = order[np.where(np.arange(ranks) < counts, first + np.arange(ranks), -1)]
+    return best
+
+
+def slots(group_of: I64, groups: int) -> I64:
+    """Return the members of each group, in their order, as a table (groups, largest group) padded with -1.
+
+    `group_of` (M,) is the group of each member, ascending. With the table, one maximum covers all groups at once.
+    """
+    counts = np.bincount(group_of, minlength=groups)
+    position = np.arange(len(group_of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((groups, counts.max(initial=0)), -1, np.int64)
+    table[group_of, position] = np.arange(len(group_of))
+    return table
+
+
+def best_of(values: F64, table: I64, ranks: int) -> I64:
+    """Return the members (groups, ranks) of highest value in each row of `slots`, best first.
+
+    Ties keep the input order; -1 pads groups with fewer members.
+    """
+    columns = best_columns(np.append(values, -np.inf)[table], ranks)
+    if not table.size:
+        return columns
+    return np.where(columns >= 0, np.take_along_axis(table, np.maximum(columns, 0), axis=1), -1)
+
+
+def best_columns(values: F64, ranks: int) -> I64:
+    """Return the columns (rows, ranks) of the highest values in each row, best first, -1 if only -inf is left.
+
+    Ties keep the input order. The function takes a maximum `ranks` times instead of sorting; `values` must be
+    contiguous and is overwritten.
+    """
+    count, width = values.shape
+    columns, maxima = np.full((ranks, count), -1, np.int64), np.full((ranks, count), -np.inf)
+    flat, row_starts = values.reshape(-1), np.arange(count) * width
+    for rank in range(min(ranks, width)):
+        columns[rank] = values.argmax(axis=1)
+        index = row_starts + columns[rank]
+        maxima[rank] = flat[index]
+        flat[index] = -np.inf
+    return np.where(maxima > -np.inf, columns, -1).T
+
+
+def document_order(columns: Columns, scores: F64) -> I64:
+    """Return all documents (D,), query by query, best first; ties by the first stage, then by the input order."""
+    index = np.arange(len(scores))
+    order: I64 = np.lexsort((index, -columns.first_stage, -scores, columns.question_of))
+    return order

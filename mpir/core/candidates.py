@@ -1,0 +1,159 @@
+"""A query with its scored candidates: the input of blending, tuning and reporting, which need no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mpir.core.columns import Columns, Layout
+from mpir.core.query_truncation import as_read
+from mpir.core.text import Document, Sentence
+from mpir.errors import ArtefactError, format_value
+from mpir.types import F64, I64, Bool
+
+FORMAT = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """One query, its D candidate documents, their N sentences and the score columns.
+
+    `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
+    `in_passages` (N,) marks sentences that are longer than a model reads at once and were scored by passages;
+    `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
+    slow column (core/document_pass.py). `left_out` counts the sentences that the first pass left out
+    (reranking/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a
+    pronoun such as "It" to the sentence that names its subject (core/text/anaphora.py), which the first pass may have
+    left out. `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the
+    number of each sentence in its document. Only scoring needs these and the antecedents, so records do not contain
+    them.
+    """
+
+    query: str
+    documents: tuple[Document, ...]
+    sentences: tuple[Sentence, ...]
+    columns: Columns
+    lexical: F64
+    in_passages: Bool
+    documents_in_passages: Bool
+    documents_left_out: Bool
+    left_out: int = 0
+    antecedents: Mapping[int, str] = field(default_factory=dict)
+    document_sentences: Sequence[tuple[str, ...]] = ()
+    sentence_numbers: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def of(
+        cls,
+        query: str,
+        documents: Sequence[Document],
+        *,
+        sentences: Sequence[Sentence],
+        columns: Columns,
+        lexical: F64,
+        left_out: int = 0,
+        antecedents: Mapping[int, str] | None = None,
+        document_sentences: Sequence[tuple[str, ...]] = (),
+        sentence_numbers: I64 | None = None,
+    ) -> Candidates:
+        """Return candidates that no model has scored yet."""
+        return cls(
+            query=query,
+            documents=tuple(documents),
+            sentences=tuple(sentences),
+            columns=columns,
+            lexical=lexical,
+            in_passages=np.zeros(len(sentences), bool),
+            documents_in_passages=np.zeros(len(documents), bool),
+            documents_left_out=np.zeros(len(documents), bool),
+            left_out=left_out,
+            antecedents=antecedents or {},
+            document_sentences=document_sentences,
+            sentence_numbers=np.zeros(0, np.int64) if sentence_numbers is None else sentence_numbers,
+        )
+
+    @property
+    def query_as_read(self) -> str:
+        """The text of the query that the models read (core/query_truncation.py)."""
+        return as_read(self.query)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return a JSON-able record of ids, offsets and exact scores; `from_record` takes the texts from the corpus."""
+        columns = self.columns
+        return {
+            "format": FORMAT,
+            "query": self.query,
+            "columns": columns.layout.to_dict(),
+            "documents": [document.id for document in self.documents],
+            "document_scores": columns.documents.tolist(),
+            "document_of": columns.document_of.tolist(),
+            "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
+            "sentence_scores": columns.sentences.tolist(),
+            "lexical": self.lexical.tolist(),
+            "in_passages": np.flatnonzero(self.in_passages).tolist(),
+            "documents_in_passages": np.flatnonzero(self.documents_in_passages).tolist(),
+            "documents_left_out": np.flatnonzero(self.documents_left_out).tolist(),
+            "left_out": self.left_out,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
+        """Return the candidates of a record; `documents` are those that it names, in the same order.
+
+        Raises:
+            ArtefactError: the record is damaged, or the documents have other texts.
+        """
+        try:
+            return cls._of_record(record, documents)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ArtefactError(
+                f"the record of {format_value(record.get('query'))} is damaged or belongs to other documents "
+                f"({type(error).__name__}: {error}); remove the journal that contains it, and run the command again."
+            ) from error
+
+    @classmethod
+    def _of_record(cls, record: Mapping[str, Any], documents: Sequence[Document]) -> Candidates:
+        document_of = np.array(record["document_of"], np.int64)
+        layout = Layout.from_dict(record["columns"])
+        sentences = tuple(
+            Sentence(
+                document=documents[of].id,
+                section=section,
+                begin=begin,
+                end=end,
+                text=documents[of].sections[section][begin:end],
+            )
+            for of, (section, begin, end) in zip(document_of, record["spans"], strict=True)
+        )
+        columns = Columns(
+            layout=layout,
+            documents=np.array(record["document_scores"], np.float64).reshape(len(documents), len(layout.documents)),
+            sentences=np.array(record["sentence_scores"], np.float64).reshape(len(sentences), len(layout.sentences)),
+            question_of=np.zeros(len(documents), np.int64),
+            document_of=document_of,
+        )
+        return cls(
+            query=record["query"],
+            documents=tuple(documents),
+            sentences=sentences,
+            columns=columns,
+            lexical=np.array(record["lexical"], np.float64),
+            in_passages=_flags(record["in_passages"], len(sentences)),
+            documents_in_passages=_flags(record["documents_in_passages"], len(documents)),
+            documents_left_out=_flags(record["documents_left_out"], len(documents)),
+            left_out=record["left_out"],
+        )
+
+
+def is_record_of(record: Mapping[str, Any], query: str) -> bool:
+    """Return whether a record belongs to this query and has the current format."""
+    return record.get("format") == FORMAT and record.get("query") == query
+
+
+def _flags(rows: Sequence[int], count: int) -> Bool:
+    flags = np.zeros(count, bool)
+    flags[list(rows)] = True
+    return flags

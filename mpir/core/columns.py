@@ -1,0 +1,203 @@
+"""Score columns of queries, their documents and the documents' sentences: the input of the blend."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mpir.core.column import Column
+from mpir.errors import InputError, format_value
+from mpir.types import F64, I64, Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a scored set in order: document columns, then sentence columns.
+
+    Raises:
+        InputError: two columns have the same name.
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(sorted(self.columns, key=lambda column: column.level == "sentence")))
+        names = [column.name for column in self.columns]
+        if duplicates := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"two columns have the name {format_value(duplicates[0])}; rename one.")
+
+    @classmethod
+    def of(
+        cls,
+        documents: Sequence[str],
+        sentences: Sequence[str],
+        *,
+        ordering: Collection[str] = (),
+        signed: Collection[str] = (),
+    ) -> Layout:
+        """Return the layout of columns by name; the first document column belongs to the first stage.
+
+        Raises:
+            InputError: two columns have the same name, or an `ordering` column is not a sentence column.
+        """
+        if unknown := sorted(set(ordering) - set(sentences)):
+            raise InputError(f"the ordering column {format_value(unknown[0])} is not among the sentence columns.")
+        columns = [
+            Column(name, "document", "evidence" if number else "first_stage", name in signed)
+            for number, name in enumerate(documents)
+        ]
+        columns += [
+            Column(name, "sentence", "ordering" if name in ordering else "evidence", name in signed)
+            for name in sentences
+        ]
+        return cls(tuple(columns))
+
+    @property
+    def document_columns(self) -> tuple[Column, ...]:
+        """The K columns of documents."""
+        return tuple(column for column in self.columns if column.level == "document")
+
+    @property
+    def sentence_columns(self) -> tuple[Column, ...]:
+        """The P columns of sentences."""
+        return tuple(column for column in self.columns if column.level == "sentence")
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The names of the document columns."""
+        return tuple(column.name for column in self.document_columns)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The names of the sentence columns."""
+        return tuple(column.name for column in self.sentence_columns)
+
+    @property
+    def ordering(self) -> frozenset[str]:
+        """The names of the columns that only order sentences."""
+        return frozenset(column.name for column in self.columns if column.role == "ordering")
+
+    @property
+    def signed(self) -> frozenset[str]:
+        """The names of the columns that are never rescaled."""
+        return frozenset(column.name for column in self.columns if column.signed)
+
+    def sentence_position(self, name: str) -> int:
+        """Return the index of a sentence column, or the number of sentence columns for an unknown name."""
+        return self.sentences.index(name) if name in self.sentences else len(self.sentences)
+
+    def with_columns(self, columns: Collection[Column]) -> Layout:
+        """Return the layout with more columns, each appended to those of its level."""
+        return Layout((*self.columns, *columns))
+
+    def as_evidence(self) -> Layout:
+        """Return the layout with ordering columns turned into evidence."""
+        return Layout(
+            tuple(replace(column, role="evidence") if column.role == "ordering" else column for column in self.columns)
+        )
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return a JSON-able dictionary; `from_dict` restores the layout."""
+        return {
+            "documents": list(self.documents),
+            "sentences": list(self.sentences),
+            "ordering": sorted(self.ordering),
+            "signed": sorted(self.signed),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Sequence[str]]) -> Layout:
+        """Return the layout that `to_dict` wrote."""
+        options = {name: values.get(name, ()) for name in ("ordering", "signed")}
+        return cls.of(values["documents"], values["sentences"], **options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The score columns of Q queries with D documents and N sentences in all.
+
+    `documents` (D, K) and `sentences` (N, P) hold the columns of `layout`; `question_of` (D,) the query of each
+    document, ascending; `document_of` (N,) the document of each sentence, ascending. `questions` is Q; it may exceed
+    the number of queries in `question_of`, because a query can have no candidates.
+    """
+
+    layout: Layout
+    documents: F64
+    sentences: F64
+    question_of: I64
+    document_of: I64
+    questions: int = 1
+
+    @property
+    def first_stage(self) -> F64:
+        """The first stage's score (D,), which breaks ties; zeros without such a column."""
+        for number, column in enumerate(self.layout.document_columns):
+            if column.role == "first_stage":
+                return self.documents[:, number]
+        return np.zeros(len(self.documents))
+
+    def document(self, name: str) -> F64:
+        """Return a document column (D,) by name. Raises ValueError for an unknown name."""
+        return self.documents[:, self.layout.documents.index(name)]
+
+    def sentence(self, name: str) -> F64:
+        """Return a sentence column (N,) by name. Raises ValueError for an unknown name."""
+        return self.sentences[:, self.layout.sentences.index(name)]
+
+    def with_columns(self, values: Mapping[Column, F64]) -> Columns:
+        """Return the set with more columns: values (D,) for a document column, (N,) for a sentence column."""
+        documents = [scores for column, scores in values.items() if column.level == "document"]
+        sentences = [scores for column, scores in values.items() if column.level == "sentence"]
+        return replace(
+            self,
+            layout=self.layout.with_columns(values),
+            documents=np.column_stack([self.documents, *documents]),
+            sentences=np.column_stack([self.sentences, *sentences]),
+        )
+
+    def select(self, queries: Bool) -> tuple[Columns, Bool, Bool]:
+        """Return the columns of some queries (Q,), and masks of their documents (D,) and sentences (N,)."""
+        documents = queries[self.question_of]
+        sentences = documents[self.document_of]
+        selected = Columns(
+            layout=self.layout,
+            documents=self.documents[documents],
+            sentences=self.sentences[sentences],
+            question_of=(np.cumsum(queries) - 1)[self.question_of[documents]],
+            document_of=(np.cumsum(documents) - 1)[self.document_of[sentences]],
+            questions=int(queries.sum()),
+        )
+        return selected, documents, sentences
+
+    @classmethod
+    def stack(cls, sets: Sequence[Columns]) -> Columns:
+        """Concatenate the columns of several sets of queries; queries and documents are renumbered.
+
+        Raises:
+            InputError: the sets have different columns.
+        """
+        layout = sets[0].layout
+        if different := next((columns.layout for columns in sets if columns.layout != layout), None):
+            raise InputError(
+                f"the columns differ between queries (got {different}, expected {layout}); score all in the same way."
+            )
+        first_query = _offsets([columns.questions for columns in sets])
+        first_document = _offsets([len(columns.documents) for columns in sets])
+        return cls(
+            layout=layout,
+            documents=np.concatenate([columns.documents for columns in sets]),
+            sentences=np.concatenate([columns.sentences for columns in sets]),
+            question_of=_renumbered([columns.question_of for columns in sets], first_query),
+            document_of=_renumbered([columns.document_of for columns in sets], first_document),
+            questions=sum(columns.questions for columns in sets),
+        )
+
+
+def _renumbered(numbers: Sequence[I64], offsets: I64) -> I64:
+    return np.concatenate([array + offset for array, offset in zip(numbers, offsets, strict=True)])
+
+
+def _offsets(sizes: list[int]) -> I64:
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)

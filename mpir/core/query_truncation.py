@@ -1,0 +1,46 @@
+"""Shorten a query for the models: remove database field syntax, and limit its length."""
+
+from __future__ import annotations
+
+import logging
+
+from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search
+
+log = logging.getLogger(__name__)
+LONGEST = 4_000
+"""Characters (about 600 words). A model of 512 tokens reads them as four passages, each paired with every sentence."""
+
+
+def as_read(question: str) -> str:
+    """Return the text of a query that the models read: without field syntax, and at most 4,000 characters long.
+
+    A shorter query without field syntax (mpir/core/text/field_syntax.py) is returned unchanged.
+    """
+    return _cut(plain_query(question))
+
+
+def _cut(text: str) -> str:
+    head = text[:LONGEST]
+    if head == text:
+        return text
+    end = max(head.rfind(space) for space in " \t\n")
+    return head[:end] if end > LONGEST // 2 else head
+
+
+def unread(question: str) -> int:
+    """Return the number of characters cut from the end of a query."""
+    words = plain_query(question)
+    return len(words) - len(_cut(words))
+
+
+def report_unread(question: str) -> None:
+    """Log a warning if a query is cut, and, once, how field syntax is read.
+
+    The text of the query is not logged.
+    """
+    if is_field_search(question):
+        report_field_search()
+    if count := unread(question):
+        length = len(plain_query(question))
+        message = "a query has %d characters, and only the first %d are read; shorten it"
+        log.warning(message, length, length - count)

@@ -1,0 +1,189 @@
+"""The values in a ranking: sentences, documents, and the list of ranked documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from mpir.core.query_truncation import unread
+from mpir.core.text.types import TITLE
+from mpir.core.weights import Weights
+from mpir.errors import format_value
+
+CONTEXT = "context"
+
+
+ANSWERS = 0.02
+"""The lowest probability of a sentence that counts as evidence: about the base rate, the share of judged candidates'
+sentences that belong to an answer (0.017 in the calibration of the default bundle)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RankedSentence:
+    """A sentence with the summands of its score: ``section_text[begin:end] == text``.
+
+    `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name, and
+    `shares` the weighted contribution of each column to `score`. `in_passages` marks a sentence that is longer than a
+    model reads at once and has the score of its best passage. `probability` is the calibrated probability that the
+    sentence belongs to an answer, None if the weights have no calibration.
+    """
+
+    document: Any
+    text: str
+    section: str
+    begin: int
+    end: int
+    score: float
+    scores: Mapping[str, float] = field(hash=False)
+    shares: Mapping[str, float] = field(hash=False)
+    in_passages: bool
+    probability: float | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RankedSentence(document={format_value(self.document)}, section={format_value(self.section)}, "
+            f"{_measure(self)}, text={format_value(self.text)})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RankedDocument:
+    """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
+
+    `score` is the blended score, a weighted sum without an absolute scale. It compares the documents of one query under
+    one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` is the
+    calibrated probability that the document is relevant. It is None if the bundle has no calibration for these weights,
+    and for single sentences, whose scores are on another scale.
+
+    `scores` are the document columns' raw scores by name, the first stage's first; `ranks` are the document's ranks by
+    each of them among all candidates (from 1; equal scores share a rank). `shares` are the contributions of each
+    document column and each of the best sentences ("sentence 1", …) to `score`. `best` has the positions of these
+    sentences in `sentences`: 0, 1, … unless an ordering column, such as agreement, changes the order. `in_passages`
+    marks a document that is longer than a document model reads at once and has the score of its best passage there.
+    `left_out` marks a document that ranked too low for a slow model to read; in that model's column it has the lowest
+    score among the documents that were read.
+
+    `text` is its body. `metadata` holds the input's other keys, which are also attributes: ``document.source`` is
+    ``document.metadata["source"]``.
+    """
+
+    id: Any
+    index: int
+    title: str
+    score: float
+    scores: Mapping[str, float] = field(hash=False)
+    ranks: Mapping[str, int] = field(hash=False)
+    shares: Mapping[str, float] = field(hash=False)
+    best: tuple[int, ...]
+    sentences: tuple[RankedSentence, ...]
+    in_passages: bool = False
+    left_out: bool = False
+    text: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    probability: float | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RankedDocument(id={format_value(self.id)}, {_measure(self)}, title={format_value(self.title)}, "
+            f"sentences={len(self.sentences)})"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "metadata" or name.startswith("__") or name not in self.metadata:
+            raise AttributeError(f"a ranked document has neither an attribute nor a key {name!r}")
+        return self.metadata[name]
+
+    @property
+    def best_sentence(self) -> RankedSentence | None:
+        """The sentence to show as evidence: the best of the body, since a title rarely answers a query.
+
+        It is the title only if that scores best and no sentence of the body is likely to answer (`ANSWERS`).
+        """
+        body, title = (
+            next((s for s in self.sentences if (s.section == TITLE) is in_title), None) for in_title in (False, True)
+        )
+        if body is None or title is None or title.probability is None or body.probability is None:
+            return body or title
+        return title if body.probability < ANSWERS <= title.probability else body
+
+    @property
+    def bm25(self) -> float | None:
+        """The document's BM25 score; None if there is no column of that name."""
+        return self.scores.get("bm25")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RankedList:
+    """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
+
+    It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
+    the document with that id. `left_out` counts the sentences of all candidates that the first pass left out, which
+    are not in any document's `sentences`. `ordering` names the columns that only order sentences, `signed` those that
+    are never rescaled. `sentence_list` marks candidates that are single sentences, ranked by
+    `Weights.sentence_list_beta`: then all sentence columns are evidence, and there is no context. `expected_relevant`
+    is the expected number of relevant candidates, the sum of their probabilities; None if there is no calibration.
+    """
+
+    query: str
+    documents: tuple[RankedDocument, ...]
+    weights: Weights
+    candidates: int
+    left_out: int
+    ordering: frozenset[str] = frozenset()
+    signed: frozenset[str] = frozenset()
+    sentence_list: bool = False
+    expected_relevant: float | None = None
+
+    def __repr__(self) -> str:
+        best = f", best={format_value(self.documents[0].id)}, {_measure(self.documents[0])}" if self.documents else ""
+        return f"Ranking(query={format_value(self.query)}, documents={len(self)} of {self.candidates}{best})"
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[RankedDocument]:
+        return iter(self.documents)
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[RankedDocument, ...]: ...
+
+    @overload
+    def __getitem__(self, key: int | str) -> RankedDocument: ...
+
+    def __getitem__(self, key: int | slice | str) -> RankedDocument | tuple[RankedDocument, ...]:
+        if not isinstance(key, str):
+            try:
+                return self.documents[key]
+            except IndexError:
+                raise IndexError(f"there is no document {key}; the ranking has {len(self)}, from 0.") from None
+        for document in self.documents:
+            if str(document.id) == key:
+                return document
+        raise KeyError(f"no ranked document has the id {format_value(key)}")
+
+    @property
+    def unread(self) -> int:
+        """The number of characters at the end of a very long query that were not read."""
+        return unread(self.query)
+
+    @property
+    def sentences(self) -> list[RankedSentence]:
+        """The sentences of all ranked documents, best first; equal scores in the order of their documents."""
+        return sorted((s for d in self.documents for s in d.sentences), key=lambda s: -s.score)
+
+    @property
+    def in_passages(self) -> int:
+        """The number of sentences and documents that are longer than a model reads at once, scored by best passage."""
+        return sum(d.in_passages + sum(s.in_passages for s in d.sentences) for d in self.documents)
+
+    @property
+    def shown_columns(self) -> list[str]:
+        """The column to show next to blended scores, which alone do not tell whether a document is relevant."""
+        return [name for name in self.weights.alpha if name not in self.ordering | self.signed][:1]
+
+
+def _measure(ranked: RankedSentence | RankedDocument) -> str:
+    """Return the score as text, after the probability if there is one."""
+    probability = "" if ranked.probability is None else f"probability={ranked.probability:.3f}, "
+    return f"{probability}score={ranked.score:.4f}"

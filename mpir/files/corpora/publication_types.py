@@ -1,0 +1,106 @@
+"""NLM's publication types and their tree (https://www.nlm.nih.gov/mesh/pubtypes.html)."""
+
+from __future__ import annotations
+
+_TREE = """
+Address
+Autobiography
+Bibliography
+Biography
+Case Reports
+Classical Article
+Clinical Conference
+Clinical Study
+  Clinical Trial
+    Adaptive Clinical Trial
+    Clinical Trial, Phase I
+    Clinical Trial, Phase II
+    Clinical Trial, Phase III
+    Clinical Trial, Phase IV
+    Controlled Clinical Trial
+      Randomized Controlled Trial
+        Equivalence Trial
+        Pragmatic Clinical Trial
+  Clinical Trial, Veterinary
+    Randomized Controlled Trial, Veterinary
+  Observational Study
+  Observational Study, Veterinary
+Clinical Trial Protocol
+Collected Work
+Comment
+Comparative Study
+Congress
+Consensus Development Conference
+  Consensus Development Conference, NIH
+Corrected and Republished Article
+Dataset
+Dictionary
+Directory
+Duplicate Publication
+Editorial
+Electronic Supplementary Materials
+English Abstract
+Evaluation Study
+Expression of Concern
+Festschrift
+Government Publication
+Guideline
+  Practice Guideline
+Historical Article
+Interactive Tutorial
+Interview
+Introductory Journal Article
+Journal Article
+Lecture
+Legal Case
+Legislation
+Letter
+Meta-Analysis
+  Network Meta-Analysis
+Multicenter Study
+News
+Newspaper Article
+Patient Education Handout
+Periodical Index
+Personal Narrative
+Portrait
+Preprint
+Published Erratum
+Research Support, American Recovery and Reinvestment Act
+Research Support, N.I.H., Extramural
+Research Support, N.I.H., Intramural
+Research Support, Non-U.S. Gov't
+Research Support, U.S. Gov't, Non-P.H.S.
+Research Support, U.S. Gov't, P.H.S.
+Retracted Publication
+Retraction of Publication
+Review
+  Scoping Review
+  Systematic Review
+Scientific Integrity Review
+Technical Report
+Twin Study
+Validation Study
+Video-Audio Media
+Webcast
+"""
+"""Narrower types are indented below the broader one."""
+PUBLICATION_TYPES = tuple(line.strip() for line in _TREE.strip().splitlines())
+
+
+def with_narrower(name: str) -> tuple[str, ...]:
+    """A type, in NLM's spelling if it is NLM's, and all types below it: a randomised trial is a clinical trial."""
+    lines = _TREE.strip().splitlines()
+    number = next((number for number, line in enumerate(lines) if line.strip().casefold() == name.casefold()), None)
+    if number is None:
+        return (name,)
+    depth, types = _depth(lines[number]), [lines[number].strip()]
+    for line in lines[number + 1 :]:
+        if _depth(line) <= depth:
+            break
+        types.append(line.strip())
+    return tuple(types)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,224 @@
+"""Read PubMed/MEDLINE XML as NLM distributes it: MedlineCitationSet files up to 2016, PubmedArticleSet files since.
+
+A later record replaces an earlier one of the same PMID, and deleted records are dropped. To do so in one pass and
+without a table of all records, files are read from the last to the first, so that the first record of a PMID is the
+latest. Memory holds the documents of one file (NLM's have at most 30,000) and one byte for each PMID, about 60 MB for
+all of PubMed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.core.text.types import Document
+from mpir.errors import InputError, format_value
+from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.record import bibliography_of
+from mpir.files.corpora.xml import read_elements, text_of
+from mpir.files.read import open_bytes
+
+PUBMED = (
+    *("PubmedArticleSet", "MedlineCitationSet", "PubmedBookArticleSet"),
+    *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "BookDocument"),
+)
+"""Root elements: sets from efetch, single records from other tools."""
+_RECORDS = ("MedlineCitation", "BookDocument")
+_ARTICLES = {"PubmedArticle": "PubmedData", "PubmedBookArticle": "PubmedBookData"}
+"""Elements around a record, and the record's sibling with its ids."""
+_DELETED = "DeleteCitation"
+_TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
+"""Title elements by preference; a whole book has only the last."""
+_OF_NLM = re.compile(r"(?:pubmed|medline)\d\dn\d{4}\.xml(?:\.gz)?")
+"""NLM's file names: baseline and update files of a year are numbered consecutively across folders."""
+_BEGIN = re.compile(rb"<(?:[\w.-]+:)?(?:%b)(?=[\s/>])" % "|".join((*_RECORDS, _DELETED)).encode())
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_PAGE = 1 << 8
+_Key = tuple[int, int]  # PMID, version
+_PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages allocated on demand
+
+
+def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
+    """Read each PMID's latest record, the last file's records first.
+
+    A PMID in a later file replaces the one in an earlier file; inside a file the highest version counts, then the
+    last one. ``DeleteCitation`` removes the version it names from its own file, as read so far, and from earlier ones.
+
+    Args:
+        files: ``.xml`` or ``.xml.gz`` files, oldest first; NLM's names determine the order of its own files.
+
+    Raises:
+        InputError: malformed XML (with file, line and column), other XML, truncated gzip, or a citation without PMID.
+    """
+    read_pmids: _PmidPages = defaultdict(lambda: bytearray(_PAGE))
+    deleted: set[_Key] = set()
+    for file in reversed(_oldest_first(files)):
+        yield from _unseen(file, read_pmids, deleted)
+
+
+def read_deleted(file: str | Path) -> Iterator[str]:
+    """Return the PMIDs in a file's ``DeleteCitation``, of any version. Raises InputError as `read_pubmed`."""
+    for number, element in enumerate(read_elements(file, PUBMED, (*_RECORDS, _DELETED))):
+        if element.tag == _DELETED:
+            yield from (str(_key(pmid, file, number)[0]) for pmid in element.iter("PMID"))
+
+
+def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
+    of_nlm = [_OF_NLM.fullmatch(Path(file).name) is not None for file in files]
+    from_nlm = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))
+    return [next(from_nlm) if named else file for named, file in zip(of_nlm, files, strict=True)]
+
+
+def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Iterator[Document]:
+    """Yield the file's documents that no later file replaces or deletes; update `read_pmids` and `deleted`."""
+    records, gone = _read_file(file)
+    latest: dict[int, tuple[int, Document]] = {}
+    for (pmid, version), document in records.items():
+        known = read_pmids[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
+        if not known and version >= latest.get(pmid, (0,))[0]:
+            latest[pmid] = version, document
+    deleted |= gone
+    for pmid, (_, document) in latest.items():
+        read_pmids[pmid // _PAGE][pmid % _PAGE] = 1
+        yield document
+
+
+def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
+    """Return the file's last record of each PMID and version, and the PMIDs and versions that it deletes."""
+    records: dict[_Key, Document] = {}
+    gone: set[_Key] = set()
+    for number, element in enumerate(read_elements(path, PUBMED, (*_ARTICLES, *_RECORDS, _DELETED))):
+        if element.tag == _DELETED:
+            for pmid in element.iter("PMID"):
+                key = _key(pmid, path, number)
+                records.pop(key, None)
+                gone.add(key)
+        else:
+            record, ids = _record(element)
+            key = _key(record.find("PMID"), path, number)
+            records.pop(key, None)
+            records[key] = _document(key, record, ids)
+    return records, gone
+
+
+def _record(element: ET.Element) -> tuple[ET.Element, list[ET.Element]]:
+    """Return a citation or book, and the elements with its further ids."""
+    ids = _inside(element, "ArticleIdList", "ArticleId")
+    if element.tag in _ARTICLES:
+        ids = _inside(element, _ARTICLES[element.tag], "ArticleIdList", "ArticleId")
+        element = next((child for child in element if child.tag in _RECORDS), element)
+        ids = ids or _inside(element, "ArticleIdList", "ArticleId")
+    return element, ids
+
+
+def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
+    """Return the PMID and version of a record, which has this number (from 0) in its file."""
+    pmid = "" if element is None else (element.text or "").strip()
+    version = "1" if element is None else element.get("Version", "1")
+    if not (_NUMBER.fullmatch(pmid) and _NUMBER.fullmatch(version)):
+        raise InputError(
+            f"{path}:{_line_of(path, number)}: a citation has the PMID {format_value(pmid)}, version "
+            f"{format_value(version)}; "
+            "expected whole numbers."
+        )
+    return int(pmid), int(version)
+
+
+def _line_of(path: str | Path, number: int) -> int:
+    """Return the line on which a record begins, for a message; ElementTree does not keep it."""
+    line, count = 1, 0
+    with open_bytes(path) as stream:
+        for text in stream:
+            count += len(_BEGIN.findall(text))
+            if count > number:
+                break
+            line += 1
+    return line
+
+
+def _document(key: _Key, record: ET.Element, ids: list[ET.Element]) -> Document:
+    inner = record.find("Article")
+    article = record if inner is None else inner
+    titles = (text_of(article.find(name)) for name in _TITLES)
+    title = next((text for text in titles if not says_nothing(text)), "")
+    values = _bibliography(article, record)
+    values["doi"] = [text_of(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi"]
+    for element in ids:
+        if (kind := element.get("IdType", "")) in _ID_TYPES and element.text:
+            values.setdefault(_ID_TYPES[kind], []).append(element.text)
+    metadata = bibliography_of(values, str(key[0]))
+    return Document(str(key[0]), title, without_remarks(_abstract(article, record)), metadata=metadata)
+
+
+_ID_TYPES = {"doi": "doi", "pmc": "pmcid"}
+_DATES = (("Journal", "JournalIssue", "PubDate"), ("ArticleDate",), ("Book", "PubDate"), ("ContributionDate",))
+_PATHS = {
+    "volume": ("Journal", "JournalIssue", "Volume"),
+    "issue": ("Journal", "JournalIssue", "Issue"),
+    "pages": ("Pagination", "MedlinePgn"),
+    "issn": ("Journal", "ISSN"),
+    "abbreviation": ("Journal", "ISOAbbreviation"),
+    "language": ("Language",),
+    "publisher": ("Book", "Publisher", "PublisherName"),
+}
+
+
+def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, list[str]]:
+    """Return a record's bibliographic texts by their names in fields.py."""
+    journals = ((article, "Journal", "Title"), (record, "MedlineJournalInfo", "MedlineTA"))
+    types = _inside(article, "PublicationTypeList", "PublicationType") + article.findall("PublicationType")
+    headings = _inside(record, "MeshHeadingList", "MeshHeading")
+    values = {
+        "date": [" ".join(date.itertext()) for names in _DATES for date in _inside(article, *names)],
+        "journal": [text_of(journal) for names in journals for journal in _inside(*names)],
+        "types": [text_of(element) for element in types],
+        "authors": [
+            _author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author")
+        ],
+        "keywords": [text_of(heading.find("DescriptorName")) for heading in headings]
+        + [text_of(keyword) for keywords in record.findall("KeywordList") for keyword in keywords],
+    }
+    for name, path in _PATHS.items():
+        if texts := [text_of(element) for element in _inside(article, *path)]:
+            values[name] = texts
+    if (banks := article.find("DataBankList")) is not None:
+        values["trials"] = [text_of(number) for number in banks.iter("AccessionNumber")]
+    return values
+
+
+def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
+    """Return the elements at a path of names, several times faster than ElementTree's own paths."""
+    *parents, last = names
+    for name in parents:
+        inner = element.find(name)
+        if inner is None:
+            return []
+        element = inner
+    return element.findall(last)
+
+
+def _author(author: ET.Element) -> str:
+    """Return a person as "Doe, Jane", or the name of a group."""
+    names = [text_of(author.find("LastName")), text_of(author.find("ForeName")) or text_of(author.find("Initials"))]
+    return ", ".join(filter(None, names)) or text_of(author.find("CollectiveName"))
+
+
+def _abstract(article: ET.Element, record: ET.Element) -> str:
+    """Return the abstract, else the first abstract in another language or for other readers that is not blank."""
+    elements = _inside(article, "Abstract", "AbstractText")
+    other_abstracts = (abstract.findall("AbstractText") for abstract in record.findall("OtherAbstract"))
+    return next((text for text in map(_joined, chain([elements], other_abstracts)) if not says_nothing(text)), "")
+
+
+def _joined(texts: list[ET.Element]) -> str:
+    """Join the parts as ``LABEL: text LABEL: text``, to which most BioASQ offsets refer (docs/reference/formats.md)."""
+    labelled = []
+    for element in texts:
+        label, text = (element.get("Label") or "").strip(), text_of(element)
+        if text:
+            labelled.append(f"{label}: {text}" if label and label != "UNLABELLED" else text)
+    return " ".join(labelled)

@@ -1,0 +1,199 @@
+"""Read references in tagged formats: PubMed's own, RIS, Web of Science's and EndNote's Refer format.
+
+    PMID- 17284678              TY  - JOUR            FN Clarivate …      %0 Journal Article
+    TI  - A title that goes     TI  - A title         PT J                %A Doe, J.
+          on here               AB  - An abstract     TI A title          %T A title
+    AB  - An abstract           DO  - 10.1000/182     UT WOS:0002000      %X An abstract
+                                ER  -                 ER                  %R 10.1000/182
+
+PubMed's format is defined in "MEDLINE/PubMed Data Element (Field) Descriptions" (NLM), RIS in "RIS Format
+Specifications" (Research Information Systems); Embase, Scopus, the Cochrane Library, EndNote, Zotero and others export
+RIS. tagged.py reads the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from mpir.core.text.types import Document
+from mpir.errors import InputError
+from mpir.files.corpora.fields import BODIES, TEXTS
+from mpir.files.corpora.identifiers import doi_of
+from mpir.files.corpora.placeholders import says_nothing
+from mpir.files.corpora.record import Value, document_of
+from mpir.files.corpora.tagged import Fields, Syntax, records
+from mpir.files.corpora.unread import report_unread
+
+_FIRST = ("PMID", "TY")
+_IDS = ("DO", "LID", "AID", "AN", "ID")
+_TEXT_TAGS = ("TI", "T1", "TT", "BTI", "AB", "N2", "OAB")
+_SINGLE = frozenset(("UI", "VN", "AN", "ID", "TI", "T1", "DB", "ST"))
+"""Tags that begin the next reference where they begin this one, if no TY, ER or blank line does."""
+_SPLIT = frozenset(("de", "keywordsplus", "dt"))
+"""Fields of several values in one text."""
+
+
+def _same_names(*tags: str) -> dict[str, str]:
+    """Return tags that fields.py knows in lower case."""
+    return {tag: tag.lower() for tag in tags}
+
+
+_RIS = {
+    **_same_names("AN", "DO", "LID", "AID", "TI", "T1", "TT", "BTI", "AB", "N2", "OAB", "AU", "A1", "PY", "Y1", "DA"),
+    **_same_names("JF", "JO", "T2", "JA", "J2", "VL", "IS", "SP", "EP", "LA", "KW", "M3", "SN", "PB", "UR", "DB", "C2"),
+    **_same_names("C7", "PM", "N1"),
+    **{"ID": "referenceid", "DP": "databaseprovider", "L2": "link", "TY": "kind", "U2": "pui", "PT": "publicationtype"},
+}
+_MEDLINE = {
+    **_same_names(
+        "PMID", "LID", "AID", "TI", "TT", "BTI", "AB", "OAB", "FAU", "AU", "CN", "DP", "JT", "TA", "VI", "IP"
+    ),
+    **_same_names("PG", "LA", "MH", "OT", "PT", "PMC", "SI", "DB", "AN", "DO", "SO", "UR", "KW", "PB"),
+    **{"UI": "uniqueidentifier", "IS": "issn", "OID": "an", "ID": "referenceid", "N2": "n2", "T1": "t1", "JN": "jt"},
+}
+_WOS = {
+    **_same_names("TI", "AB", "DI", "UT", "PM", "AU", "AF", "SO", "JI", "PY", "VL", "IS", "BP", "EP", "AR", "LA", "DT"),
+    **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "kind"},
+}
+_REFER = {
+    **{"%T": "title", "%X": "abstract", "%R": "doi", "%M": "accessionnumber", "%F": "citationkey", "%A": "author"},
+    **{"%D": "year", "%8": "date", "%J": "journal", "%B": "booktitle", "%V": "volume", "%N": "issue", "%P": "pages"},
+    **{"%K": "keywords", "%G": "language", "%U": "url", "%@": "issn", "%I": "publisher", "%0": "kind", "%9": "dt"},
+    **{"%~": "database", "%W": "databaseprovider", "%2": "pmcid"},
+}
+
+
+def _names_of_reference(fields: Fields) -> Mapping[str, str]:
+    """Return the tags of RIS for a reference with TY, else those of PubMed's and Ovid's formats."""
+    if "TY" not in fields and ("PMID" in fields or "UI" in fields or _has_long_tags(fields)):
+        return _MEDLINE if "DB" in fields else {**_MEDLINE, "UI": "medlinepmid"}
+    is_embase = any("embase" in database.lower() for database in fields.get("DB", ()))
+    return {**_RIS, "C5": "medlinepmid"} if is_embase else _RIS
+
+
+def _has_long_tags(fields: Fields) -> bool:
+    """Whether a reference is in PubMed's format, whose tags have up to four letters; RIS has two."""
+    return len(next(iter(fields), "")) > 2
+
+
+def _begins_reference(tag: str, fields: Fields, after_blank: bool) -> bool:
+    """Whether a tag begins the next reference although no ER ended this one.
+
+    A reference has one PMID or TY, which need not come first. After a blank line, a PMID or TY begins the next
+    reference if this one has a text or an id, and so does a repeated tag. RIS allows blank lines in an abstract, so
+    this does not apply to references with TY.
+    """
+    has_text = any(name in fields for name in _TEXT_TAGS)
+    if tag in _FIRST:
+        return tag in fields or (after_blank and (has_text or any(name in fields for name in (*_FIRST, *_IDS))))
+    if not has_text or tag not in fields or "TY" in fields:
+        return False
+    return after_blank or (tag in _SINGLE and tag == next(iter(fields)))
+
+
+def _is_text(tag: str, fields: Fields) -> bool:
+    """Whether an apparent tag of RIS is text ("AIM - To learn …"), because its tags have two characters."""
+    return len(tag) > 2 and tag != "PMID" and bool(fields) and not _has_long_tags(fields)
+
+
+def _begins_record(first: str, tag: str, fields: Fields, after_blank: bool) -> bool:
+    return tag in fields and (tag == first or after_blank)
+
+
+REFERENCES = Syntax(
+    tag=re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)"),
+    begins=_begins_reference,
+    may_begin=_SINGLE.union(_FIRST),
+    last="ER",
+    keeps_blank=lambda fields: not _has_long_tags(fields),  # only RIS allows blank lines inside a text
+    is_text=_is_text,
+    listed=frozenset(("KW",)),
+    names=_names_of_reference,
+    example='"PMID- 17284678" (PubMed) or "TY  - JOUR" (RIS); export it again in one of these formats',
+)
+WEB_OF_SCIENCE = Syntax(
+    tag=re.compile(r"([A-Z][A-Z0-9])(?: (.*)|$)"),
+    begins=partial(_begins_record, "PT"),
+    may_begin=frozenset(("PT",)),
+    last="ER",
+    around=frozenset(("FN", "VR", "EF")),
+    listed=frozenset(("AU", "AF")),
+    names=lambda fields: _WOS,
+    example='"PT J" and "TI A title"',
+)
+REFER = Syntax(
+    tag=re.compile(r"(%[0-9A-Z@!#$&(*+<=>?^~\[])(?: (.*)|$)"),
+    begins=partial(_begins_record, "%0"),
+    may_begin=frozenset(("%0",)),
+    last="",
+    listed=frozenset(("%K",)),
+    names=lambda fields: _REFER,
+    example='"%0 Journal Article" and "%T A title"',
+)
+
+
+def read_references(path: str | Path) -> Iterator[Document]:
+    """Stream the references of a file in PubMed's format or RIS, with title and abstract on one line each.
+
+    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is the
+    file's name and the first line of the reference. The accession number and ID of a record whose DB is MEDLINE or
+    PubMed are PMIDs. A reference ends at ER, so its tags may come in any order. Untagged text before the first
+    reference is skipped.
+
+    Raises:
+        InputError: the file has no reference, or cannot be read.
+    """
+    return _read(path, REFERENCES)
+
+
+def read_web_of_science(path: str | Path) -> Iterator[Document]:
+    """Stream the records of a file in Web of Science's tagged format; the id is the PMID, else UT, else the DOI.
+
+    Raises:
+        InputError: the file has no record, or cannot be read.
+    """
+    return _read(path, WEB_OF_SCIENCE)
+
+
+def read_refer(path: str | Path) -> Iterator[Document]:
+    """Stream the references of a file in the Refer format of EndNote and Zotero; the id is %M, else the DOI, else %F.
+
+    Raises:
+        InputError: the file has no reference, or cannot be read.
+    """
+    return _read(path, REFER)
+
+
+def _read(path: str | Path, syntax: Syntax) -> Iterator[Document]:
+    empty = True
+    for document in report_unread(path, _documents(path, syntax)):
+        empty = False
+        yield document
+    if empty:
+        raise InputError(f"{path}: no references found; expected lines such as {syntax.example}.")
+
+
+def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Mapping[str, Sequence[str]]]]:
+    file = Path(path).name
+    for line, fields in records(path, syntax):
+        names = syntax.names(fields)
+        values = {names[tag]: _value(names[tag], texts) for tag, texts in fields.items() if tag in names}
+        document = document_of(values, f"{file}:{line}")
+        yield document, {tag: texts for tag, texts in fields.items() if tag not in names}
+
+
+_BODIES = frozenset(BODIES)
+
+
+def _value(name: str, texts: list[str]) -> Value:
+    """Return a field's value: all paragraphs of an abstract, a title that is not a placeholder, or a list."""
+    if name in _BODIES:
+        return texts[0] if len(texts) == 1 else " ".join(text for text in texts if not says_nothing(text))
+    if name in TEXTS or (len(texts) == 1 and name in _SPLIT):
+        return next((text for text in texts if not says_nothing(text)), "")
+    if name == "m3":  # some programs write the DOI there
+        return [text for text in texts if not doi_of(text)] or texts
+    return texts

@@ -1,0 +1,114 @@
+"""Read TREC topics: SGML blocks, XML of the biomedical tracks, and lines of id and text.
+
+<top> <num> Number: 7 <title> text <desc> … </top>              ad hoc, TripClick
+<topic number="1"><query>…</query><question>…</question>        COVID 2020
+<topic number="1"><description>…</description><summary>…        clinical decision support 2014 to 2016
+<topic number="1"><disease>…</disease><gene>…</gene>…           precision medicine 2017 to 2020
+<topic><number>1</number><query>…</query><description>…         misinformation 2019 to 2022
+<topic number="1">a patient's note</topic>                      clinical trials 2021 and 2022
+<topic number="1"><field name="age">…</field>…                  clinical trials 2023
+id ⇥ text                                                       TripClick, MS MARCO; a name with .tsv
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from mpir.core.text.types import Question
+from mpir.errors import InputError, format_names, shortened
+from mpir.files.corpora.tripclick import read_blocks, read_cells
+from mpir.files.corpora.xml import read_elements, text_of
+from mpir.files.read import STDIN, open_bytes
+
+TEXTS = ("question", "summary", "description", "query", "title", "need")
+"""Fields with the whole query; the first one present is read, sentences before keywords."""
+ASPECTS = ("disease", "gene", "treatment", "demographic", "other")
+"""Fields of a patient, which together form the query."""
+_NUMBERS = ("number", "id", "num", "qid")
+_PLACEHOLDERS = {"", "none", "n/a", "not applicable"}
+_HEAD = 2**16
+_ROOTS, _TAGS = ("topics", "TOPICS", "topic", "TOPIC"), ("topic", "TOPIC")
+_XML = re.compile(rb"<topics?[\s>]", re.IGNORECASE)
+_NUM, _TITLE = re.compile("<num>", re.IGNORECASE), re.compile("<title>", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*+(?:Number:)?+\s*+([^\s<]++)")
+_NEXT_TAG = re.compile(r"</?\w{1,40}>")
+
+
+def read_topics(path: str | Path) -> list[Question]:
+    """Read the queries of a topics file, in its order, without gold documents.
+
+    Raises:
+        InputError: a topic without a number or a text, a repeated number (the message names it), or malformed XML.
+    """
+    questions: dict[str, Question] = {}
+    for location, identity, text in _topics(path):
+        if not identity or not text:
+            lacks = "text" if identity else "number"
+            raise InputError(
+                f"{location}: the topic has no {lacks}; expected <num> Number: 7 and <title> a query, or the number "
+                f"and one of {', '.join(TEXTS)} in XML."
+            )
+        if identity in questions:
+            raise InputError(f"{location}: duplicate topic number {shortened(identity)}; keep one of them.")
+        questions[identity] = Question(identity, text)
+    if not questions:
+        raise InputError(
+            f"{path}: no topics found; expected <top> … </top>, XML of <topic>, or lines of id and text in a "
+            "file named .tsv."
+        )
+    return list(questions.values())
+
+
+def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the location, number and text of each topic."""
+    if ".tsv" in Path(path).suffixes:
+        for location, (identity, text) in read_cells(path, 2, "id, text"):
+            yield location, identity.strip(), text.strip()
+        return
+    head = _head(path)
+    if b"<top>" not in head.lower() and _XML.search(head):
+        yield from _xml_topics(path)
+        return
+    opening, closing = ("<TOP>", "</TOP>") if b"<TOP>" in head else ("<top>", "</top>")
+    for location, block in read_blocks(path, opening, closing):
+        number = _NUMBER.match(_after(_NUM, block))
+        title = _NEXT_TAG.split(_after(_TITLE, block), maxsplit=1)[0]
+        yield location, number[1] if number else "", " ".join(title.split())
+
+
+def _head(path: str | Path) -> bytes:
+    if str(path) == STDIN:
+        return b""
+    with open_bytes(path) as stream:
+        return stream.read(_HEAD)
+
+
+def _after(tag: re.Pattern[str], block: str) -> str:
+    opening = tag.search(block)
+    return block[opening.end() :] if opening else ""
+
+
+def _xml_topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
+    for number, topic in enumerate(read_elements(path, _ROOTS, _TAGS), 1):
+        fields = {child.tag.lower(): text_of(child) for child in topic if child.tag.lower() != "field"}
+        numbers = [topic.get(name) or fields.get(name, "") for name in _NUMBERS]
+        location = f"{path}: topic {number}"
+        yield location, next((value.strip() for value in numbers if value.strip()), ""), _text(topic, fields, location)
+
+
+def _text(topic: ET.Element, fields: Mapping[str, str], location: str) -> str:
+    """Return a topic's query: one of its fields, the fields of a patient, or its own text."""
+    if text := next((fields[name] for name in TEXTS if fields.get(name)), ""):
+        return text
+    named = [f"{field.get('name', '').strip()}: {text_of(field)}" for field in topic.iter("field") if text_of(field)]
+    aspects = [fields[name] for name in ASPECTS if fields.get(name, "").strip(" .").lower() not in _PLACEHOLDERS]
+    unknown = fields.keys() - {*ASPECTS, *_NUMBERS}
+    if unknown and not named and not aspects:
+        raise InputError(
+            f"{location}: no text field with a known name (got {format_names(sorted(unknown))}, expected one of "
+            f"{', '.join((*TEXTS, *ASPECTS))}); write lines of id and text in a file named .tsv."
+        )
+    return ", ".join(aspects) or "; ".join(named) or text_of(topic)

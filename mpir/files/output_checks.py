@@ -1,0 +1,100 @@
+"""Check a command's outputs at its start: that they can be written and do not replace its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mpir.errors import OutputError
+from mpir.files.paths import checked_path, resolved
+from mpir.files.write import check_folder
+
+Named = tuple[str, str | Path | None]
+"""An option and its file, if any."""
+HEAD = 1000
+"""The first bytes of a file, by which its writer is recognised."""
+
+
+def check_file(option: str, path: str | Path | None) -> None:
+    """Refuse an option's output file that cannot be written, before hours of work; None is accepted.
+
+    A pipe or a device is accepted, too.
+
+    Raises:
+        OutputError: `path` is a folder, or its folder is not writable.
+    """
+    if path is None:
+        return
+    target = checked_path(path)
+    try:
+        if target.is_dir():
+            raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
+        if _is_kept(target):
+            check_folder(resolved(target).parent)
+    except OSError as error:
+        raise OutputError(f"{option} {path}: cannot be written ({error.strerror}); choose another name.") from error
+
+
+def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
+    """Apply `check_file` to all outputs, and check that none is another output or an input, or inside one.
+
+    Raises:
+        OutputError: an output cannot be written, or would overwrite another file.
+    """
+    sources = [(option, resolved(path)) for option, path in read if path]
+    user_of: dict[Path, str] = {}
+    for option, path in written:
+        check_file(option, path)
+        if path is None or not _is_kept(checked_path(path)):
+            continue
+        target = resolved(path)
+        reader = next((name for name, source in sources if _is_within(target, source)), option)
+        if (user := user_of.setdefault(target, reader)) != option:
+            raise OutputError(f"{path}: is also {user}, which would be lost; give {option} another name.")
+
+
+def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
+    """Refuse to replace a file whose first `HEAD` bytes the option would not have written, unless it is empty.
+
+    Raises:
+        OutputError: the file has another origin, or cannot be read.
+    """
+    if path is None or not (target := checked_path(path)).is_file():
+        return
+    try:
+        with target.open("rb") as stream:
+            head = stream.read(HEAD)
+    except OSError as error:
+        raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
+    if head and not is_own(head):
+        raise OutputError(
+            f"{path}: exists and was not written by {option}, so it is not replaced; remove it or choose another name."
+        )
+
+
+def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
+    """Refuse to replace a folder that is or contains an input or another output.
+
+    Raises:
+        OutputError: an input or output would be lost.
+    """
+    inputs = [(option, resolved(path)) for option, path in read if path]
+    for option, path in written:
+        if path is None:
+            continue
+        folder = resolved(path)
+        for input_option, input_path in inputs:
+            if folder == input_path or folder in input_path.parents:
+                holds = "is also" if folder == input_path else "holds"
+                raise OutputError(f"{path}: {holds} {input_option}, which would be lost; give {option} another name.")
+        inputs.append((option, folder))
+
+
+def _is_within(target: Path, source: Path) -> bool:
+    """Whether two paths are the same file, or the source already exists inside the target folder."""
+    return target == source or (source in target.parents and target.exists())
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether content written there persists, unlike in a pipe or device."""
+    return path.is_file() or not path.exists()

@@ -1,0 +1,93 @@
+"""Map the rows of a batch to the matrix (questions, candidates) that losses take."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mpir.types import I64, Bool
+
+if TYPE_CHECKING:
+    from mpir.lab.train.examples import Example
+
+
+class BatchLayout(NamedTuple):
+    """The question (N,) and the candidate (N,) of each of N rows, and a mask (Q, C) of valid cells."""
+
+    question: I64
+    candidate: I64
+    mask: Bool
+
+    def fill(self, values: Tensor) -> Tensor:
+        """Put values (N,) of rows in their cells (Q, C), with the highest of several values, and 0 for none."""
+        where = torch.from_numpy(self.question * self.mask.shape[1] + self.candidate).to(values.device)
+        flat = values.new_zeros(self.mask.size).scatter_reduce(0, where, values, "amax", include_self=False)
+        return flat.view(self.mask.shape)
+
+    def products(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return products (Q, C) of question and candidate vectors, from both vectors (N, W) of the rows."""
+        first, candidate_rows = (torch.tensor(rows) for rows in self.firsts())
+        return left[first.to(left.device)] @ right[candidate_rows.to(right.device)].T
+
+    def firsts(self) -> tuple[list[int], list[int]]:
+        """Return the first row of each question (Q,) and of each candidate (C,)."""
+        first, second = (
+            np.unique(numbers, return_index=True)[1].tolist() for numbers in (self.question, self.candidate)
+        )
+        return first, second
+
+
+def own_places(rows: Sequence[Example]) -> BatchLayout:
+    """Lay out each question's own rows as its candidates."""
+    question = _numbered(row.group for row in rows)
+    order = np.argsort(question, kind="stable")
+    counts = np.bincount(question)
+    candidate = np.empty_like(question)
+    candidate[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return BatchLayout(question, candidate, np.arange(counts.max()) < counts[:, None])
+
+
+def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]]) -> BatchLayout:
+    """Lay out every distinct sentence of the rows as a candidate of every distinct question.
+
+    Known answers of a question (`known`, by texts normalised with `same`) and the question itself are masked, unless
+    they are a row of the question.
+    """
+    questions, sentences = [same(row.question) for row in rows], [same(row.sentence) for row in rows]
+    question, candidate = _numbered(questions), _numbered(sentences)
+    distinct = list(dict.fromkeys(sentences))
+    mask = np.array(
+        [
+            [text != query and text not in known.get(query, ()) for text in distinct]
+            for query in dict.fromkeys(questions)
+        ]
+    )
+    mask[question, candidate] = True
+    return BatchLayout(question, candidate, mask)
+
+
+def known_positives(rows: Iterable[Example]) -> dict[str, set[str]]:
+    """Return the texts with a positive label of each question, normalised by `same`."""
+    positives: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.label > 0:
+            positives[same(row.question)].add(same(row.sentence))
+    return dict(positives)
+
+
+def same(text: str) -> str:
+    """Normalise white space and case of a text."""
+    return " ".join(text.casefold().split())
+
+
+def _numbered(names: Iterable[str]) -> I64:
+    """Number names (N,) by first occurrence."""
+    names = list(names)
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return np.array([number[name] for name in names], np.int64)

@@ -1,0 +1,123 @@
+"""Export a run's best checkpoint as a bundle, with calibrated probabilities and the beginning of a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from mpir.errors import InputError, format_names
+from mpir.evaluate.calibration import calibration_error, fit_platt
+from mpir.files.files import check_file_list
+from mpir.files.folder_format import FILE_LIST
+from mpir.lab.train.examples import Example, read_rows
+from mpir.lab.train.export import declare, describe, export_bundle
+from mpir.types import F64
+
+if TYPE_CHECKING:
+    from mpir.lab.train.mixture import Task
+    from mpir.lab.train.trainer import FineTuner
+
+Rows = Mapping[str, Sequence[Example]]
+"""Labelled rows by perspective."""
+
+
+def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
+    """Return the rows for calibrating each perspective that is a probability: those of a file, or its dev rows.
+
+    Raises:
+        InputError: invalid rows, rows of one label only, or a file although no perspective is a probability.
+    """
+    probabilities = {item["name"] for item in declare(tasks) if item.get("scale") == "probability"}
+    if path and not probabilities:
+        names = format_names(task.name for task in tasks)
+        raise InputError(
+            f"{path}: of the perspectives {names} none is a probability, so nothing is calibrated on it; leave "
+            "--calibrate out, or train one by a loss such as bce."
+        )
+    judged_rows = read_rows(path, 1.0) if path else None
+    rows_of = {
+        task.name: task.dev if judged_rows is None else judged_rows for task in tasks if task.name in probabilities
+    }
+    for name, rows in rows_of.items():
+        check_labels(rows, str(path) if path else f"{name}: dev")
+    return rows_of
+
+
+def make_bundle(
+    best: Path, tuner: FineTuner, folder: Path, rows: Rows | None = None, stored: str = "fp16"
+) -> list[str]:
+    """Write the bundle, and return a line about the calibration of each probability.
+
+    Args:
+        best: the checkpoint.
+        tuner: its training run, into whose model it is loaded.
+        folder: the folder of the bundle.
+        rows: rows for calibration, see `calibration_rows`; by default the dev rows of each perspective.
+        stored: the number format of the weights, fp16 or bf16.
+
+    Raises:
+        ArtefactError: a file of the checkpoint has changed since training.
+        InputError: rows of one label only.
+        OutputError: the folder cannot be written, or contains something other than a bundle.
+    """
+    remedy = f"remove {best.parent} and train again, or remove {best / FILE_LIST} if the change is meant"
+    check_file_list(best, remedy)
+    rows = calibration_rows(tuner.tasks) if rows is None else rows
+    tuner.load(best)
+    perspectives = declare(tuner.tasks)
+    calibration, lines = {}, []
+    for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
+        if shown := rows.get(task.name):
+            logits = tuner.outputs(list(shown), [index])[:, 0].astype(np.float64)
+            calibration[item["output"]], line = calibrate(logits, shown)
+            lines.append(f"{task.name}: {line}")
+    card = describe(folder.name, tuner.settings, tuner.tasks, tuner.rows_seen, tuner.evaluate(), notes=lines)
+    export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration, stored=stored)
+    return lines
+
+
+def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float], str]:
+    """Fit Platt scaling on all rows; return its (slope, shift), and its error in words.
+
+    The error is measured on each half of the questions with a fit on the other half, or on the fitted rows if a half
+    lacks one label. If positive rows do not score higher than others, scaling would change the order; then the result
+    is (1, 0), with a note.
+
+    Raises:
+        InputError: rows of one label only.
+    """
+    check_labels(rows, "the file to calibrate on")
+    positive = np.array([row.label > 0 for row in rows])
+    slope, shift = fitted = fit_platt(logits, positive)
+    if slope <= 0:
+        return (1.0, 0.0), (
+            f"not calibrated, since positive rows don't score higher than others ({len(rows)} rows); train longer, "
+            "or calibrate on other rows"
+        )
+    group_number = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in rows))}
+    half = np.array([group_number[row.group] % 2 == 1 for row in rows])
+    scaled = slope * logits + shift
+    halves = all(len(set(positive[mask])) == 2 for mask in (half, ~half))
+    for mask in (half, ~half) if halves else ():
+        slope, shift = fit_platt(logits[~mask], positive[~mask])
+        scaled[mask] = slope * logits[mask] + shift
+    before, after = (calibration_error(expit(x), positive) for x in (logits, scaled))
+    how = "halves of the questions in turn" if halves else "too few for halves, and fitted on them"
+    return (
+        fitted,
+        f"expected calibration error {before:.4f} before and {after:.4f} after scaling ({len(rows)} rows, {how})",
+    )
+
+
+def check_labels(rows: Sequence[Example], location: str) -> None:
+    """Raise InputError for rows of one label only, which cannot calibrate a probability."""
+    positive = sum(row.label > 0 for row in rows)
+    if positive in (0, len(rows)):
+        raise InputError(
+            f"{location} has {len(rows)} rows, {positive} of them with a positive label; calibration needs some with "
+            "and some without, so add them, or name other rows with --calibrate."
+        )

@@ -1,0 +1,78 @@
+"""Read the questions for which negatives are created, without those reserved for evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.core.text import Question
+from mpir.core.text.gold_sentences import gold_sentences
+from mpir.core.text.normalise import normalise
+from mpir.errors import InputError
+from mpir.files.corpora.bioasq import read_questions
+from mpir.files.output_checks import check_files, check_replaceable_file
+from mpir.lab.train.leakage import EvaluationQuestions
+from mpir.lab.train.negative_settings import NegativeSettings
+
+TrainingRow = dict[str, Any]
+"""A row of a training file: id, question, sentence, label and kind."""
+SCORES_SUFFIX = ".scores.jsonl"
+"""The end of the name of the journal with scored candidates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeInputs:
+    """Training questions, and texts that their rows must not contain.
+
+    `excluded_sentences` are the normalised gold sentences of evaluation questions, and `excluded_documents` their gold
+    documents. `left_out` is the number of evaluation questions among those given for training.
+    """
+
+    questions: list[Question]
+    evaluation: EvaluationQuestions
+    excluded_sentences: frozenset[str] = frozenset()
+    excluded_documents: frozenset[str] = frozenset()
+    left_out: int = 0
+
+
+def read_negative_inputs(settings: NegativeSettings) -> NegativeInputs:
+    """Check the outputs, and read the questions.
+
+    Raises:
+        InputError: a file that is missing or broken, or no question with a gold sentence.
+        OutputError: an output that cannot be written, is an input, or would replace another file.
+    """
+    check_outputs(settings)
+    excluded = [question for path in settings.exclude for question in read_questions(path)]
+    evaluation = EvaluationQuestions((question.id, question.body) for question in excluded)
+    given = read_questions(settings.questions) if settings.questions else []
+    questions = [question for question in given if not evaluation.holds(question.id, question.body)]
+    if settings.source != "titles" and not any(map(gold_sentences, questions)):
+        raise InputError(
+            f"{settings.questions}: no question outside --exclude has a gold snippet; give BioASQ questions with "
+            "snippets."
+        )
+    excluded += [question for question in given if evaluation.holds(question.id, question.body)]
+    return NegativeInputs(
+        questions=questions[: settings.limit],
+        evaluation=evaluation,
+        excluded_sentences=frozenset(normalise(text) for q in excluded for text in gold_sentences(q)),
+        excluded_documents=frozenset(name for question in excluded for name in question.documents or ()),
+        left_out=len(given) - len(questions),
+    )
+
+
+def check_outputs(settings: NegativeSettings) -> None:
+    """Raise OutputError for outputs that cannot be written, are inputs, or would replace another file."""
+    read = [("--questions", settings.questions), ("--index", settings.index)]
+    read += [("--exclude", path) for path in settings.exclude]
+    read += [("--corpus", path) for path in settings.corpus]
+    written = {"--output": settings.output, "--dev": settings.dev}
+    check_files(written.items(), read)
+    for option, path in written.items():
+        check_replaceable_file(option, path, lambda head: head.startswith(b'{"id":'))
+
+
+def training_row(question: Question, sentence: str, label: float, subset: str) -> TrainingRow:
+    """Return a training row."""
+    return {"id": question.id, "question": question.body, "sentence": sentence, "label": label, "kind": subset}

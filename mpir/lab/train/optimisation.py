@@ -1,0 +1,93 @@
+"""Optimisation steps: AdamW, the learning rate of each step and, in fp16, the scaling of the loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mpir.lab.train.lr_schedule import make_rate
+from mpir.lab.train.run_state import OptimisationState
+from mpir.lab.train.settings import TrainingSettings
+
+HEADS = "classifier."
+"""The prefix of the names of output-head parameters."""
+
+
+class Optimisation:
+    """Updates a model's parameters once for every `settings.gradient_accumulation_steps` batches."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        settings: TrainingSettings,
+        *,
+        device: torch.device,
+        batches: int,
+        falls: Callable[[], int],
+    ) -> None:
+        """Prepare a run of `batches`; `falls` returns how often the learning rate fell because dev had stalled."""
+        self.model, self.batches, self.accumulated = model, batches, settings.gradient_accumulation_steps
+        self.optimiser = torch.optim.AdamW(
+            parameter_groups(model, settings), lr=settings.learning_rate, eps=settings.adam_epsilon, fused=True
+        )
+        self.rate = make_rate(self.optimiser, settings, math.ceil(batches / self.accumulated), falls)
+        # fp16 gradients may underflow, so the loss is scaled up; in other precisions the scaler does nothing.
+        self.scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
+
+    def scaled(self, loss: Tensor, batch: int) -> Tensor:
+        """Return the loss for gradients: divided by the number of batches in its step, and scaled up for fp16."""
+        first = batch - batch % self.accumulated
+        scaled: Tensor = self.scaler.scale(loss / min(self.accumulated, self.batches - first))
+        return scaled
+
+    def step(self, batch: int) -> None:
+        """Update the parameters if the batch with this number is the last one of its step."""
+        if (batch + 1) % self.accumulated and batch + 1 != self.batches:
+            return
+        if any(parameter.grad is not None for parameter in self.model.parameters()):  # none if all pairs were skipped
+            self.scaler.unscale_(self.optimiser)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.scaler.step(self.optimiser)
+            self.scaler.update()
+        self.rate.step()
+        self.optimiser.zero_grad()
+
+    def state(self) -> OptimisationState:
+        """Return the state for resuming. It does not include accumulated gradients, so call this only after a step."""
+        return OptimisationState(
+            optimiser=self.optimiser.state_dict(), rate=self.rate.state_dict(), scaler=self.scaler.state_dict()
+        )
+
+    def restore(self, state: OptimisationState) -> None:
+        """Restore a state of the same run. Raises ValueError or KeyError for one that does not fit the model."""
+        self.optimiser.load_state_dict(dict(state.optimiser))
+        self.rate.load_state_dict(dict(state.rate))
+        if state.scaler:
+            self.scaler.load_state_dict(dict(state.scaler))
+
+
+def parameter_groups(model: nn.Module, settings: TrainingSettings) -> list[dict[str, Any]]:
+    """Return groups of parameters with their weight decay and, if it differs, their learning rate.
+
+    The rate differs for output heads, unless `settings.head_rate` is 1, and for parameters in the model's `faster`.
+    """
+    quick: dict[str, float] = dict(getattr(model, "faster", {}))
+    if settings.head_rate != 1:
+        quick[HEADS] = settings.head_rate
+    usual = [p for name, p in model.named_parameters() if not name.startswith(tuple(quick))]
+    return [
+        {"params": [p for p in usual if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in usual if p.ndim <= 1], "weight_decay": 0.0},
+        *(
+            {
+                "params": [p for name, p in model.named_parameters() if name.startswith(begin)],
+                "weight_decay": 0.0,
+                "lr": factor * settings.learning_rate,
+            }
+            for begin, factor in quick.items()
+        ),
+    ]

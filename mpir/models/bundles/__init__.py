@@ -1,0 +1,1 @@
+"""Bundles: folders with trained perspectives, their weights and a card."""

@@ -1,0 +1,134 @@
+"""A cross-encoder that reads a query and a whole document once, for outputs of the document and of each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mpir.core.text.types import Pair, QueryDocument
+from mpir.errors import ArtefactError
+from mpir.models.document_windows import DocumentWindows, tokenise_documents
+from mpir.models.encoder import Encoder, progress_bar
+from mpir.types import F32, Bool
+
+DOCUMENTS_PER_PASS = 2_048
+"""Documents that are tokenised and sorted together, so that memory does not grow with their number."""
+
+
+class DocumentEncoder:
+    """An encoder that reads documents with their sentences (models/sentence_outputs.py).
+
+    A sentence in two windows of a long document has the mean of its outputs, a document the highest of its windows.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        """Use an encoder's checkpoint, length and devices."""
+        self.encoder, self.checkpoint = encoder, encoder.checkpoint
+
+    @property
+    def outputs_count(self) -> int:
+        """The number of raw outputs (K) that the checkpoint gives."""
+        return self.encoder.outputs_count
+
+    @property
+    def width(self) -> int:
+        """The number of raw outputs and registered differences (W)."""
+        return int(self.encoder.with_contrasts(np.zeros((0, self.outputs_count), np.float32)).shape[1])
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Everything that the outputs depend on: the encoder's identity, marked as reading documents."""
+        return {**self.encoder.identity, "reads": "documents"}
+
+    def column(self, output: int, against: int | None = None) -> int:
+        """The column of a raw output or, registered by this call, of the difference of two, as in `Encoder`."""
+        return self.encoder.column(output, against)
+
+    def close(self) -> None:
+        """End the processes of several devices."""
+        self.encoder.close()
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
+        """Outputs (N, 2 W) of pairs, each read as a document of one sentence, and which (N,) were read in windows."""
+        return self.document_outputs([QueryDocument(query, (text,)) for query, text in pairs], progress=progress)
+
+    def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
+        """Outputs (S, 2 W) of all S sentences, document by document, and flags (S,) of documents read in windows.
+
+        The first half is the sentence's: K raw outputs and the registered differences. The second is its document's.
+
+        Raises:
+            ArtefactError: the model cannot be loaded, or cannot read documents sentence by sentence.
+            DeviceError: no memory for a single window, or no worker process is left.
+        """
+        passes = [
+            documents[start : start + DOCUMENTS_PER_PASS] for start in range(0, len(documents), DOCUMENTS_PER_PASS)
+        ]
+        with progress_bar(len(documents), "reading documents", "document", progress=progress) as bar:
+            results = [self._read(batch, bar) for batch in passes]
+        self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
+        empty = np.zeros((0, 2 * self.width), np.float32), np.zeros(0, bool)
+        values, in_windows = zip(empty, *results, strict=True)
+        return np.concatenate(values), np.concatenate(in_windows)
+
+    def _read(self, documents: Sequence[QueryDocument], bar: Any) -> tuple[F32, Bool]:
+        """`document_outputs` of the documents of one pass."""
+        from mpir.models.sentence_outputs import SentenceOutputs
+
+        windows, sums = self._windows(documents), _Sums(documents, self.width)
+        first = np.diff(windows.pair_of, prepend=-1) > 0
+        with closing(self.encoder.backend.run_all(windows, SentenceOutputs())) as batches:
+            for rows, outputs in batches:
+                sums.add(windows, rows.tolist(), self.encoder.with_contrasts(outputs))
+                bar.update(int(first[rows].sum()))
+        counts = np.bincount(windows.pair_of, minlength=len(documents))
+        return sums.result(), np.repeat(counts > 1, sums.counts)
+
+    def _windows(self, documents: Sequence[QueryDocument]) -> DocumentWindows:
+        """Tokenise documents. Raises ArtefactError for a tokenizer that does not keep sentences apart."""
+        tokenizer = self.encoder.backend.pair_tokenizer
+        template = tokenizer.template
+        if template is None or not template.after or not template.before:
+            raise ArtefactError(
+                f"{self.checkpoint}: its tokenizer joins texts in a way that leaves no boundaries of sentences "
+                "(expected a first token, and a separator after each text). Give a model with a fast tokenizer of "
+                "this form, or read single sentences with the kind cross-encoder."
+            )
+        unknown = tokenizer.tokenizer.unk_token_id
+        tokens = tokenise_documents(documents, tokenizer.texts, 0 if unknown is None else unknown)
+        return DocumentWindows(tokens, template, self.encoder.backend.max_length)
+
+
+class _Sums:
+    """The outputs of sentences and of their documents, gathered window by window."""
+
+    def __init__(self, documents: Sequence[QueryDocument], width: int) -> None:
+        self.counts = np.array([len(document.sentences) for document in documents], np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.sentences = np.zeros((self.counts.sum(), width), np.float32)
+        self.best = np.full_like(self.sentences, -np.inf)
+        self.documents = np.full((len(documents), width), -np.inf, np.float32)
+        self.readings = np.zeros(len(self.sentences), np.int64)
+
+    def add(self, windows: DocumentWindows, rows: Sequence[int], outputs: F32) -> None:
+        """Add the outputs of windows: of each window's document, then of its sentences."""
+        position = 0
+        for row in rows:
+            number, (first, after) = windows.windows[row].document, windows.sentences(row)
+            self.documents[number] = np.maximum(self.documents[number], outputs[position])
+            span = slice(self.starts[number] + first, self.starts[number] + after)
+            read = outputs[position + 1 : position + 1 + after - first]
+            self.sentences[span] += read
+            self.best[span] = np.maximum(self.best[span], read)
+            self.readings[span] += 1
+            position += 1 + after - first
+
+    def result(self) -> F32:
+        """Outputs (S, 2 W): means over windows, or the best piece where a document is a single sentence."""
+        means = self.sentences / self.readings[:, None]
+        values = np.where(np.repeat(self.counts == 1, self.counts)[:, None], self.best, means)
+        return np.hstack([values, np.repeat(self.documents, self.counts, axis=0)])

@@ -1,0 +1,319 @@
+"""The base class of perspectives, and their construction from a bundle's declarations."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
+
+import numpy as np
+
+from mpir.core.column import Column, Level, Role
+from mpir.core.text.types import Pair, QueryDocument
+from mpir.errors import InputError, format_names, format_value, shortened
+from mpir.files.hash import fingerprint
+from mpir.types import F32, F64, I64, Bool, Float
+
+if TYPE_CHECKING:
+    from mpir.models.perspectives.cache import ScoreCache
+
+ENTRY_POINTS = "mpir.perspectives"
+ScoredBy = Literal["shared", "score_with_cache", "score_pairs", "score"]
+"""Methods by which a class may compute scores, fastest first."""
+
+
+class SharedModel(Protocol):
+    """A model shared by several perspectives: it reads each pair once, and each perspective reads its outputs."""
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
+        """Return outputs (N, …) of N pairs, and flags (N,) of pairs that were read in passages."""
+
+
+class DocumentModel(SharedModel, Protocol):
+    """A model that reads a query and a whole document once; its `outputs` of pairs read one-sentence documents."""
+
+    def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
+        """Return outputs (S, …) of all sentences of documents, and flags (S,) of documents read in several windows."""
+
+
+class Derived(Protocol):
+    """A sentence column that is computed from the scores of another column."""
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+
+    @property
+    def rests_on(self) -> str:
+        """The name of the sentence column that it needs."""
+
+    @property
+    def column(self) -> Column:
+        """The column and its role in the blend."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """A JSON-able description of everything it depends on besides its source column."""
+
+    def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
+        """Compute the column (N,) from N sentences, their documents, first-stage scores (D,), and the source column."""
+
+
+class Perspective:
+    """One view of how a text serves a question: a column of scores.
+
+    A subclass sets `name` and defines `score_pairs`, or only `score`, which takes one question at a time.
+
+    `identity` describes what the scores depend on (checkpoint hash, settings): two perspectives with the same
+    fingerprint must give the same scores. `level` is the unit it reads: each sentence, or each document as a whole.
+    `role` is ``ordering`` for a perspective that orders sentences and is not evidence for their documents. `signed` is
+    True if 0 means "no statement" and the sign speaks for or against: the blend never rescales such a column.
+    `reads_best_only` is True for a slow perspective of documents, which may be limited to the best ones
+    (core/document_pass.py). `default_weight` is the weight of its column if the weights do not name it.
+    """
+
+    name: str
+    level: Level = "sentence"
+    role: Role = "evidence"
+    signed: bool = False
+    default_weight: float | None = None
+    pairs_per_save: int = 4096
+    """Pairs per cached portion: a few seconds of work, or a minute on a slow machine."""
+    reads_best_only: bool = False
+    scored_by: ClassVar[ScoredBy] = "score_pairs"
+    """The fastest method that a class defines, else its base class's; set when the class is defined."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Record which method a class defines, so that a faster one of its base class does not bypass it."""
+        super().__init_subclass__(**options)
+        if defined := [method for method in get_args(ScoredBy) if method in vars(cls)]:
+            cls.scored_by = defined[0]
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Make an instance. Raises TypeError for a class that defines neither method."""
+        if cls.score is Perspective.score and cls.score_pairs is Perspective.score_pairs:
+            raise TypeError(f"{cls.__name__} defines neither score_pairs nor score; define one of them.")
+        return super().__new__(cls)
+
+    @property
+    def column(self) -> Column:
+        """The column that the scores fill, and its role in the blend."""
+        return Column(self.name, self.level, self.role, self.signed)
+
+    def score(self, question: str, sentences: Sequence[str]) -> Float:
+        """Return finite scores (len(sentences),) of the texts, higher is better; by default from `score_pairs`."""
+        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
+
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
+        """Return scores (N,) of (question, text) pairs, and flags (N,) of those that a model read in passages.
+
+        Scoring uses this method. For a class that defines only `score`, it calls that for each question.
+
+        Raises:
+            InputError: `score` returned a different number of scores than texts.
+        """
+        return score_by_question(self, pairs)
+
+    def score_with_cache(
+        self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
+    ) -> tuple[F64, Bool]:
+        """`score_pairs` for a perspective that caches values of single texts, such as vectors."""
+        return self.score_pairs(pairs, progress=progress)
+
+    def explain(self, question: str, text: str) -> list[str]:
+        """Explain a text's score in words, one reason at a time; empty by default."""
+        return []
+
+    @property
+    def shared(self) -> SharedModel | None:
+        """The model that several perspectives may share, whose outputs `read` turns into scores; None without one."""
+        return None
+
+    @property
+    def documents_model(self) -> DocumentModel | None:
+        """The `shared` model, if it reads documents as a whole; `read` takes the score of a sentence or document."""
+        return None
+
+    def close(self) -> None:
+        """End the processes that the perspective started; the next use restarts them. Does nothing by default."""
+
+    def read(self, outputs: F32) -> F64:
+        """Return scores (N,) from the `shared` model's outputs of N pairs."""
+        raise NotImplementedError(f"{type(self).__name__} shares no model")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """A JSON-able description of everything the scores depend on."""
+        return {"name": self.name, "class": f"{type(self).__module__}.{type(self).__qualname__}"}
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether the class declares what its scores depend on; only such scores are cached."""
+        return type(self).identity is not Perspective.identity
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify these scores. Raises InputError unless `identity` is JSON-able."""
+        return self._fingerprint(dict(self.identity))
+
+    @property
+    def model_fingerprint(self) -> str:
+        """The fingerprint of the model's weights alone, to which weights of the blend belong on any machine.
+
+        Number formats differ between machines, and the bundle protects configuration and tokenizer.
+        """
+        portable = {key: value for key, value in self.identity.items() if key not in ("precision", "settings")}
+        return self._fingerprint(portable)
+
+    def _fingerprint(self, identity: Mapping[str, Any]) -> str:
+        try:
+            return fingerprint(identity)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"perspective {format_value(self.name)} has the identity {format_value(identity)}; expected a "
+                f"JSON-able value ({shortened(str(error))})."
+            ) from error
+
+
+def score_by_question(perspective: Perspective, pairs: Sequence[Pair]) -> tuple[F64, Bool]:
+    """Return scores (N,) of pairs by `score`, question by question, and flags (N,), which are all False.
+
+    Raises:
+        InputError: `score` returned a different number of scores than texts, or values that are not numbers.
+    """
+    values = np.zeros(len(pairs))
+    for question, members in by_question(pairs):
+        texts = [pairs[row][1] for row in members]
+        scores = as_numbers(perspective.name, perspective.score(question, texts))
+        check_shape(perspective.name, scores, len(members))
+        values[members] = scores
+    return values, np.zeros(len(pairs), bool)
+
+
+def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
+    """Yield each question of (question, text) pairs, and the rows of its pairs, ascending."""
+    rows: dict[str, list[int]] = {}
+    for row, (question, _) in enumerate(pairs):
+        rows.setdefault(question, []).append(row)
+    return ((question, np.array(query_rows, np.int64)) for question, query_rows in rows.items())
+
+
+def as_numbers(name: str, values: Any) -> F64:
+    """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
+        raise InputError(
+            f"perspective {format_value(name)} returned {format_value(values)}; expected an array with one number for "
+            f"each text ({shortened(str(error))})."
+        ) from error
+
+
+def check_shape(name: str, values: F64, count: int) -> None:
+    """Raise InputError unless a perspective returned one score for each text."""
+    if values.shape != (count,):
+        raise InputError(
+            f"perspective {format_value(name)} returned scores of shape {values.shape} for {count} sentences; expected "
+            "one score for each sentence."
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Loading:
+    """The context for building a perspective: its bundle's folder, device and precision."""
+
+    folder: Path
+    device: str = "auto"
+    precision: str = "auto"
+    tokens_per_batch: int | None = None
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """Objects shared by the perspectives of one bundle, such as an encoder."""
+    trust_code: bool = False
+    """Whether a bundle may run code beyond registered kinds and entry points, call addresses, and use a hub."""
+    may_fetch: bool = False
+    """Whether models may be fetched from a hub because the user gave their names."""
+    addresses: Collection[str] = ()
+    """The addresses that the user gave, which get the user's keys."""
+
+    def find_model(self, name: str, revision: str | None = None) -> Path:
+        """Return the folder of a model; see `mpir.models.hub.find_model`."""
+        from mpir.models.hub import find_model
+
+        return find_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
+
+
+Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
+Registered = TypeVar("Registered", bound=Callable[..., Perspective])
+_factories: dict[str, Factory] = {}
+
+
+def register(type_name: str) -> Callable[[Registered], Registered]:
+    """Decorate a Perspective class or a factory, so that bundles can name it as their ``kind``.
+
+    A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
+    """
+
+    def keep(registered: Registered) -> Registered:
+        _factories[type_name] = _as_factory(registered)
+        return registered
+
+    return keep
+
+
+def build(type_name: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective that a bundle declares.
+
+    `type_name` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which
+    is imported, and so run, only if `loading` trusts code.
+
+    Raises:
+        InputError: an unknown name, or code that is not trusted.
+    """
+    return _find(type_name, trust_code=loading.trust_code)(name, options, loading)
+
+
+def _find(type_name: str, *, trust_code: bool) -> Factory:
+    if type_name in _factories:
+        return _factories[type_name]
+    for entry in entry_points(group=ENTRY_POINTS, name=type_name):
+        return _as_factory(entry.load())
+    if ":" in type_name and trust_code:
+        return _as_factory(_import(type_name))
+    if ":" in type_name:
+        raise InputError(
+            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, pass "
+            "trust_code=True (--trust-code)."
+        )
+    known = format_names(sorted(_factories))
+    raise InputError(
+        f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
+        f"{ENTRY_POINTS!r}, or module:attribute."
+    )
+
+
+def _import(type_name: str) -> Any:
+    module, _, attribute = type_name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        message = (
+            f"perspective kind {format_value(type_name)} cannot be imported ({error}); install it or correct the name."
+        )
+        raise InputError(message) from error
+
+
+def _as_factory(registered: Any) -> Factory:
+    """Return a factory, or wrap a Perspective class as one that takes the options as arguments."""
+    if not (isinstance(registered, type) and issubclass(registered, Perspective)):
+        factory: Factory = registered
+        return factory
+
+    def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+        perspective: Perspective = registered(**options)
+        perspective.name = name
+        return perspective
+
+    return create

@@ -1,0 +1,128 @@
+"""A perspective that reads question and sentence together: one output of a classifier over an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mpir.core.normalization import SCALES, to_scale
+from mpir.core.text.types import Pair
+from mpir.errors import ArtefactError, InputError, format_value
+from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.encoder import Encoder
+from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.types import F32, F64, Bool
+from mpir.validation import check_choice, optional_whole_number, whole_number
+
+
+class CrossEncoderPerspective(Perspective):
+    """One output of a cross-encoder, on a fixed scale. Several perspectives may share one encoder, which runs once."""
+
+    def __init__(
+        self,
+        name: str,
+        encoder: Encoder | DocumentEncoder,
+        *,
+        output: int = 0,
+        against: int | None = None,
+        scale: str = "probability",
+        linear: bool = False,
+    ) -> None:
+        """Read output number `output`; for two-class heads, `against` is the other class (a softmax of the two).
+
+        Raises:
+            InputError: an unknown scale, an output that the checkpoint does not have, or a value of the wrong type.
+        """
+        check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
+        if not isinstance(linear, bool | None):
+            raise InputError(
+                f"perspective {format_value(name)}: linear is {format_value(linear)}; expected true or false."
+            )
+        whole_number(f"perspective {format_value(name)}: output", output, minimum=0)
+        optional_whole_number(f"perspective {format_value(name)}: against", against, minimum=0)
+        for number in (output, *([] if against is None else [against])):
+            if number >= encoder.outputs_count:
+                raise InputError(
+                    f"perspective {format_value(name)}: output {number} does not exist; {encoder.checkpoint} has "
+                    f"{encoder.outputs_count} (numbered from 0)."
+                )
+        self.name, self.encoder = name, encoder
+        self.output, self.against, self.scale, self.linear = output, against, scale, linear
+        self._column = encoder.column(output, against)
+
+    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
+        """Return scores (N,) of pairs on this perspective's scale, and flags (N,) of those read in passages."""
+        outputs, in_passages = self.encoder.outputs(pairs, progress=progress)
+        return self.read(outputs), in_passages
+
+    @property
+    def shared(self) -> Encoder | DocumentEncoder:
+        """The encoder."""
+        return self.encoder
+
+    def read(self, outputs: F32) -> F64:
+        """Return this perspective's scores (N,) from the encoder's outputs of N pairs."""
+        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
+
+    def close(self) -> None:
+        """End the processes of the encoder's devices."""
+        self.encoder.close()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The encoder's identity, and the output and scale."""
+        reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
+        return {"name": self.name, **self.encoder.identity, **reading}
+
+
+@register("cross-encoder")
+def load_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    encoder, reading = shared_encoder(options, loading)
+    return CrossEncoderPerspective(name, encoder, **reading)
+
+
+def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encoder, dict[str, Any]]:
+    """Return the encoder of a bundle entry, shared by all entries with the same checkpoint, and the entry's other keys.
+
+    Raises:
+        ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
+    """
+    reading = dict(options)
+    checkpoint = checkpoint_folder(options, loading)
+    del reading["checkpoint"]
+    revision = reading.pop("revision", None)
+    if not checkpoint.exists():  # a hub name: the model's files declare how to read them
+        checkpoint, revision = loading.find_model(str(options["checkpoint"]), revision), None
+    max_length = reading.pop("max_length", reading.pop("length", None))  # the key's former name
+    trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
+    over_length = reading.pop("over_length", "passages")
+    key = (str(checkpoint), revision, max_length, over_length)
+    if key not in loading.shared:
+        loading.shared[key] = Encoder(
+            str(checkpoint),
+            revision=revision,
+            max_length=max_length,
+            device=loading.device,
+            precision=loading.precision,
+            tokens_per_batch=loading.tokens_per_batch,
+            trust_remote_code=trust_remote_code,
+            over_length=over_length,
+        )
+    return loading.shared[key], reading
+
+
+def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
+    """Return the path of an entry's checkpoint: a folder inside the bundle, or else its hub name as a path.
+
+    Raises:
+        ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
+    """
+    inside = loading.folder / str(options["checkpoint"])
+    if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
+        raise ArtefactError(
+            f"{loading.folder}: the checkpoint {options['checkpoint']} does not exist; copy it there, with the bundle "
+            "that it belongs to, or name another in bundle.json."
+        )
+    return inside if inside.exists() else Path(options["checkpoint"])

@@ -1,0 +1,192 @@
+"""Perspectives of models that the user names, recognised by their files and declared like entries of a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mpir.errors import InputError, format_names, format_value
+from mpir.models.bundles.bundle import OURS
+from mpir.models.embedding_settings import known_settings
+from mpir.models.hub import find_model, without_revision
+from mpir.models.model_family import RecognisedModel, Task, recognise
+from mpir.models.model_files import ModelFiles, read_model_files
+from mpir.models.perspectives.base import Loading, Perspective, build
+from mpir.models.perspectives.registration import register_perspectives
+from mpir.models.prompt_template import CHAT, known_templates
+from mpir.validation import check_choice
+
+ModelLevel = Literal["document", "sentence", "both"]
+LEVELS: tuple[str, ...] = get_args(ModelLevel)
+SENTENCES = "-sentences"
+"""Suffix of a model's sentence column if it also has a document column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Models named by the user, with their options.
+
+    Attributes:
+        names: hub names or folders.
+        only: whether they replace the bundle's columns instead of joining them.
+        level: what they read: ``document``, ``sentence`` or ``both``.
+        revision: a branch, tag or commit of the hub's repository; for one model.
+        trust_remote_code: whether a model's own Python code may run.
+        options: settings that override those in the files, such as ``output`` or ``max_length``.
+        encoders: hub names or folders of embedding models, whose similarity is a document column.
+
+    Raises:
+        InputError: an invalid name, level or combination.
+    """
+
+    names: tuple[str, ...] = ()
+    only: bool = False
+    level: ModelLevel = "document"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    encoders: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("level", self.level, LEVELS)
+        for name in (*self.names, *self.encoders):
+            if not isinstance(name, str | Path) or not str(name).strip():
+                raise InputError(f"model is {format_value(name)}; expected a hub name or a folder.")
+        for field_name in ("names", "encoders"):
+            object.__setattr__(self, field_name, tuple(map(str, getattr(self, field_name))))
+        if not self.names and (self.only or self.revision is not None or self.options or self.level != "document"):
+            raise InputError("only_model, level, revision and model_options are for a model, but none is named.")
+        if self.revision is not None and len(self.names) > 1:
+            raise InputError(f"revision {format_value(self.revision)} is for one model (got {len(self.names)} models).")
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"model_options is {format_value(self.options)}; expected an object of options by name.")
+
+
+def open_model(name: str, task: Task, revision: str | None = None, *, with_code: bool = False) -> RecognisedModel:
+    """Find a model's files and recognise its family.
+
+    Raises:
+        ArtefactError: the model does not exist, or mpir does not support it.
+        InputError: the model is for the other task.
+    """
+    snapshot = find_model(name, revision, with_code=with_code)
+    name = name if snapshot.revision is None else without_revision(name)
+    return recognise(read_model_files(snapshot.folder, name, revision=snapshot.revision), task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredModel:
+    """One column of a model that a user names: its entry in a bundle's manifest, and the model's files."""
+
+    entry: Mapping[str, Any]
+    files: ModelFiles
+
+    def load(self, loading: Loading) -> Perspective:
+        """Build the perspective. Raises ArtefactError or InputError, as its kind does."""
+        options = {key: value for key, value in self.entry.items() if key not in OURS}
+        perspective = build(self.entry["kind"], self.entry["name"], options, loading)
+        perspective.level = self.entry["level"]
+        return perspective
+
+
+def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) -> tuple[DeclaredModel, ...]:
+    """Declare the columns of the models that a user names: one for each level that each model reads.
+
+    Args:
+        choice: the models.
+        reserved: names of other columns, which must not be repeated.
+
+    Raises:
+        ArtefactError: a model does not exist, or mpir does not support it.
+        InputError: a model is for another task, or an option is invalid.
+    """
+    names = set(reserved)
+    declared: list[DeclaredModel] = []
+    tasks: list[tuple[str, Task]] = [(name, "reranking") for name in choice.names]
+    tasks += [(name, "embedding") for name in choice.encoders]
+    for name, task in tasks:
+        revision = choice.revision if task == "reranking" else None  # an encoder has its own: org/name@REVISION
+        recognised = open_model(name, task, revision, with_code=choice.trust_remote_code)
+        column = short_name(recognised.files.name, names)
+        names |= {column, column + SENTENCES}
+        declare = _declare if task == "reranking" else _declare_encoder
+        declared += (
+            DeclaredModel(entry=entry, files=recognised.files) for entry in declare(recognised, column, choice)
+        )
+    return tuple(declared)
+
+
+def load_named_models(
+    declared: Sequence[DeclaredModel], loading: Loading, *, trust_remote_code: bool = False
+) -> tuple[Perspective, ...]:
+    """Load the perspectives of declared models; those of one checkpoint share its encoder.
+
+    Raises:
+        ArtefactError: a model cannot be loaded.
+        InputError: an option is invalid.
+    """
+    register_perspectives()
+    loading = replace(loading, trust_code=loading.trust_code or trust_remote_code, may_fetch=True)
+    return tuple(model.load(loading) for model in declared)
+
+
+def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+    """Yield the bundle entries of one reranker."""
+    options = model_options(recognised, choice.options)
+    options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
+    if choice.trust_remote_code:
+        options["trust_remote_code"] = True
+    for level in ("document", "sentence"):
+        if choice.level not in (level, "both"):
+            continue
+        # Tuned weights never rescale sentence columns, so these need a bounded scale.
+        reading = {**options, "scale": "probability"} if level == "sentence" else options
+        name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
+        yield {"name": name, "kind": recognised.family.perspective_type, "level": level, **reading}
+
+
+def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+    """Yield the bundle entry of one embedding model, with the settings that mpir knows for its hub name."""
+    options = {**recognised.options, **known_settings(recognised.files.name)}
+    if choice.trust_remote_code:
+        options["trust_remote_code"] = True
+    checkpoint = str(recognised.files.folder.resolve())
+    yield {"name": column, "kind": "bi-encoder", "level": "document", **options, "checkpoint": checkpoint}
+
+
+def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a model's perspective: the chosen ones, then those that its files declare.
+
+    Raises:
+        InputError: the model is a classifier with several outputs, and none is chosen.
+    """
+    options = {**recognised.options, **chosen}
+    if "output" in chosen and "against" not in chosen:
+        options.pop("against", None)
+    if recognised.family.perspective_type != "language-model" and "instruction" in options:
+        raise InputError(
+            f"{recognised.files.name}: a model of this family ({recognised.family.name}) takes no instruction. Leave "
+            "it out, or name a language model."
+        )
+    if recognised.family.perspective_type == "language-model" and "template" not in options:
+        raise InputError(
+            f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
+            "and its scores are near random without the prompt that it was trained with; name the prompt with "
+            f"--model-option template=NAME (one of {format_names((CHAT, *known_templates()))})."
+        )
+    if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
+        labels = recognised.files.config.get("id2label")
+        raise InputError(
+            f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
+            "choose the relevance output, such as --model-option output=2 (model_options={'output': 2})."
+        )
+    return options
+
+
+def short_name(name: str, reserved: Collection[str]) -> str:
+    """Return the name of a model's column: the last part of its name, numbered if another column has that name."""
+    base = Path(name).resolve().name if name.startswith((".", "~")) else name.rstrip("/").rpartition("/")[2]
+    numbered = (base if number == 1 else f"{base}-{number}" for number in range(1, len(reserved) + 2))
+    return next(candidate for candidate in numbered if candidate not in reserved)

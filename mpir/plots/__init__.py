@@ -1,1 +1,0 @@
-"""Plots of tuning and training, as PNG and SVG."""

@@ -1,0 +1,93 @@
+"""The cascade: a cheap first pass over a query's sentences that selects those to score."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mpir.core.normalization import minmax
+from mpir.core.sentence_lists import sentence_lists
+from mpir.types import F64, I64
+from mpir.validation import real_number
+
+AUTO: Literal["auto"] = "auto"
+DEFAULT_SHARE = 0.6
+FEWEST = 100
+"""Least number of sentences to score: a share of fewer would lose more. Both are chosen in docs/evidence/cascade.md."""
+FURTHER = 0.2
+"""Share of the sentences beyond those 100 that the adaptive cascade scores."""
+Share: TypeAlias = float | Literal["auto"] | None
+
+
+def check_share(share: Share) -> Share:
+    """Return the share, "auto", or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
+    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE}), or {AUTO}"
+    if share is None or share == AUTO:
+        return share
+    return real_number("cascade", share, expected, lambda value: 0 < value <= 1)
+
+
+def sentence_budget(share: float | Literal["auto"], count: int) -> int:
+    """Return how many of a query's `count` sentences are scored: a share of them, but at least 100.
+
+    "auto" scores 100 and a fifth of the others: the more candidates there are, the fewer of their sentences answer.
+    """
+    if share == AUTO:
+        return FEWEST + part_of(FURTHER, max(0, count - FEWEST))
+    return max(FEWEST, part_of(share, count))
+
+
+def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
+    """Return the indices (ascending) of one query's sentences to score; all of them if `share` is None.
+
+    `sentence_budget` sets their number. The most promising sentence of every document is always among them, even beyond
+    the budget, so that each document gets a sentence score; the most promising other sentences follow. `promise`
+    measures how promising a sentence is, and the earlier of two equal sentences comes first. Sentences that are left
+    out get no score and cannot become snippets. If this selection would turn documents into a sentence list, the two
+    most promising sentences of every document are always among them.
+
+    Args:
+        lexical: (N,) BM25 of each sentence among the query's sentences.
+        bm25: (D,) S_BM25 of the documents.
+        document_of: (N,) the document of each sentence, ascending.
+        share: the share of sentences to score, "auto", or None (see `check_share`).
+    """
+    if share is None:
+        return np.arange(len(document_of))
+    count, values = sentence_budget(share, len(document_of)), promise(lexical, bm25, document_of)
+    rows = most_promising(values, document_of, count)
+    if _single(document_of[rows], bm25) and not _single(document_of, bm25):
+        return most_promising(values, document_of, count, each=2)
+    return rows
+
+
+def _single(document_of: I64, bm25: F64) -> bool:
+    """Whether most documents have a single sentence, and so are ranked as a sentence list."""
+    return bool(sentence_lists(document_of, np.zeros(len(bm25), np.int64), 1)[0])
+
+
+def part_of(share: float, count: int) -> int:
+    """Return ⌈share·count⌉ with a tolerance: 0.55 of 100 is 55, though the product of the floats is slightly more."""
+    return math.ceil(share * count - 1e-9)
+
+
+def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
+    """Return the promise (N,) of each sentence: its BM25 plus its document's S_BM25, each min-max normalised.
+
+    The two have equal weight on any scale, so S_BM25 may be the score of any first stage.
+    """
+    return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
+
+
+def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1) -> I64:
+    """Return the indices (ascending) of the `count` best sentences, always with the best `each` of every document."""
+    by_document = np.lexsort((-values, document_of))
+    first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
+    counts = np.diff(first, append=len(by_document))
+    best = by_document[np.arange(len(by_document)) - np.repeat(first, counts) < each]
+    is_other = np.ones(len(values), bool)
+    is_other[best] = False
+    order = np.lexsort((-values, is_other))
+    return np.sort(order[: max(count, len(best))])

@@ -1,0 +1,101 @@
+"""Export a ranking as references (RIS or PubMed's format), with rank and probability as keywords.
+
+Zotero, EndNote and Rayyan keep keywords (RIS ``KW``, PubMed ``OT``) as tags or keywords, and notes (RIS ``N1``,
+PubMed ``GN``) as notes. Each record therefore has the keywords "mpir rank 0001" and "mpir probability 0.620" for
+sorting and filtering, and a note with the rank, the probability, the query and the best sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mpir.core.results import RankedDocument, RankedList
+from mpir.core.text.normalise import without_surrogates
+from mpir.files.corpora.bibliography import Bibliography
+from mpir.files.corpora.dates import month_and_day
+from mpir.reranking.render.tables import measure_of
+
+PUBMED_URL, DOI_URL = "https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/"
+
+
+def to_ris(ranking: RankedList) -> str:
+    """Return the ranked documents as RIS, best first."""
+    return "".join(
+        _record(_ris_fields(ranking, document, rank), "{:<2}  - {}", "ER  - \n\n")
+        for rank, document in enumerate(ranking, 1)
+    )
+
+
+def to_nbib(ranking: RankedList) -> str:
+    """Return the ranked documents in PubMed's format, best first; the PMID field is blank if a document has none."""
+    return "".join(
+        _record(_nbib_fields(ranking, document, rank), "{:<4}- {}", "\n") for rank, document in enumerate(ranking, 1)
+    )
+
+
+def link_of(document: RankedDocument) -> str:
+    """Return the URL of a document at PubMed or, without a PMID, at doi.org; an empty string without either."""
+    return _link(Bibliography.of(document.metadata))
+
+
+def _link(known: Bibliography) -> str:
+    return f"{PUBMED_URL}{known.pmid}/" if known.pmid else f"{DOI_URL}{known.doi}" if known.doi else ""
+
+
+def _ris_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
+    known = Bibliography.of(document.metadata)
+    first, _, last = known.pages.partition("-")
+    yield "TY", known.kind or "JOUR"
+    yield from (("KW", keyword) for keyword in _keywords(ranking, document, rank))
+    yield from (("AN", document.id), ("DB", "PubMed" if document.id == known.pmid else ""), ("TI", document.title))
+    yield from (("AU", author) for author in known.authors)
+    yield from (
+        ("PY", known.year),
+        ("DA", known.date.replace("-", "/")),
+        ("T2", known.journal),
+        ("J2", known.abbreviation),
+    )
+    yield from (("VL", known.volume), ("IS", known.issue), ("SP", first), ("EP", last), ("SN", known.issn))
+    yield from (("PB", known.publisher), ("DO", known.doi), ("C2", known.pmcid))
+    yield from (("M3", publication_type) for publication_type in known.types)
+    yield from (("LA", language) for language in known.language)
+    yield from (("KW", keyword) for keyword in known.keywords)
+    yield from (("UR", url) for url in dict.fromkeys((known.url, _link(known))))
+    yield from (("AB", document.text), ("N1", _note(ranking, document, rank)))
+
+
+def _nbib_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
+    known = Bibliography.of(document.metadata)
+    yield "PMID", known.pmid or " "
+    yield from (("OT", keyword) for keyword in _keywords(ranking, document, rank))
+    yield from (("OID", "" if known.pmid else document.id), ("TI", document.title))
+    yield from (("FAU", author) for author in known.authors)
+    date = f"{known.year} {month_and_day(known.date)}" if known.date else known.year
+    yield from (("DP", date), ("JT", known.journal), ("TA", known.abbreviation), ("VI", known.volume))
+    yield from (("IP", known.issue), ("PG", known.pages), ("IS", known.issn), ("PB", known.publisher))
+    yield from (("LA", language) for language in known.language)
+    yield from (("PT", publication_type) for publication_type in known.types)
+    yield from (("OT", keyword) for keyword in known.keywords)
+    yield from (("SI", trial) for trial in known.trials)
+    yield from (("PMC", known.pmcid), ("AID", f"{known.doi} [doi]" if known.doi else ""), ("UR", known.url))
+    yield from (("AB", document.text), ("GN", _note(ranking, document, rank)))
+
+
+def _keywords(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[str]:
+    name, measure = measure_of(ranking)
+    yield f"mpir rank {rank:04d}"
+    yield f"mpir {name} {measure(document)}"
+
+
+def _note(ranking: RankedList, document: RankedDocument, rank: int) -> str:
+    name, measure = measure_of(ranking)
+    best = document.best_sentence
+    sentence = f" Best sentence: {best.text}" if best else ""
+    return f"mpir: rank {rank} of {ranking.candidates}, {name} {measure(document)}, for: {ranking.query}{sentence}"
+
+
+def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
+    """Return a record with one line for each field that is not empty."""
+    texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
+    lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
+    return without_surrogates("\n".join(lines) + "\n") + end

@@ -1,0 +1,102 @@
+"""CSV tables of a ranking for spreadsheet programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpir.core.results import RankedDocument, RankedList
+from mpir.core.text.normalise import without_surrogates
+from mpir.files.corpora.bibliography import JOURNAL, LISTS, TYPES, YEAR, Bibliography
+
+_NAMES = ("pmid", "doi")
+"""Identifiers that documents from reference files and tables have in addition to their ids."""
+_KNOWN = (YEAR, JOURNAL, TYPES)
+_FURTHER = (
+    *("date", "authors", "volume", "issue", "pages", "kind", "language", "keywords", "issn", "publisher", "trials"),
+    *("abbreviation", "pmcid", "nct", "url"),
+)
+"""Further fields of a reference, in the last columns."""
+_FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d++\.?+\d*+\s*+(?:;|$))))""")
+"""The start of a cell that a spreadsheet would compute as a formula, unless it is a number. "-Omics" would be shown as
+#NAME?, and a formula in a title could run commands. An apostrophe in front, as OWASP recommends, keeps the cell a text.
+In locales with a decimal comma a semicolon separates cells, even inside a text; some programs also read full-width
+signs as operators."""
+_SIGNATURE = "\ufeff"
+"""The byte order mark, without which Excel does not recognise UTF-8."""
+
+
+def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentences: int | None = None) -> str:
+    """Return a CSV text with one row per document and its best sentence, or one row for each of the best `sentences`.
+
+    Texts are not shortened; runs of white space become single spaces, and an apostrophe precedes formulas. PMID, DOI,
+    year, journal, types and probability have a column if any document has a value. `rankings` may be a list of
+    (query id, ranking) pairs: then the rows follow one another, with the id and the query in the last two columns.
+    """
+    several = [("1", rankings)] if isinstance(rankings, RankedList) else rankings
+    rows = [
+        {**row, **({"query id": identifier, "query": ranking.query} if len(several) > 1 else {})}
+        for identifier, ranking in several
+        for row in _rows(ranking, sentences)
+    ]
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    heads = _heads(rows, [ranking for _, ranking in several], sentences)
+    writer.writerow(heads)
+    writer.writerows([_cell(row.get(head, "")) for head in heads] for row in rows)
+    return _SIGNATURE + without_surrogates(stream.getvalue())
+
+
+def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], sentences: int | None) -> list[str]:
+    """Return the column names: the fixed ones, those of the scores, and the optional ones that are not empty."""
+    of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
+    reading = [name for ranking in rankings for name in ranking.shown_columns]
+    heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section"] if sentences else []), "probability"]
+    heads += ["blended score", *([] if sentences else of_documents), *reading]
+    heads += ["sentence" if sentences else "best sentence", *([] if sentences else ["abstract", *_FURTHER])]
+    heads += ["query id", "query"]
+    optional = {*_NAMES, *_KNOWN, *_FURTHER, "abstract", "probability", "query id", "query"}
+    telling = {head for row in rows for head in optional if row.get(head) not in (None, "")}
+    return [head for head in dict.fromkeys(heads) if head not in optional - telling]
+
+
+def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows as dictionaries by column name."""
+    known = {document.id: _known_of(document) for document in ranking}
+    if sentences is None:
+        for rank, document in enumerate(ranking, 1):
+            scores = {"probability": document.probability, "blended score": document.score, **document.scores}
+            yield {"rank": rank, **known[document.id], **scores, **_best(document, ranking.shown_columns)}
+        return
+    for rank, s in enumerate(ranking.sentences[:sentences], 1):
+        scores = {"probability": s.probability, "blended score": s.score}
+        scores |= {name: s.scores[name] for name in ranking.shown_columns}
+        yield {"rank": rank, **known[s.document], "section": s.section, **scores, "sentence": s.text}
+
+
+def _known_of(document: RankedDocument) -> dict[str, Any]:
+    """Return the id, the title and the bibliographic fields of a document."""
+    known = Bibliography.of(document.metadata)
+    values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
+    texts = {name: "; ".join(value) if name in LISTS else value for name, value in values.items()}
+    return {"document": document.id, "title": document.title, "abstract": document.text, **texts}
+
+
+def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
+    """Return the best sentence and its scores; an empty dictionary for a document without sentences."""
+    best = document.best_sentence
+    return {} if best is None else {**{name: best.scores[name] for name in reading}, "best sentence": best.text}
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if not isinstance(value, str):
+        return value
+    text = " ".join(value.split())
+    return _FORMULA.sub(r"\1'", text)

@@ -1,0 +1,81 @@
+"""Tables of a ranking for a terminal: its documents, or its best sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from mpir.core.results import RankedDocument, RankedList, RankedSentence
+from mpir.files.corpora.bibliography import JOURNAL, YEAR
+
+WIDTHS = {"document": 24, JOURNAL: 20}
+"""Maximum characters in a line of a column."""
+NARROWEST, WIDEST = 24, 88
+"""Minimum and maximum width, in characters, of the last column (titles and sentences)."""
+PROBABILITY, SCORE = "probability", "blended score"
+
+
+def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | RankedSentence], str]]:
+    """Return the name and format of the number to show first: the probability if there is one, else the score."""
+    if ranking.expected_relevant is None:
+        return SCORE, lambda ranked: f"{ranked.score:.4f}"
+    return PROBABILITY, lambda ranked: "" if ranked.probability is None else f"{ranked.probability:.3f}"
+
+
+def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
+    """Return the metadata keys among `names` that at least one ranked document has."""
+    return [name for name in names if any(document.metadata.get(name) for document in ranking)]
+
+
+def document_table(ranking: RankedList, width: int | None) -> str:
+    """Return the query and a table of the documents, best first, at most `width` characters wide.
+
+    Each row has the document's title and, on the next line, its best sentence.
+    """
+    name, measure = measure_of(ranking)
+    known, titled = said_of(ranking, (YEAR, JOURNAL)), any(document.title for document in ranking)
+    heads = ("rank", name, "document", *known, "title > best sentence" if titled else "best sentence")
+    rows = [
+        (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d))
+        for rank, d in enumerate(ranking, 1)
+    ]
+    return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}"
+
+
+def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
+    """Return the query and a table of the k best sentences of all documents, at most `width` characters wide."""
+    name, measure = measure_of(ranking)
+    rows = [
+        (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
+        for rank, s in enumerate(ranking.sentences[:k], 1)
+    ]
+    heads = ("rank", name, "document", "place", "sentence")
+    return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}"
+
+
+def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:
+    """Draw a table of at most the given width, if its last column can be made narrow enough."""
+
+    def drawn(last: int) -> str:
+        widths = [*(WIDTHS.get(head) for head in heads[:-1]), last]
+        return tabulate(rows, heads, disable_numparse=True, maxcolwidths=widths)
+
+    table = drawn(WIDEST)
+    rule = table.splitlines()[1]
+    if width is None or len(rule) <= width:
+        return table
+    return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
+
+
+def _location(sentence: RankedSentence) -> str:
+    return f"{sentence.section} {sentence.begin}-{sentence.end}"
+
+
+def _headline(document: RankedDocument) -> str:
+    """Return the title and, on the next line, the best sentence unless it is the title."""
+    best = document.best_sentence
+    title, sentence = (" ".join(text.split()) for text in (document.title, best.text if best else ""))
+    lines = [title, f"> {sentence}"] if title and sentence and title != sentence else [title or sentence]
+    return "\n".join(lines)

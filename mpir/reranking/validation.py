@@ -1,0 +1,109 @@
+"""Validation of a reranker's arguments: the functions return a value in its expected form, or raise InputError."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mpir.core.text.types import Pair
+from mpir.errors import InputError, error_context, format_value
+from mpir.models.perspectives import Perspective, ScoreCache
+from mpir.models.perspectives.base import Derived
+from mpir.validation import is_finite
+
+
+def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Derived]) -> None:
+    """Raise InputError if columns share a name, no perspective reads sentences, or a derived column has no source."""
+    names = [perspective.name for perspective in perspectives]
+    readers = [perspective.name for perspective in perspectives if perspective.level == "sentence"]
+    if len(set(names)) != len(names) or not readers:
+        documents = ", all of which read documents" if names and not readers else ""
+        raise InputError(
+            "perspectives: expected perspectives with different names, at least one of which reads sentences; got "
+            f"{format_value(names)}{documents}."
+        )
+    for column in derived:
+        if column.name in names:
+            raise InputError(
+                f"perspectives: name {format_value(column.name)} is reserved for a built-in column; choose another."
+            )
+        if column.rests_on not in readers:
+            raise InputError(
+                f"{column.name} is {format_value(column.rests_on)}; expected one of the perspectives "
+                f"{format_value(readers)}."
+            )
+
+
+def as_perspectives(values: Any) -> tuple[Perspective, ...]:
+    """Return a tuple of perspectives. Raises InputError for any other object."""
+    if not isinstance(values, Iterable):
+        raise InputError(f"perspectives is {format_value(values)}; expected a list of perspectives.")
+    return tuple(map(as_perspective, values))
+
+
+def as_perspective(value: Perspective) -> Perspective:
+    """Return a valid perspective. Raises InputError for any other object, or an invalid name, level or role."""
+    if not isinstance(value, Perspective) or not isinstance(getattr(value, "name", None), str):
+        raise InputError(
+            f"an entry of perspectives is {format_value(value)}; expected an instance of a subclass of "
+            "mpir.Perspective with a name."
+        )
+    if hasattr(value, "evidence"):
+        raise InputError(
+            f"perspectives: {format_value(value.name)} has the attribute `evidence`, which `role` replaced in 0.2; "
+            "set role = 'ordering' or 'evidence'."
+        )
+    with error_context("perspectives"):
+        _ = value.column
+    if value.default_weight is not None and not is_finite(value.default_weight):
+        raise InputError(
+            f"perspectives: the default weight of {format_value(value.name)} is {format_value(value.default_weight)}; "
+            "expected a finite number."
+        )
+    return value
+
+
+def as_model_names(model: Any, models: Any) -> tuple[Any, ...]:
+    """Return the names of models. Raises InputError if both arguments are given, or `models` is not a list."""
+    if isinstance(models, str | Path) or not isinstance(models, Iterable):
+        raise InputError(f"models is {format_value(models)}; expected a list of names; for a single model use model=.")
+    names = tuple(models)
+    if model is not None and names:
+        raise InputError("model and models are both given; name all models in models.")
+    return names if model is None else (model,)
+
+
+def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:
+    """Return an open cache; open it if the value is a path. Raises InputError for any other object."""
+    if not isinstance(value, ScoreCache | str | Path | None):
+        raise InputError(f"cache is {format_value(value)}; expected the path of a folder or an open ScoreCache.")
+    return ScoreCache(value) if isinstance(value, str | Path) else value
+
+
+def as_pair(value: Any, number: int) -> Pair:
+    """Return a (query, text) pair, the one at index `number` of the input. Raises InputError for any other object."""
+    texts = () if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    if len(texts) != 2 or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"pairs[{number}] is {format_value(value)}; expected a query and a text.")
+    return texts[0], texts[1]
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return the values as a list. Raises InputError if they are a single value (see `check_is_list`)."""
+    check_is_list(name, values)
+    return list(values)
+
+
+def check_is_list(name: str, values: Any) -> None:
+    """Raise InputError for a single value in place of a list."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is {format_value(values)}; expected a list; for a single query use rerank.")
+
+
+def check_same_length(queries: Sequence[Any], documents: Sequence[Any]) -> None:
+    """Raise InputError unless there are as many lists of documents as queries."""
+    if len(queries) != len(documents):
+        raise InputError(
+            f"got {len(queries)} queries and {len(documents)} lists of documents; give one list for each query."
+        )

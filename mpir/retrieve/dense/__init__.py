@@ -1,8 +1,0 @@
-"""Dense retrieval: the vectors of documents in a faiss index, in segments on disk."""
-
-from mpir.retrieve.dense.build import build_dense, from_vectors
-from mpir.retrieve.dense.index import DenseIndex
-from mpir.retrieve.dense.indexes import DenseIndexes
-from mpir.retrieve.dense.manifest import DenseInfo, dense_matches, read_dense_info
-
-__all__ = ["DenseIndex", "DenseIndexes", "DenseInfo", "build_dense", "dense_matches", "from_vectors", "read_dense_info"]

@@ -1,0 +1,29 @@
+"""The first stage: BM25 over a Lucene index, vectors, both together, and BM25 in memory for a caller's documents."""
+
+from mpir.search.base import Retriever
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
+from mpir.search.hybrid import HybridRetriever
+from mpir.search.indexer import build_index
+from mpir.search.lucene import LuceneIndex
+from mpir.search.lucene_indexes import LuceneIndexes
+from mpir.search.manifest import IndexInfo, index_matches, read_info
+from mpir.search.memory import MemoryIndex, bm25_scores
+
+__all__ = [
+    "DEFAULT_B",
+    "DEFAULT_K1",
+    "DenseIndex",
+    "DenseIndexes",
+    "HybridRetriever",
+    "IndexInfo",
+    "LuceneIndex",
+    "LuceneIndexes",
+    "MemoryIndex",
+    "Retriever",
+    "bm25_scores",
+    "build_dense",
+    "build_index",
+    "index_matches",
+    "read_info",
+]

@@ -1,0 +1,102 @@
+"""Vectors in several dense indexes, searched as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mpir.core.text.types import Document, Sentence
+from mpir.errors import InputError, format_paths, format_value
+from mpir.search.base import check_different, check_distinct
+from mpir.search.dense.index import DenseIndex, search_in_batches
+from mpir.search.dense.segment import NAME
+from mpir.search.dense.shards import has_words
+from mpir.types import F64
+from mpir.validation import whole_number
+
+
+class DenseIndexes:
+    """Dense indexes of different documents by one encoder: results are those of one index of all documents.
+
+    A query is encoded once. Exact indexes (``Flat``) together give the results of one index; other kinds are trained on
+    their own vectors, so their approximations differ from those of one index.
+    """
+
+    name = NAME
+
+    def __init__(self, indexes: Sequence[DenseIndex]) -> None:
+        """Search open indexes, each made with the encoder of the first.
+
+        Raises:
+            InputError: an index that is named twice.
+        """
+        check_different([index.folder for index in indexes])
+        self.indexes, self._names = tuple(indexes), format_paths([index.folder for index in indexes])
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The identities of the indexes."""
+        return {"indexes": [index.identity for index in self.indexes]}
+
+    @property
+    def has_sentences(self) -> bool:
+        """Whether all indexes have sentence vectors."""
+        return all(index.has_sentences for index in self.indexes)
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """Return the k nearest documents, best first, each with its score; none for a query without a word."""
+        return self.search_batch([query], k)[0]
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """`search` for every query, in their order. Raises InputError where a document is in more than one index."""
+        k = whole_number("k", k)
+        return search_in_batches(queries, lambda batch: self._search(batch, k), progress=progress)
+
+    def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
+        worded = [number for number, query in enumerate(queries) if has_words(query)]
+        vectors, query_of = self.indexes[0].query_vectors([queries[number] for number in worded])
+        by_index = [index.search_vectors(vectors, k, query_of) for index in self.indexes]
+        results: list[list[Document]] = [[] for _ in queries]
+        for number, *lists in zip(worded, *by_index, strict=True):
+            documents = check_distinct([document for hits in lists for document in hits], self._names)
+            results[number] = sorted(documents, key=_rank)[:k]
+        return results
+
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
+        """Return the scores (N,) of documents by their ids; 0 for one without a vector, or that all indexes lack."""
+        return np.asarray(np.sum([index.scores_of(query, ids) for index in self.indexes], axis=0))
+
+    def document(self, id: str) -> Document:
+        """Return the stored document of an id, without a score. Raises InputError for an id that all indexes lack."""
+        return self._index_of(id).document(id)
+
+    def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
+        """The sentences of documents with their scores for a query. Raises InputError as `DenseIndex.sentences`."""
+        return [self._index_of(id).sentences(query, id) for id in ids]
+
+    def _index_of(self, id: str) -> DenseIndex:
+        for index in self.indexes:
+            if index.holds(id):
+                return index
+        raise InputError(f"{self._names}: hold no document with id {format_value(id)}; check the id and the corpora.")
+
+    def __len__(self) -> int:
+        return sum(map(len, self.indexes))
+
+    def __enter__(self) -> DenseIndexes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the indexes' files."""
+        for index in self.indexes:
+            index.close()
+
+
+def _rank(document: Document) -> tuple[float, str]:
+    """Sort key: higher scores first, and the lower id among equal ones."""
+    return -(document.score or 0.0), document.id

@@ -1,0 +1,192 @@
+"""A segment: some documents of a dense index with their vectors, in an immutable folder.
+
+`ids.npy` (D,) has the documents' ids in UTF-8, `first.npy` (D + 1,) the number of the first vector of each, and
+`index.faiss` the vectors. `documents.jsonl` has titles and abstracts, if they are stored, at the byte offsets of
+`places.npy` (D + 1,). `sentences.npy` (P, W) has sentence vectors in half precision, `first_sentence.npy` (D + 1,) the
+first sentence of each document, and `first_passage.npy` (S + 1,) the first vector of each sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.types import Document
+from mpir.errors import ArtefactError
+from mpir.search.dense.faiss_backend import read_index, reconstruct, set_parameters
+from mpir.types import F32, F64, I32, I64
+
+IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
+RECORDS, OFFSETS = "documents.jsonl", "places.npy"
+SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
+MAPPED = (IDS, FIRST, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
+"""Files of a segment that stay open after the first access."""
+MARGIN = 16
+"""Additional vectors to request, because several may belong to one document or tie with the last."""
+NAME = "dense"
+"""The name of the score among a document's scores."""
+DECIMALS = 6
+"""Decimals of scores, so that rounding differences between batch sizes do not change the order."""
+
+
+class Hits(NamedTuple):
+    """Documents of a segment by number (n,) with scores (n,), best first, and the lower id first among equal ones."""
+
+    documents: I64
+    scores: F64
+
+
+class Segment:
+    """A segment, opened for search."""
+
+    def __init__(self, folder: Path, *, removed: Iterable[int] = (), parameters: str = "") -> None:
+        """Open it. Raises ArtefactError for a missing or damaged file, InputError for unknown parameters."""
+        self.folder = folder
+        self.ids, self.first = load(folder / IDS), load(folder / FIRST)
+        self.index = read_index(folder / INDEX)
+        if self.index.ntotal != self.first[-1] or len(self.first) != len(self.ids) + 1:
+            raise ArtefactError(
+                f"{folder}: holds {self.index.ntotal} vectors of {len(self.ids)} documents, but {FIRST} says "
+                f"{int(self.first[-1])} of {len(self.first) - 1}; it is damaged, so build the index again."
+            )
+        set_parameters(self.index, parameters)
+        self.removed = np.zeros(len(self.ids), bool)
+        self.removed[list(removed)] = True
+
+    @property
+    def bounds(self) -> tuple[bytes, bytes]:
+        """The lowest and highest id."""
+        return bytes(self.ids[self._order[0]]), bytes(self.ids[self._order[-1]])
+
+    def numbers_of(self, names: npt.NDArray[np.bytes_]) -> I64:
+        """Return the numbers (n,) of documents by their `encoded` ids; -1 for a missing or removed one."""
+        rows = np.searchsorted(self.ids, names, sorter=self._order)
+        numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
+        return np.where((self.ids[numbers] == names) & ~self.removed[numbers], numbers, -1)
+
+    @cached_property
+    def _order(self) -> I32:
+        """The documents' numbers (D,) in the order of their ids: four bytes each, where a dict takes a hundred."""
+        return np.argsort(self.ids, kind="stable").astype(np.int32)
+
+    def nearest(self, vectors: F32, k: int) -> list[Hits]:
+        """Return the k documents whose best vector is nearest to each query's vector (Q, W), or all if there are fewer.
+
+        Vectors are requested until k documents are found and the next vector is farther than the last document's.
+        """
+        total, count = int(self.index.ntotal), k + MARGIN
+        results: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
+        waiting = np.arange(len(vectors)) if total else np.zeros(0, np.int64)
+        while len(waiting):
+            count = min(count, total)
+            scores, rows = self.index.search(np.ascontiguousarray(vectors[waiting], np.float32), count)
+            pending = []
+            for query, values, row in zip(waiting, np.round(scores.astype(np.float64), DECIMALS), rows, strict=True):
+                results[query], is_complete = self._documents(values, row, k)
+                if not is_complete and count < total:
+                    pending.append(query)
+            waiting, count = np.array(pending, np.int64), 4 * count
+        return results
+
+    def _documents(self, scores: F64, rows: I64, k: int) -> tuple[Hits, bool]:
+        """Return the documents of the nearest vectors, best first, and whether further vectors cannot change them."""
+        is_hit = rows >= 0  # -1 marks a missing one
+        documents = np.searchsorted(self.first, rows[is_hit], side="right") - 1
+        values = scores[is_hit]
+        remains = ~self.removed[documents]
+        documents, best = np.unique(documents[remains], return_index=True)
+        best_values = values[remains][best]
+        order = np.lexsort((self.ids[documents], -best_values))[:k]
+        is_complete = not is_hit.all() or (len(order) == k and bool(best_values[order[-1]] > values[-1]))
+        return Hits(documents[order], best_values[order]), is_complete
+
+    def scores_of(self, vectors: F32, documents: I64) -> F64:
+        """Return the highest product (D,) of the vectors (R, W) with each document's vectors; 0 for one without any."""
+        spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
+        rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
+        best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
+        by_document = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
+        return np.round(
+            [float(passage_scores.max()) if len(passage_scores) else 0.0 for passage_scores in by_document], DECIMALS
+        )
+
+    def document(self, number: int, score: float | None = None) -> Document:
+        """Return a document, with its id only if texts are not stored."""
+        identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
+        if self._offsets is None:
+            return Document(identifier, score=score, scores=scores)
+        begin, end = self._offsets[number : number + 2].tolist()
+        values = json.loads(self._records[begin:end].tobytes())
+        return Document(identifier, values["title"], values["abstract"], score=score, scores=scores)
+
+    def sentence_scores(self, number: int, vectors: F32) -> F32 | None:
+        """Return the highest product (S,) of the vectors (R, W) with each sentence's vectors."""
+        if self._sentences is None or self._first_sentence is None:
+            return None
+        begin, end = self._first_sentence[number : number + 2]
+        first = np.arange(begin, end + 1) if self._first_passage is None else self._first_passage[begin : end + 1]
+        if begin == end:
+            return np.zeros(0, np.float32)
+        scores = np.asarray(self._sentences[first[0] : first[-1]], np.float32) @ vectors.T
+        return np.asarray(np.maximum.reduceat(scores.max(axis=1), first[:-1] - first[0]))
+
+    @cached_property
+    def _offsets(self) -> I64 | None:
+        return self._optional_array(OFFSETS)
+
+    @cached_property
+    def _records(self) -> npt.NDArray[np.uint8]:
+        return np.memmap(self.folder / RECORDS, np.uint8, "r")
+
+    @cached_property
+    def _sentences(self) -> npt.NDArray[np.float16] | None:
+        return self._optional_array(SENTENCES)
+
+    @cached_property
+    def _first_sentence(self) -> I64 | None:
+        return self._optional_array(FIRST_SENTENCE)
+
+    @cached_property
+    def _first_passage(self) -> I64 | None:
+        return self._optional_array(FIRST_PASSAGE)  # older indexes have one vector of each sentence
+
+    def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
+        return load(self.folder / name) if (self.folder / name).exists() else None
+
+
+def load(path: Path) -> npt.NDArray[Any]:
+    """Map an array from its file. Raises ArtefactError if it is missing or damaged."""
+    try:
+        return np.asarray(
+            np.load(path, mmap_mode="r", allow_pickle=False)
+        )  # a plain view, because indexing a memmap is slow
+    except (OSError, ValueError, EOFError) as error:
+        raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
+
+
+def encoded(identifiers: Sequence[str]) -> npt.NDArray[np.bytes_]:
+    """Encode ids (D,) in UTF-8, whose order is that of the characters."""
+    return np.array([without_surrogates(identifier).encode() for identifier in identifiers], np.bytes_)
+
+
+def decoded(identifier: bytes) -> str:
+    """Decode an id."""
+    return bytes(identifier).decode()
+
+
+def write_records(folder: Path, documents: Sequence[Document]) -> None:
+    """Write the texts of documents."""
+    offsets = [0]
+    with open(folder / RECORDS, "wb") as stream:
+        for document in documents:
+            line = json.dumps({"title": document.title, "abstract": document.abstract}).encode() + b"\n"
+            stream.write(line)
+            offsets.append(offsets[-1] + len(line))
+    np.save(folder / OFFSETS, np.array(offsets, np.int64))

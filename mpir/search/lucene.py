@@ -1,0 +1,236 @@
+"""BM25 over a Lucene index, through Anserini."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from mpir.core.text.legible import legible
+from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.question_words import without_question_words
+from mpir.core.text.types import Document
+from mpir.errors import ArtefactError, InputError, format_value, shortened
+from mpir.files.files import check_opening
+from mpir.files.paths import resolved
+from mpir.search.analyzer import analyzer
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+from mpir.search.feedback import Rm3
+from mpir.search.java import java_class, java_error, reason
+from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
+from mpir.search.record import from_record
+from mpir.types import F64
+from mpir.validation import whole_number
+
+BATCH = 64
+_MAXIMUM_TERMS = 1_000_000
+
+
+class LuceneIndex:
+    """An index that `build_index` made, opened for search. Use it in a `with` block, or close it. Threads may share it.
+
+    Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
+    ones by document id and lowers each by one millionth per rank, so that scores alone reproduce the order. With `rm3`,
+    scores are those of the expanded query.
+    """
+
+    name = "bm25"
+    info: IndexInfo
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        k1: float = DEFAULT_K1,
+        b: float = DEFAULT_B,
+        rm3: Rm3 | None = None,
+        question_words: bool = True,
+    ) -> None:
+        """Open the index. `rm3` expands queries; without `question_words`, words such as "which" are left out of them.
+
+        Raises:
+            ArtefactError: missing, half-built, damaged, or made by another version; or no Java to read it with.
+            InputError: k1 or b out of bounds.
+        """
+        check_parameters(k1, b)
+        self.info = read_info(folder)
+        self._folder, self._names = Path(folder), str(folder)
+        check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
+        self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
+        self._searcher = self._open()
+        # A searcher with RM3 refuses compound queries, which `scores_of` needs.
+        self._expander = self._searcher if rm3 is None else self._open()
+        if rm3 is not None:
+            self._expander.set_rm3("JsonCollection", rm3.terms, rm3.documents, rm3.weight)
+
+    def _open(self) -> Any:
+        """Anserini's searcher with BM25's parameters and the index's analyzer."""
+        searcher = _open(self._folder, self.info)
+        searcher.set_bm25(*self.parameters)
+        searcher.set_analyzer(analyzer(self.info.stop_words))
+        return searcher
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The corpus, BM25's parameters, and settings other than the defaults."""
+        unusual: dict[str, Any] = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
+        unusual |= {} if self.rm3 is None else {"rm3": asdict(self.rm3)}
+        unusual |= {} if self.question_words else {"question_words": False}
+        return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters), **unusual}
+
+    def search(self, query: str, k: int = 100) -> list[Document]:
+        """Return the k best documents that share a term with the query, best first, each with its score.
+
+        A query without terms (empty, stop words or punctuation only) finds nothing.
+        """
+        with _reading(self._names):
+            return _documents(self._expander.search(self._read(query), self._at_most(k)))
+
+    def search_batch(
+        self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
+    ) -> list[list[Document]]:
+        """Return the results of `search` for every query, in order, on several threads (every core by default)."""
+        k, threads = self._at_most(k), threads or os.cpu_count() or 1
+        bar = tqdm(total=len(queries), desc="Searching", unit=" queries", disable=not progress)
+        results: list[list[Document]] = []
+        with bar:
+            for start in range(0, len(queries), BATCH):
+                batch = [self._read(query) for query in queries[start : start + BATCH]]
+                with _reading(self._names):
+                    results.extend(self._search_together(batch, k, threads))
+                bar.update(len(batch))
+        return results
+
+    def scores_of(self, query: str, ids: Sequence[str]) -> F64:
+        """Return BM25 scores (N,) of documents by id; 0 for one that shares no term with the query."""
+        if not ids:
+            return np.zeros(0)
+        with _reading(self._names):
+            among = _among(self._words(self._read(query)), list(ids))
+            hits = self._searcher.search(among, len(ids))
+            score_of = {str(hit.docid): _score(hit) for hit in hits}
+        return np.array([score_of.get(without_surrogates(document_id), 0.0) for document_id in ids])
+
+    def document(self, id: str) -> Document:
+        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+        with _reading(self._names):
+            record = self._searcher.doc_raw(without_surrogates(id))
+            if record is None:
+                raise InputError(
+                    f"{self._names}: holds no document with id {format_value(id)}; check the id and the corpus."
+                )
+            return from_record(str(record))
+
+    def __len__(self) -> int:
+        return self.info.documents
+
+    def __enter__(self) -> LuceneIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the index's files."""
+        self._searcher.close()
+        if self._expander is not self._searcher:
+            self._expander.close()
+
+    def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
+        """Search all queries in one call into Java, whose threads run without Python's lock."""
+        strings = java_class("java.util.Arrays")
+        keys = [str(number) for number in range(len(queries))]
+        hits = self._expander.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
+        return (_documents(hits.get(key)) for key in keys)
+
+    def _read(self, query: str) -> str:
+        """Normalise a query as texts are when they are indexed (mpir/core/text/legible.py)."""
+        legible_query = without_surrogates(legible(query))
+        return legible_query if self.question_words else without_question_words(legible_query)
+
+    def _words(self, query: str) -> Any:
+        """Build Lucene's query from the terms of a query or its expansion."""
+        if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
+            words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+            return words.buildQuery("contents", self._searcher.get_analyzer(), query)
+        return _weighted({str(term): float(weight) for term, weight in weights.items()})
+
+    def _at_most(self, k: int) -> int:
+        return min(whole_number("k", k), len(self))
+
+
+def _weighted(weights: Mapping[str, float]) -> Any:
+    """Build Lucene's query from weighted terms."""
+    occur, term = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("org.apache.lucene.index.Term")
+    term_query, boosted = (java_class(f"org.apache.lucene.search.{name}") for name in ("TermQuery", "BoostQuery"))
+    words = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    for name, weight in weights.items():
+        words.add(boosted(term_query(term("contents", name)), weight), occur.SHOULD)
+    return words.build()
+
+
+def _among(words: Any, ids: Sequence[str]) -> Any:
+    """Build Lucene's query for the words, restricted to the documents with these ids."""
+    occur, both = (
+        java_class(f"org.apache.lucene.search.{name}") for name in ("BooleanClause$Occur", "BooleanQuery$Builder")
+    )
+    return both().add(words, occur.MUST).add(query_for_ids(ids), occur.FILTER).build()
+
+
+def query_for_ids(ids: Iterable[str]) -> Any:
+    """Build Lucene's query for the documents with these ids."""
+    names, bytes_of = java_class("java.util.ArrayList")(), java_class("org.apache.lucene.util.BytesRef")
+    for document_id in ids:
+        names.add(bytes_of(without_surrogates(document_id)))
+    return java_class("org.apache.lucene.search.TermInSetQuery")("id", names)
+
+
+def _open(folder: Path, info: IndexInfo) -> Any:
+    # Long queries are valid: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
+    java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
+    path = str(resolved(folder / LUCENE_FOLDER))  # Java resolves relative paths by the folder it was started in
+    try:
+        searcher = java_class("io.anserini.search.SimpleSearcher")(path)
+    except java_error() as error:
+        message = f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); build it again."
+        raise ArtefactError(message) from error
+    reader = java_class("org.apache.commons.lang3.reflect.FieldUtils").readField(searcher, "reader", True)
+    if reader.numDocs() != info.documents:  # the searcher's own count includes documents that updates replaced
+        raise ArtefactError(
+            f"{folder}: holds {reader.numDocs()} documents, but its manifest says {info.documents}; build it again."
+        )
+    return searcher
+
+
+@contextmanager
+def _reading(names: str) -> Iterator[None]:
+    """Turn read errors of Lucene, or of records that it stored, into one ArtefactError about a damaged index."""
+    java_errors = java_error()  # also announces the thread to Java
+    try:
+        yield
+    except InputError:
+        raise
+    except (java_errors, ValueError, KeyError, TypeError) as error:
+        raise ArtefactError(
+            f"{names}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
+            "with `mpir index PATH… --index DIR`."
+        ) from error
+
+
+def _documents(hits: Iterable[Any] | None) -> list[Document]:
+    return [from_record(str(hit.lucene_document.get("raw")), _score(hit)) for hit in hits or ()]
+
+
+def _score(hit: Any) -> float:
+    """Return the score of a hit. Raises ValueError if it is not finite."""
+    score = float(hit.score)
+    if not math.isfinite(score):
+        raise ValueError(f"document {hit.docid} has the score {score}")
+    return score

@@ -1,0 +1,115 @@
+"""BM25 in memory over texts of the caller, without Java and without an index on disk."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.text.background import Background
+from mpir.core.text.field_syntax import plain_query
+from mpir.core.text.legible import legible
+from mpir.core.text.terms import StopWords, terms
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+
+
+class TermWeights(NamedTuple):
+    """The M (text, term) pairs of texts: the numbers of text and term, and the weight."""
+
+    text: NDArray[np.int64]
+    term: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+def bm25_scores(
+    query: str,
+    texts: Sequence[str],
+    *,
+    k1: float = DEFAULT_K1,
+    b: float = DEFAULT_B,
+    stop_words: StopWords = "english",
+) -> NDArray[np.float32]:
+    """Return each text's score (N,) for one query, 0 if they share no term. See `MemoryIndex`."""
+    return MemoryIndex(texts, k1=k1, b=b, stop_words=stop_words).scores(query)
+
+
+class MemoryIndex:
+    """BM25 (Lucene's formula, through bm25s) over texts in memory, for many queries.
+
+    Terms are lower-cased words of the legible text (see `mpir.core.text.legible`) without stop words
+    (`mpir.core.text.terms`), with plurals folded. Document frequencies come from these texts or, if they are part of a
+    collection, from a `background`; the average length always comes from these texts.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        *,
+        k1: float = DEFAULT_K1,
+        b: float = DEFAULT_B,
+        stop_words: StopWords = "english",
+        background: Background | None = None,
+    ) -> None:
+        """Index N texts. Raises InputError if k1 or b is out of bounds, or the stop words are unknown."""
+        check_parameters(k1, b)
+        self._size, self._stop_words = len(texts), stop_words
+        corpus = [_terms(text, stop_words) for text in texts]
+        self._bm25 = None
+        if any(corpus):
+            from bm25s import BM25
+
+            # bm25s sets its own logger to DEBUG at import, which any program that configures logging would then show.
+            logging.getLogger("bm25s").setLevel(logging.WARNING)
+            self._bm25 = BM25(k1=k1, b=b, method="lucene")
+            numbered, numbers = _numbered(corpus)
+            words = list(numbers)  # bm25s adds a term
+            self._bm25.index((numbered, numbers), show_progress=False)
+            if background is not None:
+                _weigh_by(self._bm25.scores, background.idf(words), len(texts))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """Return each text's score (N,) for the query, in the order of the texts; 0 if they share no term."""
+        words = terms(legible(plain_query(query)), stop_words=self._stop_words)
+        if self._bm25 is None or not words:
+            return np.zeros(self._size, dtype=np.float32)
+        scores: NDArray[np.float32] = self._bm25.get_scores(words)
+        return scores
+
+    def weights(self) -> TermWeights:
+        """Return the contribution of each term to each text's score, scaled so that a text's squares sum to 1."""
+        if self._bm25 is None:
+            empty = np.zeros(0, np.int64)
+            return TermWeights(empty, empty, np.zeros(0))
+        sparse = self._bm25.scores  # bm25s' own table, by term
+        text, weight = sparse["indices"].astype(np.int64), sparse["data"].astype(np.float64)
+        term = np.repeat(np.arange(len(sparse["indptr"]) - 1), np.diff(sparse["indptr"]))
+        length = np.sqrt(np.bincount(text, weight**2, minlength=self._size))
+        return TermWeights(text, term, weight / length[text])
+
+
+def _terms(text: str, stop_words: StopWords) -> list[str]:
+    raise_if_cancelled()
+    return terms(legible(text), stop_words=stop_words)
+
+
+def _weigh_by(sparse: dict[str, Any], idf: NDArray[np.float64], texts: int) -> None:
+    """Replace the inverse document frequencies (terms,) in bm25s' table."""
+    document_counts = np.diff(sparse["indptr"])
+    local_idf = np.log1p((texts - document_counts + 0.5) / (document_counts + 0.5))
+    sparse["data"] = (sparse["data"] * np.repeat(idf / local_idf, document_counts)).astype(sparse["data"].dtype)
+
+
+def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[str, int]]:
+    """Return the terms of texts as numbers, and the number of each term by first occurrence.
+
+    bm25s would number them in the order of a set, which differs between processes, and so would rounding of sums.
+    """
+    numbers: dict[str, int] = {}
+    return [[numbers.setdefault(term, len(numbers)) for term in text] for text in corpus], numbers

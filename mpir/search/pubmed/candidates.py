@@ -1,0 +1,181 @@
+"""`search`: candidates for a query from PubMed and Europe PMC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.types import Document
+from mpir.errors import InputError, format_names
+from mpir.search.pubmed import europepmc, eutils
+from mpir.search.pubmed.errors import ServiceError, joined_error
+from mpir.search.pubmed.europepmc import EuropePMC
+from mpir.search.pubmed.eutils import MAX_IDS, PubMed
+from mpir.search.pubmed.join import fused, joined
+from mpir.search.pubmed.limits import read_limits
+from mpir.search.pubmed.plan import has_europepmc_fields, has_pubmed_tags, has_syntax, make_plan
+from mpir.search.pubmed.results import SearchResult
+from mpir.search.pubmed.settings import Settings
+from mpir.search.pubmed.source_searches import Report, SourceResult, Wish, search_europepmc, search_pubmed
+from mpir.search.pubmed.transport import Client
+from mpir.validation import check_choice, whole_number
+
+SOURCES = ("pubmed", "europepmc")
+NAMES = {"pubmed": eutils.NAME, "europepmc": europepmc.NAME}
+LONGEST = 4000
+"""The most characters of a query."""
+
+
+def search(
+    query: str,
+    k: int = 200,
+    *,
+    own_query: str | None = None,
+    start: str | None = None,
+    end: str | None = None,
+    types: Sequence[str] = (),
+    sources: Sequence[str] | None = None,
+    preprints: bool = False,
+    settings: Settings | None = None,
+    report: Report = lambda *_: None,
+) -> SearchResult:
+    """The best k candidates for a query from services on the network. The query leaves this machine.
+
+    Several searches, from strict to loose, are sent until there are k candidates. `own_query`, or a query with tags
+    or AND, OR, NOT, is sent once and unchanged.
+
+    Args:
+        query: the query in words, or in a service's own syntax.
+        k: the number of candidates, from 1 to 10,000.
+        own_query: a search to send in place of the query's words, in PubMed's or Europe PMC's syntax.
+        start: the earliest publication date, as YYYY, YYYY-MM or YYYY-MM-DD; `end` is the latest.
+        types: publication types by NLM's names; a record needs only one of them.
+        sources: "pubmed", "europepmc" or both; by default those that understand the query.
+        preprints: whether to include Europe PMC's preprints.
+        settings: addresses, key, cache and time-outs; by default from the environment.
+        report: called with a service's name, the number of candidates or records so far, and the number expected.
+
+    Raises:
+        InputError: a query without words, or one that the service cannot parse (the error quotes its message);
+            invalid limits, k or key.
+        ServiceError: no service gives a usable answer. If only one of two fails, the result has a warning.
+    """
+    _check(query, own_query)
+    k = whole_number("--k", k, maximum=MAX_IDS)
+    limits = read_limits(start, end, types)
+    settings = Settings.from_environment() if settings is None else settings
+    text = own_query or (query if has_syntax(query) else None)
+    chosen, warnings = _sources(sources, text)
+    if text is None and not make_plan(query):
+        raise InputError("the query has no word to search for (expected a question in words); give one.")
+    wish = Wish(
+        steps=make_plan(query) if text is None else (),
+        own_query=text,
+        limits=limits,
+        preprints=preprints,
+        k=k,
+    )
+    with Client(settings) as client:
+        jobs: dict[str, Callable[[], SourceResult]] = {
+            "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
+            "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
+        }
+        results, faults = _all_done({name: jobs[name] for name in chosen})
+        documents = _documents(PubMed(client), results, faults, wish.k, report)
+    warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
+    return SearchResult(
+        query=query,
+        documents=tuple(documents),
+        searches=tuple(sent for result in results.values() for sent in result.searches),
+        warnings=tuple(dict.fromkeys([*warnings, *(text for result in results.values() for text in result.warnings)])),
+    )
+
+
+def _check(query: str, own_query: str | None) -> None:
+    for name, text in (("query", query), ("--query", own_query)):
+        if text is None:
+            continue
+        if not text.strip():
+            raise InputError(f"the {name} is blank (expected a question in words); give one.")
+        if len(text) > LONGEST:
+            raise InputError(f"the {name} has {len(text):,} characters (expected at most {LONGEST:,}); shorten it.")
+        if without_surrogates(text) != text or "\0" in text:
+            raise InputError(f"the {name} holds a character that cannot be sent; remove it.")
+
+
+def _sources(sources: Sequence[str] | None, own_query: str | None) -> tuple[list[str], list[str]]:
+    """The sources to query, and a warning where the query's syntax excludes one."""
+    if sources is not None:
+        names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
+        for name in names:
+            check_choice("--source", name, SOURCES)
+        if not names:
+            raise InputError(f"--source names no service; choose from {', '.join(SOURCES)}.")
+        return names, []
+    if own_query is not None and has_pubmed_tags(own_query):
+        return ["pubmed"], [f"The query is in {eutils.NAME}'s syntax, so {europepmc.NAME} was not asked."]
+    if own_query is not None and has_europepmc_fields(own_query):
+        return ["europepmc"], [f"The query is in {europepmc.NAME}'s syntax, so {eutils.NAME} was not asked."]
+    return list(SOURCES), []
+
+
+def _all_done(jobs: Mapping[str, Callable[[], SourceResult]]) -> tuple[dict[str, SourceResult], list[ServiceError]]:
+    """Run jobs concurrently; return the results, and the errors of the jobs that failed.
+
+    Raises:
+        ServiceError: all of them failed.
+    """
+    with ThreadPoolExecutor(len(jobs), "mpir-pubmed") as pool:
+        futures = {name: pool.submit(job) for name, job in jobs.items()}
+    results, faults = dict[str, SourceResult](), list[ServiceError]()
+    for name, future in futures.items():
+        try:
+            results[name] = future.result()
+        except ServiceError as error:
+            faults.append(error)
+    if not results:
+        raise joined_error(faults)
+    return results, faults
+
+
+def _documents(
+    service: PubMed, results: dict[str, SourceResult], faults: list[ServiceError], k: int, report: Report
+) -> list[Document]:
+    """The k best documents of all sources: PubMed's records are fetched, or replaced by Europe PMC's where that fails.
+
+    Raises:
+        ServiceError: PubMed's records cannot be fetched, and no other source has any.
+    """
+    ids = fused([result.ids for result in results.values()])[:k]
+    by_source = {NAMES[name]: result.documents for name, result in results.items()}
+    if "pubmed" in results:
+        named = set(results["pubmed"].ids)
+        pmids = [pmid for pmid in ids if pmid in named]
+        try:
+            fetched = service.fetch(pmids, lambda number: report("records", number, len(pmids)))
+        except ServiceError as error:
+            if len(results) == 1:
+                raise
+            faults.append(error)
+            results.pop("pubmed")
+            return _documents(service, results, faults, k, report)
+        by_source[eutils.NAME] = fetched
+        available = {document_id for documents in by_source.values() for document_id in documents}
+        _note_missing(results["pubmed"], [pmid for pmid in pmids if pmid not in available], len(ids))
+    return joined(ids, by_source)
+
+
+def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> None:
+    """Warn of PMIDs without a record. Raises ServiceError where no candidate has one."""
+    if missing and len(missing) == number:
+        raise ServiceError(eutils.NAME, f"listed {number} records but delivered none of them; try again later.")
+    if missing:
+        result.warnings.append(
+            f"{eutils.NAME} listed {len(missing)} records that it did not deliver, so they are left out: PMIDs "
+            f"{format_names(missing)}."
+        )
+
+
+def _names(results: Mapping[str, SourceResult]) -> str:
+    return " and ".join(NAMES[name] for name in results)

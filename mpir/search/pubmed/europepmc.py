@@ -1,0 +1,129 @@
+"""Europe PMC's REST search, whose answers include abstracts: https://europepmc.org/RestfulWebService."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.core.text.markup import without_markup
+from mpir.core.text.types import Document
+from mpir.errors import shortened
+from mpir.files.corpora.identifiers import names_of
+from mpir.files.corpora.xml import white_normal
+from mpir.search.pubmed.json_answers import count, member, read_object, texts
+from mpir.search.pubmed.records import record_url
+from mpir.search.pubmed.transport import Client, Service
+
+NAME = "Europe PMC"
+RATE = 3.0
+"""Requests per second."""
+PAGE = 200
+"""Records per request."""
+_HEADING = re.compile(r"<h4>\s*([^<>]{1,100}?)\s*:?\s*</h4>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of records, the total number of matches, and the cursor of the next page.
+
+    `blank` counts records without a title and an abstract, which are left out; `error` is the service's message.
+    """
+
+    documents: tuple[Document, ...]
+    count: int
+    next_mark: str = ""
+    blank: int = 0
+    error: str = ""
+
+
+class EuropePMC:
+    """Searches Europe PMC through a client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._email = client.settings.email
+        self.service = Service(
+            name=NAME, url=client.settings.europepmc, option="--europepmc", per_second=client.settings.rate or RATE
+        )
+
+    def search(self, query: str, k: int) -> Page:
+        """The best k records for a query in Europe PMC's syntax, as one page. Raises ServiceError."""
+        documents: dict[str, Document] = {}
+        mark, marks, blank = "*", set[str](), 0
+        while mark and mark not in marks and len(documents) + blank < k:
+            marks.add(mark)
+            page = self._page(query, mark, min(k, PAGE))
+            documents |= {document.id: document for document in page.documents if document.id not in documents}
+            blank += page.blank
+            is_last = not (page.documents or page.blank) or len(documents) + blank >= page.count
+            mark = "" if is_last else page.next_mark
+        return Page(documents=tuple(documents.values())[:k], count=page.count, blank=blank, error=page.error)
+
+    def _page(self, query: str, mark: str, size: int) -> Page:
+        parameters = {"query": query, "format": "json", "resultType": "core", "pageSize": str(size)}
+        parameters |= {"cursorMark": mark, "synonym": "TRUE"}
+        if self._email:
+            parameters["email"] = self._email
+        return self._client.ask(self.service, "search", parameters, _read_page)
+
+
+def _read_page(content: bytes) -> Page:
+    answer = read_object(content)
+    if answer.get("errMsg"):
+        return Page(documents=(), count=0, error=shortened(str(answer["errMsg"]), 300))
+    results = member(member(answer, "resultList", dict), "result", list)
+    documents = [document for record in results if isinstance(record, dict) and (document := _document(record))]
+    mark = answer.get("nextCursorMark")
+    return Page(
+        documents=tuple(documents),
+        blank=len(results) - len(documents),
+        count=count(answer, "hitCount"),
+        next_mark=mark if isinstance(mark, str) else "",
+    )
+
+
+def _document(record: Mapping[str, Any]) -> Document | None:
+    """A record as a document, with the PMID or, for a preprint, Europe PMC's id. None without an id or any text."""
+    fields = {name: value for name, value in record.items() if isinstance(value, str)}
+    names = names_of(fields.get("pmid", ""), [fields.get("doi", "")])
+    document_id = names.get("pmid") or fields.get("id", "").strip()
+    title = white_normal(without_markup(fields.get("title", "")))
+    abstract = white_normal(without_markup(_HEADING.sub(_label, fields.get("abstractText", ""))))
+    if not document_id or not (title or abstract):
+        return None
+    metadata = {**names, **_details(record, fields), "url": _url(names, fields, document_id)}
+    return Document(document_id, title, abstract, metadata=metadata)
+
+
+def _label(match: re.Match[str]) -> str:
+    """A section heading of an abstract, in the form that the PubMed reader uses."""
+    return f" {match[1].upper()}: "
+
+
+def _details(record: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    values = {
+        "year": fields.get("pubYear", ""),
+        "journal": _inner_text(record, "journalInfo", "journal", "title"),
+        "authors": [name for name in re.split(r",\s*", fields.get("authorString", "").rstrip(".")) if name],
+        "types": texts(_inner(record, "pubTypeList", "pubType")),
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def _url(names: Mapping[str, str], fields: Mapping[str, str], document_id: str) -> str:
+    if "pmid" in names:
+        return record_url(names["pmid"])
+    return f"https://europepmc.org/article/{fields.get('source', 'PPR')}/{document_id}"
+
+
+def _inner(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _inner_text(value: Any, *names: str) -> str:
+    text = _inner(value, *names)
+    return text if isinstance(text, str) else ""

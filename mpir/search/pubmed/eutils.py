@@ -1,0 +1,132 @@
+"""PubMed through NCBI's E-utilities: esearch returns PMIDs by relevance, efetch returns records.
+
+Documentation: https://www.ncbi.nlm.nih.gov/books/NBK25499/
+
+Records are fetched by POST of their PMIDs and not from a search's history (WebEnv), because the list joins the new
+records of several searches, and no history holds it. The same PMIDs are also the same request tomorrow, so its answer
+can be cached, whereas every search has its own WebEnv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpir.core.text.types import Document
+from mpir.errors import shortened
+from mpir.search.pubmed.errors import DamagedAnswerError
+from mpir.search.pubmed.json_answers import count, member, read_object, texts
+from mpir.search.pubmed.records import read_records
+from mpir.search.pubmed.settings import Settings
+from mpir.search.pubmed.transport import Client, Service
+
+NAME = "PubMed"
+MAX_IDS = 10_000
+"""The most PMIDs that PubMed returns for one search."""
+BATCH = 200
+"""Records per request; NCBI asks for POST from about 200 ids on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """The answer to a search: PMIDs by relevance, the total number of matches, and PubMed's messages on the query."""
+
+    ids: tuple[str, ...]
+    count: int
+    translation: str
+    messages: tuple[str, ...]
+    error: str = ""
+
+
+class PubMed:
+    """Searches and fetches through a client."""
+
+    def __init__(self, client: Client) -> None:
+        settings = client.settings
+        self._client = client
+        self.service = Service(
+            name=NAME,
+            url=settings.eutils,
+            option="--eutils",
+            per_second=settings.requests_per_second,
+            takes_post=True,
+        )
+        self._common = _common(settings)
+
+    def search(self, query: str, k: int) -> Hits:
+        """The best k records for a query in PubMed's syntax. Raises ServiceError."""
+        parameters = {"term": query, "retmax": str(k), "retmode": "json", "sort": "relevance"}
+        return self._client.ask(
+            self.service,
+            "esearch.fcgi",
+            {**self._common, **parameters},
+            _read_hits,
+            is_complete=lambda hits: len(hits.ids) >= min(hits.count, k),
+        )
+
+    def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
+        """The documents by PMID, without those that PubMed fails to deliver twice. Raises ServiceError."""
+        documents: dict[str, Document] = {}
+        for start in range(0, len(pmids), BATCH):
+            documents |= self._records(pmids[start : start + BATCH])
+            report(len(documents))
+        missing = [pmid for pmid in pmids if pmid not in documents]
+        for start in range(0, len(missing), BATCH):
+            documents |= self._records(missing[start : start + BATCH])
+        return {pmid: documents[pmid] for pmid in pmids if pmid in documents}
+
+    def _records(self, pmids: Sequence[str]) -> dict[str, Document]:
+        parameters = {**self._common, "id": ",".join(pmids), "retmode": "xml"}
+        documents = self._client.ask(
+            self.service,
+            "efetch.fcgi",
+            parameters,
+            read_records,
+            is_complete=lambda records: set(pmids) <= records.keys(),
+        )
+        return {pmid: documents[pmid] for pmid in pmids if pmid in documents}
+
+
+def _common(settings: Settings) -> dict[str, str]:
+    private = {"email": settings.email, "api_key": settings.key}
+    return {"db": "pubmed", "tool": "mpir", **{name: value for name, value in private.items() if value}}
+
+
+def _read_hits(content: bytes) -> Hits:
+    result = member(read_object(content), "esearchresult", dict)
+    if error := result.get("ERROR"):
+        if "backend" in str(error).lower() or "timed out" in str(error).lower():
+            raise DamagedAnswerError("its search engine failed")
+        return Hits(ids=(), count=0, translation="", messages=(), error=shortened(str(error), 300))
+    ids = member(result, "idlist", list)
+    if not all(isinstance(pmid, str) and pmid.isascii() and pmid.isdigit() and len(pmid) < 10 for pmid in ids):
+        raise DamagedAnswerError("it has ids that are not PMIDs")
+    number = count(result, "count")
+    if number and not ids:
+        raise DamagedAnswerError("it counts records but lists none")
+    translation = result.get("querytranslation")
+    return Hits(
+        ids=tuple(dict.fromkeys(ids)),
+        count=max(number, len(ids)),
+        translation=translation if isinstance(translation, str) else "",
+        messages=tuple(_messages([result.get("errorlist"), result.get("warninglist")])),
+    )
+
+
+_SAYINGS = {
+    "phrasesnotfound": "not found: ",
+    "fieldsnotfound": "no such field: ",
+    "phrasesignored": "ignored: ",
+    "quotedphrasesnotfound": "quoted phrase not found: ",
+    "outputmessages": "",
+}
+
+
+def _messages(lists: Iterable[object]) -> Iterable[str]:
+    """PubMed's messages on a query, each after a label of ours."""
+    for group in lists:
+        members: Mapping[str, Any] = group if isinstance(group, dict) else {}
+        for name, saying in _SAYINGS.items():
+            if values := texts(members.get(name)):
+                yield f"{saying}{shortened(', '.join(values), 200)}"

@@ -1,0 +1,118 @@
+"""Plan searches for a query, from strict to loose: all distinctive words, then fewer of them, then any of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mpir.core.text.background import pubmed
+from mpir.core.text.terms import stop_words_of, terms
+
+MAX_WORDS = 24
+"""The most words of a query that are searched for; the most distinctive are chosen."""
+_QUESTION_WORDS = """
+which what who whom whose when where why how does do did has have had can could should would will may might must
+been being was were am from about any all some between during through than then also used using use there list
+name describe define explain please currently known many much most more its his her our we you us me my i
+"""
+QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
+"""Words of questions, which rarely matter to the meaning of an abstract."""
+_WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
+_PIECE = re.compile(r"[^-/]+")
+_OPERATOR = re.compile(r"(?<!\w)(?:AND|OR|NOT)(?!\w)")
+_EUROPEPMC_FIELD = re.compile(r"(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
+_BRACKETS = re.compile(r"\[([^\[\]:]+)(?::[^\[\]]*)?\]")
+_TAGS = """
+1au ab ad affiliation aid all author au auid cn cois crdt dcom dp ed edat fau filter fir gn gr ia ir is isbn ip jid
+journal la language lang lastau lid lr majr mh mhda mesh nm ot owner pa pdat pg pl pmid ps pt pubn rn sb sh si so st
+subset ta ti tiab title tt tw uid vi
+"""
+_LONG_TAGS = """
+all fields; article identifier; author - first; author - full; author - last; date - create; date - completion;
+date - entry; date - mesh; date - modification; date - publication; first author name; last author name;
+mesh major topic; mesh subheading; mesh terms; other term; pharmacological action; publication type; substance name;
+supplementary concept; text word; text words; title/abstract
+"""
+PUBMED_TAGS = frozenset([*_TAGS.split(), *(" ".join(tag.split()) for tag in _LONG_TAGS.split(";"))])
+"""PubMed's field tags (https://pubmed.ncbi.nlm.nih.gov/help/#search-tags), so that "[Ca2+]" is not taken for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A search for all of the `required` words and at least one of the `alternatives`, where there are any."""
+
+    required: tuple[str, ...]
+    alternatives: tuple[str, ...] = ()
+
+
+def has_syntax(query: str) -> bool:
+    """Whether a query is in a service's own syntax: a [tag], a FIELD:, or AND, OR, NOT in capitals."""
+    return has_pubmed_tags(query) or bool(_OPERATOR.search(query) or _EUROPEPMC_FIELD.search(query))
+
+
+def has_pubmed_tags(query: str) -> bool:
+    """Whether a query has a [tag] of PubMed's, which only PubMed understands."""
+    return any(" ".join(match[1].lower().split()) in PUBMED_TAGS for match in _BRACKETS.finditer(query))
+
+
+def has_europepmc_fields(query: str) -> bool:
+    """Whether a query has a FIELD:, which only Europe PMC understands."""
+    return not has_pubmed_tags(query) and _EUROPEPMC_FIELD.search(query) is not None
+
+
+def content_words(query: str) -> list[str]:
+    """The query's content words and quoted phrases, in the query's order.
+
+    Where there are only stop words, these are returned: a search for them is better than none.
+    """
+    words = list(dict.fromkeys(match[0].replace("’", "'") for match in _WORD.finditer(query)))
+    left_out = stop_words_of("english") | QUESTION_WORDS
+    content = [word for word in words if word.startswith('"') or not left_out.issuperset(_PIECE.findall(word.lower()))]
+    telling = set(_by_telling(content)[:MAX_WORDS])
+    return [word for word in content if word in telling] or words[:MAX_WORDS]
+
+
+def make_plan(query: str) -> list[Step]:
+    """The searches for a query, the strictest first. Empty where the query has no words."""
+    words = content_words(query)
+    telling = _by_telling(words)
+    steps = [Step(tuple(word for word in words if word in telling[:size])) for size in _sizes(len(words))]
+    if len(words) > 2:
+        steps.append(Step(telling[:1], telling[1:]))
+    if len(words) > 1:
+        steps.append(Step((), telling))
+    return steps
+
+
+def _sizes(count: int) -> list[int]:
+    """The number of words in each strict search: all, then a quarter fewer each time, down to two."""
+    sizes = [count] if count else []
+    while sizes and sizes[-1] > 2:
+        sizes.append(max(2, sizes[-1] * 3 // 4))
+    return sizes
+
+
+def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
+    """The words by document frequency, rarest first; a compound or phrase counts as its rarest word."""
+    background = pubmed()
+    weights = {word: max(background.idf(terms(word, stop_words="none") or [word])) for word in words}
+    return tuple(sorted(words, key=lambda word: -weights[word]))
+
+
+def for_pubmed(step: Step) -> str:
+    """A step in PubMed's syntax. Required words have no operators between them, so that term mapping sees phrases."""
+    required = " ".join(step.required)
+    if not step.alternatives:
+        return required
+    alternatives = " OR ".join(step.alternatives)
+    return f"{required} AND ({alternatives})" if required else alternatives
+
+
+def for_europepmc(step: Step) -> str:
+    """A step in Europe PMC's syntax, limited to titles and abstracts; by default it would also search full texts."""
+    required = " AND ".join(step.required)
+    if step.alternatives:
+        alternatives = f"({' OR '.join(step.alternatives)})"
+        required = f"{required} AND {alternatives}" if required else alternatives
+    return f"TITLE_ABS:({required})"

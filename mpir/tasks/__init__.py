@@ -1,1 +1,0 @@
-"""Complete tasks: BioASQ Task B Phase A."""

@@ -1,0 +1,462 @@
+"""`mpir rerank` and `mpir bundle`: usable in a pipe, readable at a terminal, one sentence for a mistake."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import mpir
+from mpir.app.cli import main
+from mpir.core.weights import Weights
+from mpir.models.bundles.bundle import seal
+
+SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
+
+DOCUMENTS = [
+    {"id": "a", "title": "Heart", "abstract": "A heart attack is a risk.", "score": 2.0},
+    {"id": "b", "title": "", "abstract": "Aspirin does thin the blood.", "score": 1.0},
+]
+LINE = json.dumps({"id": "q7", "query": "does aspirin thin blood", "documents": DOCUMENTS})
+
+
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a text on standard input."""
+
+    def put(text: str) -> None:
+        stream = SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)
+        monkeypatch.setattr(sys, "stdin", stream)
+
+    return put
+
+
+def test_json_lines_in_json_lines_out(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(f"{LINE}\n\n{LINE}\n")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--top-k", "1", "--json"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == second
+    assert first["id"] == "q7"
+    (document,) = first["documents"]
+    assert set(document["sentences"][0]["scores"]) == {"relevance", "sts", "sia"}
+
+
+def test_a_trec_run(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert sorted(line[2] for line in lines) == ["a", "b"]
+    assert [line[:2] + line[3:4] for line in lines] == [["q7", "Q0", "1"], ["q7", "Q0", "2"]]
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        (
+            {"id": "q 2"},
+            "standard input:2: 'q 2' is not a valid id in a TREC file; expected an id without white space.",
+        ),
+        ({"documents": [{"id": "a b", "text": "x"}]}, "standard input:2: 'a b' is not a valid id"),
+    ],
+)
+def test_an_id_that_no_trec_run_can_have_is_named_by_its_line(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    capsys: pytest.CaptureFixture[str],
+    odd: dict[str, object],
+    message: str,
+) -> None:
+    pipe(f"{LINE}\n{json.dumps({**json.loads(LINE), **odd})}\n")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--trec"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_query_and_a_corpus_explained(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = tmp_path / "docs.jsonl"
+    corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
+    arguments = ["rerank", "does aspirin thin blood", "--docs", str(corpus), "--bundle", str(tiny_bundle), "--explain"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "best sentence" in printed
+    assert "is ranked 1 of 2" in printed
+
+
+def test_exports_of_one_search_are_merged(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pubmed-x-set.txt").write_text("PMID- 7\nTI  - Salt in sweat.\nAB  - It is high.\n")
+    (tmp_path / "scopus.csv").write_text(
+        "Title,Abstract,DOI\nSalt in Sweat,It is high,10.1/1\nOther,It is low.,10.1/2\n"
+    )
+    (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
+    assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "mpir: note: each paper counts once; 2 of 4 documents are duplicates" in printed.err
+    assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
+
+
+def test_bundle_show_prints_the_card(tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bundle", "show", str(tiny_bundle)]) == 0
+    assert capsys.readouterr().out.startswith("# tiny\n")
+
+
+def test_bundle_show_refuses_what_rerank_would(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
+    Weights.equal(["relevance", "another"]).save(bundle / "weights.json")
+    seal(bundle)
+    assert main(["bundle", "show", str(bundle)]) == 2
+    shown = capsys.readouterr().err
+    assert main(["rerank", "aspirin", "--docs", str(SAMPLE), "--bundle", str(bundle)]) == 2
+    assert capsys.readouterr().err == shown
+    assert "the weights are for the perspectives" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no query"),
+        ("{", "standard input:1: not valid JSON"),
+        ('{"query": "q"}', 'expected "query" (a string) and "documents" (a list)'),
+        ('{"query": "q", "documents": [1]}', "standard input:1: docs[0] is of type int"),
+        (
+            '\n{"query": "q", "documents": [{"id": "a", "text": "", "score": "7"}]}',
+            "standard input:2: docs[0] (id 'a') has the score",
+        ),
+    ],
+)
+def test_a_mistake_in_the_pipe(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    pipe(text)
+    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "\n" not in error
+
+
+def test_a_null_id_is_no_id(pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe('\n{"id": null, "query": "does aspirin thin blood", "documents": ["aspirin"]}')
+    assert main(["rerank", "--json", "--bundle", str(tiny_bundle)]) == 0
+    assert json.loads(capsys.readouterr().out)["id"] == "2"
+
+
+def test_two_documents_of_one_id_are_named_with_their_lines(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = tmp_path / "docs.jsonl"
+    documents.write_text('{"id": "a", "text": "One."}\n{"id": "b", "text": "Two."}\n{"id": "a", "text": "Three."}\n')
+    assert main(["rerank", "one", "--docs", str(documents), "--bundle", str(tiny_bundle)]) == 2
+    said = capsys.readouterr().err
+    assert "docs.jsonl:1 and " in said
+    assert "docs.jsonl:3: docs[2] and docs[0] both have the id 'a'" in said
+
+
+def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "--docs", str(tmp_path / "docs.jsonl")]) == 2
+    assert "--docs names the documents of a QUERY" in capsys.readouterr().err
+
+
+def test_the_best_sentences_of_all_documents(
+    tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "2"]) == 0
+    query, _, heads, _, *rows = capsys.readouterr().out.strip().splitlines()
+    assert query == "does aspirin thin blood"
+    assert heads.split() == ["rank", "blended", "score", "document", "place", "sentence"]
+    ranking = mpir.Reranker(tiny_bundle).rerank(query, DOCUMENTS)
+    assert len(rows) == 2
+    for row, best in zip(rows, ranking.sentences, strict=False):
+        assert row.split()[2:5] == [best.document, best.section, f"{best.begin}-{best.end}"]
+        assert row.endswith(best.text)
+    assert ranking.sentence_table(1).splitlines()[-1].split() == rows[0].split()
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "0"]) == 2
+    assert "--sentences" in capsys.readouterr().err
+
+
+def test_neighbouring_sentences_are_shown_as_one(
+    tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["rerank", "--bundle", str(tiny_bundle), "--json"]
+    pipe(LINE)
+    assert main([*command, "--join", "0"]) == 0
+    documents = json.loads(capsys.readouterr().out)["documents"]
+    ranking = mpir.Reranker(tiny_bundle).rerank("does aspirin thin blood", DOCUMENTS).joined(0)
+    texts = [[sentence["text"] for sentence in document["sentences"]] for document in documents]
+    assert texts == [[sentence.text for sentence in document.sentences] for document in ranking]
+    for wrong in (["--join", "2"], ["--join", "0.5", "--trec"]):
+        pipe(LINE)
+        assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
+        assert "--join " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("forms", [["--json", "--explain"], ["--trec", "--explain"], ["--json", "--trec"]])
+def test_one_form_of_output_at_a_time(forms: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", "aspirin", *forms])
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("form", "beginning"),
+    [
+        ("table", "does aspirin thin blood\n\nrank "),
+        ("json", '{\n "id": "q7"'),
+        ("jsonl", '{"id": "q7"'),
+        ("csv", "\ufeffrank,document,title,"),
+        ("trec", "q7 Q0 "),
+        ("ris", "TY  - JOUR\nKW  - mpir rank 0001\n"),
+        ("nbib", "PMID- \nOT  - mpir rank 0001\n"),
+        ("html", "<!doctype html>"),
+        ("md", "## does aspirin thin blood\n"),
+    ],
+)
+def test_every_format_is_written_to_a_pipe(
+    form: str, beginning: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == 0
+    assert capsys.readouterr().out.startswith(beginning)
+    pipe(f"{LINE}\n{LINE}")
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == (2 if form in ("json", "html") else 0)
+    if form in ("json", "html"):
+        assert f"--format {form} shows the ranking of one query" in capsys.readouterr().err
+
+
+def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pipe(LINE + "\n" + LINE.replace("q7", "q8"))
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--csv", str(tmp_path / "table.csv")]) == 0
+    assert capsys.readouterr().out.count("does aspirin thin blood\n\nrank ") == 2
+    with (tmp_path / "table.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["query id"], row["rank"]) for row in rows] == [("q7", "1"), ("q7", "2"), ("q8", "1"), ("q8", "2")]
+
+
+def test_years_and_types_choose_the_documents(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    records = [f"TY  - JOUR\nTI  - Aspirin {year}\nPY  - {year}\nER  - \n" for year in (2010, 2020)]
+    (tmp_path / "library.ris").write_text("\n".join(records))
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "library.ris"), "--bundle", str(tiny_bundle), "--json"]
+    assert main([*command, "--from", "2015"]) == 0
+    printed = capsys.readouterr()
+    assert [document["title"] for document in json.loads(printed.out)["documents"]] == ["Aspirin 2020"]
+    assert "note: left out 1 of other years; 1 documents remain" in printed.err
+    assert main([*command, "--to", "2005"]) == 2
+    assert "no document matches the filter (2 of other years); widen" in capsys.readouterr().err
+    assert main(["rerank", "--from", "2015"]) == 2
+    assert "filter the documents of --docs, but there is no --docs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("probability", ["2", "half"])
+def test_a_probability_that_cannot_be_is_refused(probability: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", "aspirin", "--docs", "none.jsonl", "--min-probability", probability])
+    assert "expected a number from 0 to 1" in capsys.readouterr().err
+
+
+def test_a_threshold_without_a_calibration_is_refused(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--min-probability", "0.5"]) == 2
+    assert "its weights have no calibration" in capsys.readouterr().err
+
+
+def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", os.fsdecode(b"caf\xe9")])
+    assert r"'caf\udce9' is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["search", "--index", "none"], ["rerank", "--docs", "none.jsonl"]])
+def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--", " "])
+    assert "the query is blank, so nothing can be ranked for it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--trec"]])
+def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
+    target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        finished = subprocess.run(
+            [sys.executable, "-m", "mpir", *command, *target],
+            input=LINE,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert finished.stderr == "mpir: standard output: No space left on device\n"
+    assert finished.returncode == 2
+
+
+def test_a_query_without_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "a query"]) == 2
+    assert "name them with --docs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--device", "cpu,toaster"], "device 'toaster' cannot be used"),
+        (["--device", "hpu"], "device 'hpu' cannot be used (No module named 'torch.hpu'); choose auto, cpu"),
+        (["--tokens-per-batch", "9"], "tokens_per_batch is 9, too small for one pair, which may have 64 tokens"),
+    ],
+)
+def test_impossible_hardware(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    capsys: pytest.CaptureFixture[str],
+    option: list[str],
+    message: str,
+) -> None:
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), *option]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
+    command = f"{sys.executable} -m mpir rerank --json --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
+    finished = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert json.loads(finished.stdout)["id"] == "q7"
+    assert finished.stderr == ""
+    assert finished.returncode == 0
+
+
+def test_a_cascade_by_default_and_by_share(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = " ".join(f"Aspirin {number} is a risk." for number in range(400))
+    line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
+    for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
+        pipe(line)
+        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert (len(result["documents"][0]["sentences"]), result["left_out"]) == (count, 400 - count)
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [("is aspirin", "'is aspirin' is not a share (expected a number above 0"), ("2", "cascade is 2.0; ")],
+)
+def test_a_share_that_is_none(
+    share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(LINE)
+    try:
+        status = main(["rerank", "--bundle", str(tiny_bundle), "--cascade", share])
+    except SystemExit as exit_:
+        status = exit_.code
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_second_run_takes_its_scores_from_the_cache(
+    pipe: Callable[[str], None], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "scores"
+    printed = []
+    for options in (["--no-cache"], ["--cache", str(folder)], ["--cache", str(folder), "--cache-limit", "1000000"]):
+        pipe(LINE)
+        assert main(["rerank", "--json", "--bundle", str(tiny_bundle), *options]) == 0
+        printed.append(capsys.readouterr().out)
+        assert folder.exists() == ("--cache" in options)
+    assert printed[0] == printed[1] == printed[2]
+
+
+def test_a_cache_that_was_asked_for_and_cannot_be_used(
+    pipe: Callable[[str], None], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache", str(tmp_path / "file")]) == 2
+    assert f"{tmp_path / 'file'}: cannot be used as a score cache (" in capsys.readouterr().err
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle), "--cache-limit", "10"]) == 2
+    assert "limit in bytes is 10" in capsys.readouterr().err
+
+
+def test_work_goes_on_where_the_default_cache_cannot_be_written(
+    pipe: Callable[[str], None],
+    tiny_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MPIR_CACHE", str(tmp_path / "file"))
+    pipe(LINE)
+    assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
+    assert "cannot be used as a score cache" in caplog.text
+
+
+@pytest.mark.parametrize("option", [["--partial"], ["--triggers", "hedges"]])
+def test_what_a_lexicon_is_searched_by_is_not_ignored_without_one(
+    tiny_bundle: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    command = ["rerank", "no effusion", "--docs", str(SAMPLE), "--bundle", str(tiny_bundle), "--no-cache", *option]
+    assert main(command) == 2
+    assert f"{option[0]} needs a --lexicon; give one, or leave it out." in capsys.readouterr().err
+
+
+def test_a_lexicon_tells_yes_from_no(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports, lexicon = tmp_path / "reports.jsonl", tmp_path / "lexicon.tsv"
+    texts = {"yes": "Clear.Pleural effusion.", "no": "Clear.There is no effusion.", "other": "Clear."}
+    reports.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    lexicon.write_text("pleural effusion\teffusion*\npleural effusion\tpleural effusion\n")
+    options = ["--docs", str(reports), "--bundle", str(tiny_bundle), "--lexicon", str(lexicon), "--no-cache"]
+    for query, best in (("no pleural effusion", "no"), ("pleural effusion", "yes")):
+        assert main(["rerank", query, *options, "--json", "--beta", "negation=100"]) == 0
+        output = capsys.readouterr()
+        ranked = json.loads(output.out)["documents"]
+        assert [(item["id"], item["scores"]["negation"]) for item in ranked][::2] == [
+            (best, 1.0),
+            ("yes" if best == "no" else "no", -1.0),
+        ]
+        assert len(ranked[0]["sentences"]) == 2  # split as a report
+        assert "not for clinical use" in output.err
+    assert main(["rerank", "no pleural effusion", *options, "--explain", "--beta", "negation=100"]) == 0
+    assert 'Negation adds +100.0000 to its score: pleural effusion: negated by "no".' in capsys.readouterr().out
+    assert main(["rerank", "aspirin", *options, "--explain"]) == 0
+    assert "nothing of the lexicon" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv", "--ris", "--nbib"])
+def test_only_what_the_option_wrote_is_replaced(
+    tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(DOCUMENTS[0]))
+    (tmp_path / "a.tsv").write_text("blood\tblood\n")
+    command = ["rerank", "blood", "--docs", str(tmp_path / "a.jsonl"), "--bundle", str(tiny_bundle)]
+    for _ in range(2):
+        assert main([*command, option, str(tmp_path / "new")]) == 0
+    for content in (
+        "a thesis",
+        "<!doctype html><title>My page</title>",
+        "rank,document\n",
+        "TY  - JOUR\nTI  - A",
+        "PMID- 7\nTI  - A",
+    ):
+        (tmp_path / "other").write_text(content)
+        assert main([*command, option, str(tmp_path / "other")]) == 2
+        assert f"other: exists and was not written by {option}, so it is not" in capsys.readouterr().err
+        assert (tmp_path / "other").read_text() == content
+    lexicon = str(tmp_path / "a.tsv")
+    assert main([*command, option, lexicon, "--lexicon", lexicon]) == 2
+    assert "a.tsv: is also --lexicon, which would be lost" in capsys.readouterr().err

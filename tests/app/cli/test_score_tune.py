@@ -1,0 +1,434 @@
+"""``mpir score`` and ``mpir tune`` from questions to weights, and their refusals at the command line."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.app.cli import main
+from mpir.app.cli.tune import _log_beside
+from mpir.core.calibration import Relevance
+from mpir.core.column import Column
+from mpir.core.weights import Weights
+from mpir.files.checksum import read_json_with_checksum
+from mpir.files.write import write_json
+from mpir.models.bundles.bundle import RELEVANCE, declare, seal
+from mpir.models.perspectives.agreement import Agreement
+from mpir.reranking.reranker import Reranker
+from mpir.tune.dataset import Dataset
+
+AGREEMENT = "agreement"
+
+URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
+SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path) -> Path:
+    """A folder with an index, six questions and their scores."""
+    folder = tmp_path_factory.mktemp("work")
+    with open(folder / "corpus.jsonl", "w") as stream:
+        for number, subject in enumerate(SUBJECTS * 3):
+            text = f"The {subject} is in a trial of aspirin {'and placebo ' * (number % 4)}. No patients attack."
+            stream.write(json.dumps({"id": str(number), "title": f"A {subject}", "abstract": text}) + "\n")
+    questions = [
+        {
+            "id": subject,
+            "body": f"Does aspirin risk {subject} patients?",
+            "documents": [URL + str(number), URL + "999"],
+            "snippets": [
+                {
+                    "document": URL + str(number),
+                    "beginSection": "abstract",
+                    "endSection": "abstract",
+                    "offsetInBeginSection": 0,
+                    "offsetInEndSection": 30,
+                    "text": "…",
+                }
+            ],
+        }
+        for number, subject in enumerate(SUBJECTS)
+    ]
+    (folder / "questions.json").write_text(json.dumps({"questions": questions}))
+    assert main(["index", str(folder / "corpus.jsonl"), "--index", str(folder / "index")]) == 0
+    assert score(folder, tiny_bundle, "scored", "--gold-in-index") == 0
+    return folder
+
+
+def score(folder: Path, bundle: Path, output: str, *more: str) -> int:
+    options = ["--index", str(folder / "index"), "--bundle", str(bundle), "--device", "cpu", "--precision", "fp32"]
+    return main(
+        ["score", "--questions", str(folder / "questions.json"), "--output", str(folder / output), *options, *more]
+    )
+
+
+def tune(folder: Path, *more: str, scored: str = "scored") -> int:
+    quick = ["--method", "random", "--calls", "5", "--loops", "1", "--folds", "2"]
+    return main(["tune", str(folder / scored), "--output", str(folder / "weights.json"), *quick, *more])
+
+
+def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--measure", "snippet-f1", "--json", "--output", str(tmp_path / "weights.json")]
+    assert tune(work, *options) == 0
+    tuned = Weights.load(tmp_path / "weights.json").cutoffs
+    assert tuned is not None
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["cutoffs"] == {"snippets": tuned.snippets.to_dict()}
+    for extra in (["--no-cutoffs"], ["--version", "8"]):
+        assert tune(work, *options, *extra, "--output", str(tmp_path / f"{extra[0]}.json")) == 0
+        assert Weights.load(tmp_path / f"{extra[0]}.json").cutoffs is None
+
+
+def test_cut_offs_alone_leave_the_weights_as_they_are(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = Dataset.load(work / "scored").columns.layout
+    mine = Weights.equal(layout.sentences, layout.documents)
+    mine.save(tmp_path / "mine.json")
+    command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--folds", "2"]
+    command += ["--method", "cutoffs", "--against", str(tmp_path / "mine.json")]
+    assert main([*command, "--measure", "snippet-f1"]) == 0
+    tuned = Weights.load(tmp_path / "weights.json")
+    assert tuned.cutoffs is not None
+    assert replace(tuned, cutoffs=None) == mine
+    assert f"Cut-off of snippets: {tuned.cutoffs.snippets}." in capsys.readouterr().out
+    assert tuned.made_by["cutoffs"]["measure"] == ["snippet-f1", 9]
+    assert main([*command, "--measure", "snippet-map"]) == 2
+    assert "--method cutoffs needs --measure document-f1 or snippet-f1" in capsys.readouterr().err
+
+
+def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
+    scored = Dataset.load(work / "scored")
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    assert [question.documents for question in scored.questions] == [(str(n),) for n in range(6)]
+    assert scored.made_by["perspectives"] == {p.name: p.model_fingerprint for p in reranker.perspectives}
+    assert scored.made_by["candidates"] == 100
+    assert not (work / "scored.scores.jsonl").exists()
+
+
+def test_tuned_weights_load_with_their_bundle_only(
+    work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(work, "--json", "--plots", str(work / "plots")) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["written"]
+    assert facts["against"] == "equal weights"
+    assert {path.stem for path in (work / "plots").iterdir()} == {"best-so-far", "dependence", "shares", "weights"}
+    weights = Weights.load(work / "weights.json")
+    assert Reranker(tiny_bundle, weights=weights, device="cpu", precision="fp32").weights == weights
+    values = weights.to_dict()
+    values["made_by"]["perspectives"]["sts"] = "another"
+    (work / "other.json").write_text(json.dumps(values))
+    assert main(["rerank", "aspirin", "--docs", str(work / "corpus.jsonl"), "--bundle", str(tiny_bundle), "--device",
+                 "cpu", "--weights", str(work / "other.json")]) == 2  # fmt: skip
+    assert "tuned with another model for 'sts'" in capsys.readouterr().err
+    assert tune(work) == 0  # as after a kill behind the writing
+    assert f"{work / 'weights.json'} already has these weights." in capsys.readouterr().out
+    assert tune(work, "--seed", "1") == 1
+    assert "not shown to be better: not written; kept" in capsys.readouterr().out
+    (work / "first").mkdir()
+    assert tune(work, "--against", str(work / "weights.json"), "--output", str(work / "first/weights.json")) == 0
+    assert f"use the weights {work / 'weights.json'} until more questions show" in capsys.readouterr().out
+
+
+def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ["--output", str(tmp_path / "w.json"), "--json"]
+    assert tune(work, *output, "--also", str(work / "scored")) in (0, 1)
+    single = len(Dataset.load(work / "scored").questions)
+    assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == single  # the same ones, counted once
+    assert tune(work, *output, "--also", str(work / "nothing")) == 2
+    assert "holds no scored questions" in capsys.readouterr().err
+
+
+def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
+    assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
+    assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    bundle = tmp_path / "my bundle"
+    shutil.copytree(tiny_bundle, bundle)
+    write_json(bundle / RELEVANCE, Relevance(made_by={"weights": "the old ones"}).to_dict())
+    declare(bundle, "relevance", RELEVANCE)
+    (bundle / "weights.json").unlink()
+    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
+    advice = f"run `mpir bundle calibrate '{bundle}' {work / 'scored'}`."
+    result = capsys.readouterr()
+    assert f"{bundle}: its relevance_score is no longer a probability; {advice}" in (result.err if more else result.out)
+    assert not more or json.loads(result.out)["written"]
+    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
+    assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_gold(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    advice = "document-map ignores the order of sentences; for weights that rank both, give --measure document-"
+    assert tune(work, "--output", str(tmp_path / "w.json"), *more) == 0
+    result = capsys.readouterr()
+    assert advice in (result.err if more else result.out)
+    scored = Dataset.load(work / "scored")
+    replace(scored, questions=tuple(replace(question, snippets=()) for question in scored.questions)).save(
+        tmp_path / "scored"
+    )
+    assert tune(tmp_path, *more) == 0
+    assert tune(work, "--output", str(tmp_path / "both.json"), "--measure", "document-sentence-map", *more) in (0, 1)
+    assert "ordered" not in "".join(capsys.readouterr())
+
+
+def test_folds_without_gold_are_refused_before_a_journal_is_opened(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored = Dataset.load(work / "scored")
+    first, *alternatives = scored.questions
+    bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
+    replace(scored, questions=bare).save(tmp_path / "scored")
+    assert tune(tmp_path) == 2
+    assert "of 2 have no gold document among their candidates; use other --folds" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*trials*"))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--calls", "0"], "calls is 0; expected a whole number of at least 1"),
+        (["--folds", "7"], "6 questions cannot be held out in 7 folds"),
+        (["--measure", "map"], "the measure is 'map'; choose from"),
+        (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
+        (["--context", "fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
+        (["--against", "nothing.json"], "no such file"),
+        (["--level", "5"], "the level of significance is 5.0"),
+        (["--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
+        (["--tolerance", "nan"], "tolerance is nan; expected a finite number"),
+        (["--output", "."], ".: is a folder"),
+        (["--plots", __file__], "test_score_tune.py is not a folder; choose another"),
+        (["--plots", f"{__file__}/pictures"], "test_score_tune.py is not a folder; choose another"),
+    ],
+)
+def test_refusals(
+    work: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, more: list[str], message: str
+) -> None:
+    assert main(["tune", str(work / "scored"), "--output", str(tmp_path / "w.json"), "--method", "random",
+                 "--calls", "3", "--loops", "1", "--folds", "2", *more]) == 2  # fmt: skip
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.glob("*trials*"))  # refused before a journal is opened
+
+
+def test_a_refused_run_leaves_the_trials_of_a_killed_one(work: Path, tmp_path: Path) -> None:
+    output = ["--output", str(tmp_path / "w.json")]
+    assert tune(work, *output) == 0
+    log = tmp_path / "w.json.trials.jsonl"
+    (tmp_path / "plots").write_text("a file")
+    trials = log.read_bytes()
+    for refused in (["--folds", "100"], ["--level", "7"], ["--plots", str(tmp_path / "plots")]):
+        assert tune(work, *output, *refused) == 2
+    assert log.read_bytes() == trials
+    assert tune(work, *output, "--seed", "5") in (0, 1)
+    assert tune(work, *output) in (0, 1)  # back to the first settings, whose trials are taken back
+    assert log.read_bytes() == trials
+
+
+def test_weights_without_agreement_stand_against_scores_with_it(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored = Dataset.load(work / "scored")
+    columns = scored.columns.with_columns({Column(AGREEMENT, "sentence", "ordering"): np.arange(len(scored.begin))})
+    replace(scored, columns=columns).save(tmp_path / "scored")
+    capsys.readouterr()
+    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
+    assert tune(tmp_path, *options) == 0
+    assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
+    assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
+
+
+def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
+    old = replace(Weights.equal(["relevance", "sts", "sia"]), sentence_list_beta={"bm25": 0.0})
+    old.save(tmp_path / "old.json")
+    output = ["--output", str(tmp_path / "w.json")]
+    assert tune(work, *output, "--against", str(tmp_path / "old.json")) == 0
+    assert Weights.load(tmp_path / "w.json").sentence_list_beta == {"bm25": 0.0}
+    (tmp_path / "w.json").unlink()
+    assert tune(work, *output, "--against", "rawal-baral-2020") == 0
+    assert (
+        Weights.load(tmp_path / "w.json").sentence_list_beta is None
+    )  # the trials of another setting are not taken up
+
+
+def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(tiny_bundle, bundle)
+    manifest = read_json_with_checksum(bundle / "bundle.json")
+    (bundle / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}))
+    seal(bundle)
+    assert score(work, bundle, "agreeing") == 0
+    assert score(work, bundle, "not-agreeing", "--no-agreement") == 0
+    agreeing, plain = (Dataset.load(work / name) for name in ("agreeing", "not-agreeing"))
+    assert agreeing.columns.layout.sentences == (*plain.columns.layout.sentences, AGREEMENT)
+    assert agreeing.made_by["derived"] == {AGREEMENT: Agreement("relevance").identity}
+    assert plain.made_by["derived"] == {}
+    assert tune(work, "--output", str(tmp_path / "w.json"), scored="agreeing") == 0
+    assert Weights.load(tmp_path / "w.json").made_by["derived"][AGREEMENT] == Agreement("relevance").identity
+
+
+def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = [str(work / "scored")] * 2
+    assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
+    assert "both sets have the perspective" in capsys.readouterr().err
+    assert tune(work, scored="index") == 2
+    assert "holds no scored questions (manifest.json is something else's" in capsys.readouterr().err
+    assert tune(work, scored="nothing") == 2
+    assert "holds no scored questions" in capsys.readouterr().err
+
+
+def test_gold_outside_the_index(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = json.loads((work / "questions.json").read_text())["questions"][:1]
+    questions[0] |= {"documents": [URL + "999"], "snippets": []}
+    (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    for extended in ([], ["--gold-in-index"]):
+        assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *extended]) == 2
+        assert "the index holds no gold document of the 1 questions" in capsys.readouterr().err
+
+
+def test_questions_and_judgements_in_trecs_files(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TripClick's topics in both packagings, and qrels in which the fourth document was seen and not clicked."""
+    (tmp_path / "topics.head.val.txt").write_text("<top>\n<num> Number: 7\n<title> heart risk\n</top>\n")
+    (tmp_path / "topics.tail.val.tsv").write_text("8\tgene in a trial\n9\tcell\n")
+    (tmp_path / "qrels").write_text("7 0 0 1\n7 0 3 0\n8 0 2 2\nother 0 1 1\n")
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    files = [str(tmp_path / name) for name in ("topics.head.val.txt", "topics.tail.val.tsv")]
+    assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), "--gold-in-index", *options]) == 0
+    result = Dataset.load(tmp_path / "scored").questions
+    assert [(item.id, item.body, item.documents) for item in result] == [
+        ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
+    (tmp_path / "qrels").write_text("other 0 1 1\n")
+    assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2
+    assert "none of the 3 questions has gold documents" in capsys.readouterr().err
+
+
+def test_a_folder_of_the_users_is_not_replaced(
+    work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "precious").mkdir()
+    (work / "precious" / "thesis.txt").write_text("years of work")
+    assert score(work, tiny_bundle, "precious") == 2
+    assert "precious: exists and holds no document_of.npy" in capsys.readouterr().err
+    assert [path.name for path in (work / "precious").iterdir()] == ["thesis.txt"]
+    assert not (work / "precious.scores.jsonl").exists()
+
+
+def test_questions_without_gold_are_refused_before_they_are_scored(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test.json").write_text('{"questions": [{"id": "1", "body": "Does aspirin thin blood?"}]}')
+    options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
+    assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
+    assert "none of the 1 questions has gold documents" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (("w.json", "w.json"), "w.json: is also --output, which would be lost; give --log another name"),
+        (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give --log"),
+        (("scored/questions.json", "t"), "questions.json: is also SCORED, which would be lost; give --output"),
+        (("p/weights.png", "t", "p"), "weights.png: is also --output, which would be lost; give --plots another"),
+        (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
+    ],
+)
+def test_tuning_writes_over_nothing(
+    work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], paths: tuple[str, ...], message: str
+) -> None:
+    shutil.copytree(work / "scored", tmp_path / "scored")
+    (tmp_path / "thesis.txt").write_text("years of work")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    pairs = zip(("--output", "--log", "--plots"), paths, strict=False)
+    options = [word for option, path in pairs for word in (option, str(tmp_path / path))]
+    quick = ["--method", "random", "--calls", "3", "--loops", "1", "--folds", "2", "--quiet"]
+    assert main(["tune", str(tmp_path / "scored"), *options, *quick]) == 2
+    assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_scoring_replaces_no_file_of_another_format(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(work / "scored", tmp_path / "scored")
+    (tmp_path / "scored/notes.txt").write_text("a week of work")
+    assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
+    assert "scored: is not replaced, because it also contains notes.txt; move" in capsys.readouterr().err
+    assert score(work, tiny_bundle, str(work / "index")) == 2
+    assert "index: is also --index, which would be lost; give --output another name" in capsys.readouterr().err
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_parts_are_together_what_one_run_makes(
+    work: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (3, 1):
+        assert score(work, tiny_bundle, f"part{number}", "--gold-in-index", "--shard", f"{number}/3") == 0
+    slurm = {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "4"}
+    for name, value in slurm.items():
+        monkeypatch.setenv(name, value)
+    assert score(work, tiny_bundle, "part2", "--gold-in-index") == 0
+    parts = [str(work / f"part{number}") for number in (2, 3, 1)]
+    assert main(["merge", *parts, "--output", str(tmp_path / "joined")]) == 0
+    assert content_of(tmp_path / "joined") == content_of(work / "scored")
+    capsys.readouterr()
+    for wrong, message in (
+        (parts[:2], "shards are missing: 1/3; make them with --shard"),
+        ([*parts, parts[0]], "is shard 2, and so is "),
+        ([*parts, str(work / "scored")], "is a complete set, not a shard"),
+    ):
+        assert main(["merge", *wrong, "--output", str(tmp_path / "wrong")]) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "wrong").exists()
+
+
+def test_a_part_of_another_job_is_refused(
+    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, options in ((1, ()), (2, ("--candidates", "3"))):
+        name = f"other{number}"
+        assert score(work, tiny_bundle, name, "--gold-in-index", "--shard", f"{number}/2", *options) == 0
+    assert main(["merge", str(work / "other1"), str(work / "other2"), "--output", str(tmp_path / "x")]) == 2
+    assert "(they differ in candidates); give the shards of one job" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "a/b", "3", "-1/2", "1/3/5"])
+def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(work, tiny_bundle, "never", f"--shard={shard}") == 2
+    assert "expected i/n, from 1/n to n/n" in capsys.readouterr().err
+    assert not (work / "never").exists()
+
+
+def test_more_parts_than_questions(work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(work, tiny_bundle, "never", "--gold-in-index", "--shard", "1/9") == 2
+    assert "there are 6 questions for 9 shards" in capsys.readouterr().err
+
+
+def test_a_bundle_with_a_model_of_choice_is_tuned(work: Path, tiny_bundle: Path, tiny_encoder: Path) -> None:
+    model = shutil.copytree(tiny_bundle / "model", work / "judge")
+    new = ["bundle", "new", str(work / "mine"), "--bundle", str(tiny_bundle), "--encoder", str(tiny_encoder)]
+    assert main([*new, "--model", str(model), "--model-option", "output=2"]) == 0
+    assert score(work, work / "mine", "scored-mine", "--gold-in-index") == 0
+    assert tune(work, "--output", str(work / "mine/weights.json"), "--level", "0.99", scored="scored-mine") == 0
+    tuned = Reranker(work / "mine", device="cpu", precision="fp32").weights
+    assert set(tuned.beta) == {"bm25", "judge", tiny_encoder.name}
+    assert set(tuned.made_by["perspectives"]) >= {"judge", tiny_encoder.name}

@@ -1,0 +1,70 @@
+"""Rankings of a few made-up documents by perspectives without a model, and a browser where there is one."""
+
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from mpir import Document, Perspective, Reranker, Weights
+from mpir.app.explain.page import page_data
+from mpir.reranking.ranking import Ranking
+
+QUERY = "Which gene is mutated in cystic fibrosis?"
+DOCUMENTS = [
+    Document(
+        "11", "Gene therapy", "Which patients should be treated? Adults were enrolled. Results are awaited.", score=9.5
+    ),
+    Document(
+        "12",
+        "",
+        "💊 β-Cells: </script> is text. Mutations of CFTR cause cystic fibrosis. Carriers are well.",
+        score=7.25,
+    ),
+    Document("13", "Pancreatic cancer", "Many a gene is mutated.", score=8.0),
+    Document("14", "", "", score=8.0),
+    Document("15", "A title alone", "", score=1.0),
+]
+
+
+class Arbitrary(Perspective):
+    """Scores that mean nothing but are the same in every run."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        return np.array([zlib.crc32(f"{self.name} {sentence}".encode()) % 997 / 500 - 0.4 for sentence in sentences])
+
+
+@pytest.fixture
+def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
+    """A ranking and the page's data, with these weights."""
+
+    def make(weights: Weights | None = None) -> tuple[Ranking, dict[str, Any]]:
+        perspectives = [Arbitrary("relevance"), Arbitrary("sts")]
+        perspectives[1].signed = True
+        reranker = Reranker(perspectives=perspectives, weights=weights, agreement="relevance")
+        ranking = reranker.rerank(QUERY, DOCUMENTS)
+        return ranking, page_data(ranking, DOCUMENTS)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium of the system's; tests that want one are skipped where there is none.
+
+    Playwright's event loop runs until the fixture ends, and no test could use asyncio.run beside it.
+    """
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no chromium; install it, and playwright, to run this")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,62 @@
+"""Files that are dropped on the page: read by content, refused in one sentence, within the server's limits."""
+
+import base64
+import gzip
+from typing import Any
+
+import pytest
+
+from mpir.app.serve.settings import ApiError, Limits
+from mpir.app.serve.uploads import read_upload
+
+TWO = b'{"id": 1, "title": "a"}\n{"id": 2, "title": "b"}\n'
+NBIB = "PMID- 11\nTI  - Aspirin\nAB  - It thins the blood.\nJT  - Heart\nDP  - 2004\n\nPMID- 11\nTI  - Aspirin\n"
+
+
+def upload(content: bytes, name: str = "set.txt", **limits: Any) -> list[dict[str, Any]]:
+    data = base64.b64encode(content).decode()
+    documents: list[dict[str, Any]] = read_upload({"name": name, "data": data}, Limits(**limits))["documents"]
+    return documents
+
+
+def test_records_come_with_what_the_page_shows_and_each_once() -> None:
+    (record,) = upload(NBIB.encode())
+    assert (record["id"], record["title"], record["abstract"]) == ("11", "Aspirin", "It thins the blood.")
+    assert (record["year"], record["journal"]) == (2004, "Heart")
+
+
+def test_records_without_an_id_are_named_by_the_file() -> None:
+    (record,) = upload(b"TY  - JOUR\nTI  - Aspirin\nER  - \n", "my library.ris")
+    assert record["id"] == "my_library.ris:1"
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a\0b", "x" * 5000, "", "list.csv/"])
+def test_a_name_is_no_path(name: str) -> None:
+    assert len(upload(NBIB.encode(), name)) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "status", "message"),
+    [
+        ({"name": "a.ris", "data": "?"}, {}, 400, "expected a file's content in base64"),
+        ({"name": "a.ris", "data": base64.b64encode(b"PK\3\4").decode()}, {}, 400, "a.ris: "),
+        ({"name": "a.ris"}, {}, 400, "data"),
+        (
+            {"name": "a.jsonl.gz", "data": base64.b64encode(gzip.compress(TWO, mtime=0)).decode()},
+            {"body": 1},
+            413,
+            "exceed a request's limit of text",
+        ),
+        (
+            {"name": "a.jsonl", "data": base64.b64encode(TWO).decode()},
+            {"documents": 1},
+            413,
+            "a.jsonl: has more than 1 documents",
+        ),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(values: Any, limits: Any, status: int, message: str) -> None:
+    with pytest.raises(ApiError, match=message) as refused:
+        read_upload(values, Limits(**limits))
+    assert refused.value.status == status
+    assert "/tmp" not in refused.value.message

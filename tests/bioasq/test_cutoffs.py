@@ -1,0 +1,94 @@
+"""Cut-offs by hand: which of the ranked candidates pass, and what is refused."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.bioasq.cutoffs import Cutoff, Cutoffs, parse_cutoff
+from mpir.core.calibration import Logistic, Relevance
+from mpir.core.weights import Weights
+from mpir.errors import InputError
+
+RANKED = np.array([[4.0, 3.0, 2.0, 1.0, 0.0], [1.0, 1.0, -np.inf, -np.inf, -np.inf], [-np.inf] * 5])
+LOWEST = np.array([0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "counts"),
+    [
+        (Cutoff(), [5, 2, 0]),
+        (Cutoff(maximum=3), [3, 2, 0]),
+        (Cutoff(score=2.0), [3, 1, 0]),
+        (Cutoff(score=2.0, minimum=4), [4, 2, 0]),
+        (Cutoff(share=0.75), [2, 2, 0]),
+        (Cutoff(share=1.0), [1, 2, 0]),
+        (Cutoff(share=0.25, score=3.0, minimum=2), [2, 2, 0]),
+        (Cutoff(score=99.0), [1, 1, 0]),
+    ],
+)
+def test_how_many_are_submitted(cutoff: Cutoff, counts: list[int]) -> None:
+    assert cutoff.submitted(RANKED, LOWEST).sum(axis=1).tolist() == counts
+
+
+def test_a_share_is_the_same_under_any_positive_scale_and_offset() -> None:
+    scores = -np.sort(-np.random.default_rng(0).random((20, 10)))
+    lowest = scores[:, -1]
+    for share in (0.0, 0.3, 0.8, 1.0):
+        expected = Cutoff(share=share).submitted(scores, lowest)
+        assert (Cutoff(share=share).submitted(7 * scores - 3, 7 * lowest - 3) == expected).all()
+
+
+def test_a_probability_is_the_score_that_its_map_gives_it() -> None:
+    relevance = Relevance(Logistic(2.0, -1.0), Logistic(0.5, 1.0), {"weights": "fitted"})
+    cutoffs = Cutoffs(documents=Cutoff(probability=0.5), snippets=Cutoff(probability=0.9)).resolved(relevance)
+    assert cutoffs.documents.score == pytest.approx(0.5)
+    assert relevance.sentence(cutoffs.snippets.score or 0.0) == pytest.approx(0.9)
+    assert cutoffs.snippets.probability is None
+    with pytest.raises(InputError, match="needs a bundle that is calibrated for these weights"):
+        Cutoffs(snippets=Cutoff(probability=0.9)).resolved(Relevance())
+    assert Cutoffs().resolved(Relevance()) == Cutoffs()
+
+
+def test_they_are_stored_with_the_weights_and_change_no_score(tmp_path: Path) -> None:
+    weights = Weights({"a": 1.0}, cutoffs=Cutoffs(snippets=Cutoff(share=0.4, maximum=8)))
+    weights.save(tmp_path / "weights.json")
+    loaded = Weights.load(tmp_path / "weights.json")
+    assert loaded == weights == pickle.loads(pickle.dumps(weights))
+    assert hash(loaded) == hash(weights)
+    assert loaded.cutoffs is not None
+    assert loaded.cutoffs.snippets == Cutoff(share=0.4, maximum=8)
+    assert loaded != Weights({"a": 1.0})
+    assert loaded.fingerprint == Weights({"a": 1.0}).fingerprint
+    assert "cutoffs" not in Weights({"a": 1.0}).to_dict()
+
+
+def test_forms_on_the_command_line() -> None:
+    assert parse_cutoff("7") == Cutoff(maximum=7)
+    assert parse_cutoff("share=0.6, minimum=2,maximum=8") == Cutoff(share=0.6, minimum=2, maximum=8)
+    assert parse_cutoff(str(Cutoff(score=-1.5, probability=0.25))) == Cutoff(score=-1.5, probability=0.25)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0", "cut-off: maximum is 0; expected a whole number from 1 to 10"),
+        ("11", "cut-off: maximum is 11; expected a whole number from 1 to 10"),
+        ("share=1.5", "cut-off: share is 1.5; expected a number from 0 to 1"),
+        ("score=nan", "cut-off: score is nan; expected a finite number"),
+        ("probability=1", "cut-off: probability is 1.0; expected a number between 0 and 1"),
+        ("minimum=3,maximum=2", "cut-off: maximum is 2; expected a whole number from 3 to 10"),
+        ("half", "cut-off 'half': invalid entry 'half'"),
+        ("least=2", "cut-off: unknown key 'least'; expected maximum, minimum"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
+        parse_cutoff(text)
+
+
+def test_a_file_with_other_cut_offs_is_refused() -> None:
+    for cutoffs in (3, {"snippets": 3}, {"sentences": {}}, {"snippets": {"best": 3}}, {"snippets": {"share": "x"}}):
+        with pytest.raises(InputError, match=r"^weights\.json: .*cut"):
+            Weights.from_dict({"alpha": {"a": 1.0}, "cutoffs": cutoffs}, "weights.json")

@@ -1,0 +1,71 @@
+"""Mutated exports: each is read or refused in one sentence, and no record that is whole gets lost."""
+
+import os
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from mpir.core.text.types import Document
+from mpir.errors import InputError
+from mpir.files.corpora import read_corpus
+from mpir.files.corpora.deduplicate import without_copies
+from tests.faults.report import count
+from tests.files.corpora.exports import FORMATS, Paper
+from tests.files.corpora.mutations import Export, exports
+
+FILES = int(os.environ.get("MPIR_MUTATIONS", "350"))
+"""How many files; `make fuzz` reads 5,000."""
+SLOWEST = timedelta(seconds=10)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_every_record_is_read_or_the_file_refused(format_name: str, tmp_path: Path) -> None:
+    if format_name == "BibTeX":
+        pytest.importorskip("bibtexparser")
+
+    @settings(
+        max_examples=-(-FILES // len(FORMATS)),
+        deadline=SLOWEST,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        database=None,
+    )
+    @given(exports(format_name))
+    def read(export: Export) -> None:
+        path = tmp_path / export.name
+        path.write_bytes(export.content)
+        count(f"{format_name}, {'damaged' if export.is_damaged else 'whole'}: {_outcome(path, export)}")
+
+    read()
+
+
+def _outcome(path: Path, export: Export) -> str:
+    try:
+        documents = list(read_corpus([path]))
+    except InputError as error:
+        assert export.is_damaged, error
+        assert path.name in str(error)
+        assert str(error).endswith(".")
+        assert "\n" not in str(error)
+        return "refused"
+    expected, found = Counter(map(_of_paper, export.whole)), Counter(map(_of_document, documents))
+    if export.is_damaged:
+        assert not expected - found
+        return "read"
+    assert found == expected
+    assert Counter(map(_of_document, without_copies(documents))) == Counter(dict.fromkeys(expected, 1))
+    return "read"
+
+
+Record = tuple[str, str, str, str]
+
+
+def _of_paper(paper: Paper) -> Record:
+    return paper.pmid, " ".join(paper.title.split()), " ".join(paper.abstract.split()), paper.doi
+
+
+def _of_document(document: Document) -> Record:
+    title, abstract = (" ".join(text.split()) for text in (document.title, document.abstract))
+    return document.id, title, abstract, document.metadata.get("doi", "")

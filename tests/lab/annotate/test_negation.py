@@ -1,0 +1,153 @@
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import InputError
+from mpir.lab.annotate import NegEx
+from mpir.lab.annotate.negation import SHIPPED
+
+SHIPPED_LISTS = NegEx.load(*SHIPPED)
+RULES = NegEx(
+    [
+        ("no", "PREN"),
+        ("no acute", "PREN"),
+        ("resolved", "PREN"),
+        ("resolved", "POST"),
+        ("possible", "PREP"),
+        ("is excluded", "POST"),
+        ("is possible", "POSP"),
+        ("history of", "PREH"),
+        ("no change in", "PSEU"),
+        ("but", "CONJ"),
+    ]
+)
+
+
+def judged(text: str, phrase: str = "edema", rules: NegEx = RULES) -> tuple[str, str]:
+    begin = text.lower().index(phrase)
+    status, trigger = rules.judge(text, [(begin, begin + len(phrase))])[0]
+    return status, trigger
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "trigger"),
+    [
+        ("Edema.", "affirmed", ""),
+        ("No left or right EDEMA", "negated", "No"),
+        ("Nothing, not even northern edema", "affirmed", ""),  # "no" is a word, not a beginning
+        ("possible edema", "possible", "possible"),
+        ("no mass but edema", "affirmed", ""),
+        ("no mass, possible edema", "possible", "possible"),  # the nearest decides
+        ("possible edema is excluded", "negated", "is excluded"),  # negated goes before possible
+        ("edema resolved", "negated", "resolved"),
+        ("resolved edema", "negated", "resolved"),
+        ("edema is possible", "possible", "is possible"),
+        ("edema, but mass is excluded", "affirmed", ""),
+        ("no change in edema", "affirmed", ""),
+        ("history of edema", "historical", "history of"),
+        ("no history of edema", "negated", "no"),
+        ("history of stroke, no edema", "negated", "no"),
+        ("no stroke but history of edema", "historical", "history of"),
+        ("edema and no mass", "affirmed", ""),
+    ],
+)
+def test_the_nearest_trigger_on_each_side_decides(text: str, status: str, trigger: str) -> None:
+    assert judged(text) == (status, trigger)
+
+
+def test_a_trigger_that_overlaps_the_mention_does_not_count() -> None:
+    assert judged("no acute edema", "acute edema") == ("negated", "no")
+    assert judged("no edema", "no edema") == ("affirmed", "")
+
+
+def test_a_trigger_inside_an_address_does_not_count() -> None:
+    assert judged("See https://example.org/no?q for edema", rules=SHIPPED_LISTS) == ("affirmed", "")
+    assert judged("The edema: write to not.seen@example.org", rules=SHIPPED_LISTS) == ("affirmed", "")
+
+
+def test_reach_is_in_words() -> None:
+    near = NegEx([("no", "PREN"), ("absent", "POST")], reach=1)
+    assert judged("no big edema", rules=near)[0] == "negated"
+    assert judged("no very big edema", rules=near)[0] == "affirmed"
+    assert judged("edema is absent", rules=near)[0] == "negated"
+    assert judged("edema is now absent", rules=near)[0] == "affirmed"
+
+
+def test_every_mention_has_its_own_verdict() -> None:
+    text = "No edema or mass, but a nodule; old scar resolved."
+    spans = [(text.index(word), text.index(word) + len(word)) for word in ("edema", "mass", "nodule", "scar")]
+    assert [verdict.status for verdict in RULES.judge(text, spans)] == ["negated", "negated", "negated", "negated"]
+    text = text.replace(";", ", but")
+    spans = [(text.index(word), text.index(word) + len(word)) for word in ("edema", "mass", "nodule", "scar")]
+    assert [verdict.status for verdict in RULES.judge(text, spans)] == ["negated", "negated", "affirmed", "negated"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("There is no pneumothorax or edema.", "negated"),
+        ("Cannot exclude edema.", "possible"),
+        ("The edema has resolved.", "negated"),
+        ("The patient is negative for edema.", "negated"),
+        ("No change in edema.", "affirmed"),
+        ("This may represent edema.", "possible"),
+        ("The lungs are clear of edema.", "negated"),
+        ("Edema is not seen.", "negated"),
+        ("Edema is within normal limits.", "negated"),
+        ("Status post edema.", "historical"),
+        ("Edema without effusion.", "affirmed"),
+        ("Edema cannot be excluded.", "possible"),
+        ("No history of edema.", "negated"),
+        ("She no longer has any edema.", "negated"),
+        ("The edema is no longer seen.", "negated"),
+    ],
+)
+def test_the_shipped_lists_know_common_speech(text: str, status: str) -> None:
+    assert judged(text, rules=SHIPPED_LISTS)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("A patient with non-Hodgkin lymphoma developed edema.", "affirmed"),
+        ("Non-small cell lung cancer with brain edema.", "affirmed"),
+        ("Non-contrast CT shows edema.", "affirmed"),
+        ("A non-smoker with edema.", "affirmed"),
+        ("Edema in HIV-negative patients.", "affirmed"),
+        ("In edema, free T4 was low.", "affirmed"),
+        ("No non-productive cough or edema.", "negated"),  # "no" is the nearest that speaks of it
+        ("No HIV-negative edema.", "negated"),
+        ("Non-edema.", "negated"),
+        ("An edema-negative group.", "negated"),
+        ("The lungs are edema-free.", "negated"),
+        ("The lungs are edema free.", "negated"),
+        ("The lungs are free of edema.", "negated"),
+        ("Edema and effusion were negative.", "negated"),
+    ],
+)
+def test_a_trigger_that_belongs_to_a_word_speaks_of_that_word_only(text: str, status: str) -> None:
+    assert judged(text, rules=SHIPPED_LISTS)[0] == status
+
+
+def test_a_file_has_the_published_form(tmp_path: Path) -> None:
+    path = tmp_path / "triggers.txt"
+    path.write_bytes(b"\xef\xbb\xbf# a comment\r\nno\t\t[PREN]\r\nruled out\tPOST\r\n\r\n")
+    rules = NegEx.load(path)
+    assert rules.triggers == {"no": {"PREN"}, "ruled out": {"POST"}}
+    assert rules.fingerprint == NegEx([("Ruled  Out", "POST"), ("no", "PREN")]).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("no [PREN]", r"t\.txt:1: found 'no \[PREN\]'; expected a trigger, a tab"),
+        ("no\t[NEGATE]", r"t\.txt:1: the trigger 'no' has the kind 'NEGATE'; expected .* PREN"),
+        ("no*\t[PREN]", r"t\.txt:1: the trigger 'no\*'"),
+        ("# nothing", r"there are no triggers; give at least one"),
+    ],
+)
+def test_what_is_no_trigger_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        NegEx.load(path)

@@ -1,0 +1,188 @@
+"""Documents read as a whole: equal to a plain reading by transformers, in any batch, order and number of windows."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mpir.core.text.types import QueryDocument
+from mpir.errors import ArtefactError
+from mpir.models import document_encoder
+from mpir.models.checkpoint import TransformersCheckpoint
+from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.document_windows import sentence_windows
+from mpir.models.encoder import Encoder
+from mpir.types import F32
+from tests.conftest import make_checkpoint
+
+QUERY = "does aspirin thin blood"
+DOCUMENTS = [
+    QueryDocument(QUERY, ("aspirin and blood", "yes aspirin does thin the blood .", "no heart attack in the trial .")),
+    QueryDocument(QUERY, ("the heart",)),
+    QueryDocument("risk of heart attack", ("placebo", "the gene is in the cell .", "patients of the trial", "no .")),
+    QueryDocument("", ("aspirin .", "blood .")),
+]
+SENTENCE = "the gene is in the cell and the heart ."
+LONG = QueryDocument(QUERY, tuple(f"{word} {SENTENCE}" for word in ("aspirin", "blood", "trial", "risk", "yes", "no")))
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny_checkpoint: Path) -> DocumentEncoder:
+    return DocumentEncoder(Encoder(tiny_checkpoint, device="cpu", precision="fp32"))
+
+
+def read_plainly(checkpoint: Path, query: str, sentences: tuple[str, ...]) -> tuple[F32, F32]:
+    """Outputs (N, K) of sentences and (K,) of their document, by transformers' own pass over one padded sequence."""
+    source = TransformersCheckpoint(str(checkpoint), None)
+    model, tokenizer = source.load()[0], source.tokenizer
+    inputs = tokenizer([query], [" ".join(sentences)], return_tensors="pt")
+    with torch.no_grad():
+        states = model.bert(**inputs).last_hidden_state[0]
+        end, means = len(query.split()) + 2, []
+        for sentence in sentences:
+            begin, end = end, end + len(tokenizer(sentence, add_special_tokens=False)["input_ids"])
+            means.append(states[begin:end].mean(0))
+        vectors = torch.stack([*means, states[0]])
+        outputs = model.classifier(torch.tanh(model.bert.pooler.dense(vectors))).numpy()
+    return outputs[:-1], outputs[-1]
+
+
+def expected(checkpoint: Path, document: QueryDocument) -> F32:
+    sentences, whole = read_plainly(checkpoint, *document)
+    return np.hstack([sentences, np.tile(whole, (len(sentences), 1))])
+
+
+def test_equals_a_plain_reading(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
+    values, in_windows = encoder.document_outputs(DOCUMENTS)
+    plain = np.concatenate([expected(tiny_checkpoint, document) for document in DOCUMENTS])
+    assert values.shape == (10, 6)
+    np.testing.assert_allclose(values, plain, atol=1e-5)
+    assert not in_windows.any()
+
+
+@pytest.mark.parametrize("tokens", [64, 130, 10_000])
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_batches_passes_and_order_do_not_change_outputs(
+    tiny_checkpoint: Path, encoder: DocumentEncoder, monkeypatch: pytest.MonkeyPatch, tokens: int, at_once: int
+) -> None:
+    documents = [*DOCUMENTS, LONG]
+    whole, in_windows = encoder.document_outputs(documents)
+    monkeypatch.setattr(document_encoder, "DOCUMENTS_PER_PASS", at_once)
+    second = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens))
+    backwards, flags = second.document_outputs(documents[::-1])
+    ends = np.cumsum([len(document.sentences) for document in documents[::-1]])
+    np.testing.assert_allclose(np.concatenate(np.split(backwards, ends)[-2::-1]), whole, atol=1e-5)
+    assert np.concatenate(np.split(flags, ends)[-2::-1]).tolist() == in_windows.tolist()
+    assert in_windows.tolist() == [False] * 10 + [True] * 6
+
+
+def test_a_pair_is_a_document_of_one_sentence(encoder: DocumentEncoder) -> None:
+    pairs = [(QUERY, "yes aspirin does ."), (QUERY, "the heart"), ("risk", "")]
+    values, in_windows = encoder.outputs(pairs)
+    single, _ = encoder.document_outputs([QueryDocument(query, (text,)) for query, text in pairs])
+    np.testing.assert_array_equal(values, single)
+    assert in_windows.tolist() == [False] * 3
+
+
+def test_a_sentence_in_two_windows_has_the_mean_and_a_document_its_best_window(
+    tiny_checkpoint: Path, encoder: DocumentEncoder
+) -> None:
+    lengths = [len(sentence.split()) for sentence in LONG.sentences]
+    room = 64 - 3 - len(QUERY.split())
+    windows = sentence_windows(np.cumsum([0, *lengths]), room)
+    spans = [(begin // lengths[0], end // lengths[0]) for begin, end in windows]
+    assert spans == [(0, 5), (4, 6)]
+    readings = [read_plainly(tiny_checkpoint, QUERY, LONG.sentences[begin:end]) for begin, end in spans]
+    first, second = (sentences for sentences, _ in readings)
+    sentences = np.concatenate([first[:4], (first[4:] + second[:1]) / 2, second[1:]])
+    values, in_windows = encoder.document_outputs([LONG])
+    np.testing.assert_allclose(values[:, :3], sentences, atol=1e-5)
+    np.testing.assert_allclose(values[:, 3:], np.tile(np.maximum(readings[0][1], readings[1][1]), (6, 1)), atol=1e-5)
+    assert in_windows.all()
+
+
+def test_a_long_text_counts_with_its_best_piece(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
+    words = SENTENCE.split() * 16
+    values, in_windows = encoder.outputs([(QUERY, " ".join(words))])
+    pieces = sentence_windows(np.array([0, len(words)]), 64 - 3 - len(QUERY.split()))
+    readings = [read_plainly(tiny_checkpoint, QUERY, (" ".join(words[begin:end]),)) for begin, end in pieces]
+    assert len(readings) > 2
+    np.testing.assert_allclose(values[0, :3], np.max([sentences[0] for sentences, _ in readings], 0), atol=1e-5)
+    np.testing.assert_allclose(values[0, 3:], np.max([whole for _, whole in readings], 0), atol=1e-5)
+    assert in_windows.all()
+
+
+def test_a_query_longer_than_half_the_window_is_read_in_passages(encoder: DocumentEncoder) -> None:
+    query = " ".join([QUERY] * 12)  # 48 of 64 tokens
+    documents = [QueryDocument(query, ("the heart",)), QueryDocument(query, LONG.sentences)]
+    values, flags = encoder.document_outputs(documents)
+    assert np.isfinite(values).all()
+    assert flags.tolist() == [False] + [True] * 6  # beside a short document there is room for it
+
+
+@pytest.mark.parametrize(
+    ("lengths", "room", "windows"),
+    [
+        ([5, 5, 5], 15, [(0, 15)]),
+        ([5, 5, 5], 14, [(0, 10), (10, 15)]),  # the second would be more than a quarter of the room
+        ([8, 2, 8], 10, [(0, 10), (8, 18)]),
+        ([8, 2, 9], 10, [(0, 10), (10, 19)]),  # nothing is repeated where the next sentence would not fit
+        ([25, 4], 10, [(0, 10), (5, 15), (10, 20), (15, 25), (25, 29)]),
+        ([4, 25], 10, [(0, 4), (4, 14), (9, 19), (14, 24), (19, 29)]),
+    ],
+)
+def test_windows_end_at_sentences_and_repeat_up_to_a_quarter(
+    lengths: list[int], room: int, windows: list[tuple[int, int]]
+) -> None:
+    assert sentence_windows(np.cumsum([0, *lengths]), room) == windows
+
+
+def test_sentences_without_tokens_are_read_as_unknown(tmp_path: Path, encoder: DocumentEncoder) -> None:
+    values, _ = encoder.document_outputs([QueryDocument(QUERY, ("aspirin .", "", "blood ."))])
+    unknown, _ = encoder.document_outputs([QueryDocument(QUERY, ("aspirin .", "zzz", "blood ."))])
+    np.testing.assert_array_equal(values, unknown)
+
+
+def test_differences_of_outputs_are_columns_of_sentences_and_documents(tiny_checkpoint: Path) -> None:
+    encoder = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu", precision="fp32"))
+    assert encoder.column(2, against=0) == 3
+    values, _ = encoder.document_outputs(DOCUMENTS)
+    np.testing.assert_allclose(values[:, 3], values[:, 2] - values[:, 0], atol=1e-6)
+    np.testing.assert_allclose(values[:, 7], values[:, 6] - values[:, 4], atol=1e-6)
+
+
+def test_nothing_to_read(encoder: DocumentEncoder) -> None:
+    values, in_windows = encoder.document_outputs([])
+    assert values.shape == (0, 6)
+    assert in_windows.shape == (0,)
+
+
+def test_two_processes_read_the_same(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
+    workers = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64))
+    try:
+        values, _ = workers.document_outputs([*DOCUMENTS, LONG])
+    finally:
+        workers.close()
+    np.testing.assert_allclose(values, encoder.document_outputs([*DOCUMENTS, LONG])[0], atol=1e-5)
+
+
+def test_a_tokenizer_without_boundaries_is_refused(tmp_path: Path) -> None:
+    folder = make_checkpoint(tmp_path / "joined", outputs=3, seed=0)
+    rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    rules["post_processor"] = None  # pairs are joined without a separator
+    (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
+    encoder = DocumentEncoder(Encoder(folder, device="cpu"))
+    with pytest.raises(ArtefactError, match=r"joined: its tokenizer joins texts .* read single sentences"):
+        encoder.document_outputs(DOCUMENTS)
+
+
+def test_a_model_without_a_pooled_classifier_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "unusual"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
+    encoder = DocumentEncoder(Encoder(folder, device="cpu"))
+    with pytest.raises(ArtefactError, match="cannot read documents sentence by sentence; give a classifier"):
+        encoder.document_outputs(DOCUMENTS)

@@ -1,0 +1,115 @@
+"""What a caller may hand over as documents, in the forms that other rerankers and libraries use."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from mpir.core.text import Document
+from mpir.errors import InputError
+from mpir.reranking.inputs import as_documents
+
+
+@dataclass
+class Haystack:
+    """A document as Haystack has it."""
+
+    content: str
+    id: str
+    meta: dict[str, Any] = field(default_factory=dict)
+    score: float | None = 0.9
+
+
+@pytest.mark.parametrize("key", ["abstract", "text", "contents", "content", "page_content", "body"])
+def test_the_body_goes_by_many_names(key: str) -> None:
+    (result,) = as_documents([{"id": 7, key: "Here.", "source": "web"}])
+    assert (result.id, result.key, result.abstract, result.metadata) == ("7", 7, "Here.", {"source": "web"})
+
+
+def test_every_key_that_is_not_read_is_metadata() -> None:
+    both = {"pmid": 5, "id": "lib-7", "title": "T", "abstract": "Short.", "text": "Full.", "body": None}
+    (result,) = as_documents([both])
+    assert (result.key, result.title, result.abstract) == (5, "T", "Short.")
+    assert result.metadata == {"id": "lib-7", "text": "Full."}
+    (scored,) = as_documents([{"text": "Here.", "score": 3.0}])
+    (several,) = as_documents([{"text": "Here.", "score": 3.0, "scores": {"dense": 0.5}}])
+    assert (scored.score, scored.metadata) == (3.0, {})
+    assert (several.scores, several.metadata) == ({"dense": 0.5}, {"score": 3.0})
+
+
+def test_other_libraries_objects_are_read_by_their_attributes() -> None:
+    langchain = SimpleNamespace(page_content="Here.", metadata={"source": "web", "title": "T"}, id=None)
+    node = SimpleNamespace(text="Here.", metadata={"page": 3}, node_id="n1", id_="n1")
+    llama = SimpleNamespace(node=node, score=0.4)
+    result = as_documents([langchain, llama, Haystack("Here.", "h1", {"page": 4})])
+    assert [item.abstract for item in result] == ["Here."] * 3
+    assert [item.id for item in result] == ["0", "n1", "h1"]
+    assert [item.title for item in result] == ["T", "", ""]
+    assert [dict(item.metadata) for item in result] == [{"source": "web", "title": "T"}, {"page": 3}, {"page": 4}]
+    assert [item.score for item in result] == [None] * 3  # a similarity is no BM25
+
+
+def test_rows_of_a_table_are_read_as_its_dictionaries_are() -> None:
+    rows = {"pmid": [11, 12], "title": ["One", "Two"], "text": ["A heart.", "A gene."], "score": [1.0, 2.0]}
+    table = pandas.DataFrame({**rows, "source": ["x", None]})
+    expected = as_documents(table.to_dict("records"))
+    assert as_documents(row for _, row in table.iterrows()) == expected
+    assert as_documents(table.itertuples(index=False)) == expected
+    assert (expected[1].key, expected[1].title, expected[1].score) == (12, "Two", 2.0)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pandas.NA, pandas.NaT])
+def test_what_pandas_has_for_none_is_missing(missing: Any) -> None:
+    rows = [
+        {"id": missing, "title": missing, "abstract": missing, "text": "Here.", "score": missing, "scores": missing}
+    ]
+    assert as_documents(rows) == [Document("0", "", "Here.")]
+    assert as_documents([{"id": "a", "text": missing}]) == [Document("a")]
+
+
+@pytest.mark.parametrize("single", ["Here.", {"text": "Here."}, Document("0", abstract="Here.")])
+def test_a_single_document_is_a_list_of_one(single: Any) -> None:
+    assert as_documents(single) == as_documents(iter([single])) == [Document("0", abstract="Here.")]
+
+
+def test_ids_and_metadata_may_come_beside_the_documents() -> None:
+    result = as_documents(["a", {"id": "x", "text": "b", "k": 1}], doc_ids=[5, "y"], metadata=[{"s": 1}, {"k": 2}])
+    assert [(item.id, item.key, dict(item.metadata)) for item in result] == [("5", 5, {"s": 1}), ("y", "y", {"k": 2})]
+    retained = as_documents(["a", {"id": "x", "text": "b"}], doc_ids=[None, "y"])
+    assert [item.id for item in retained] == ["0", "y"]
+
+
+def test_a_place_never_takes_an_id_that_another_document_has() -> None:
+    result = as_documents(["a", {"id": "0", "text": "b"}, {"id": "#0", "text": "c"}])
+    assert [item.id for item in result] == ["##0", "0", "#0"]
+
+
+@pytest.mark.parametrize(
+    ("docs", "options", "message"),
+    [
+        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] both have the id '1'"),
+        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] both have the id 'x'; give every document"),
+        (["a"], {"doc_ids": ["x", "y"]}, "doc_ids has 2 entries for 1 documents"),
+        (["a", "b"], {"doc_ids": "xy"}, "doc_ids has 1 entries for 2 documents"),
+        (["a"], {"metadata": [5]}, "an entry of metadata is 5; expected a dictionary for each"),
+        (
+            [{"id": "a", "text": "b", "score": 10**400}],
+            {},
+            r"docs\[0\] \(id 'a'\) has the score 10+…; expected a finite",
+        ),
+        ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
+        ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
+        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "the name of a score is 1; expected a string"),
+        ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: the id is \[1\]; expected a string or a number"),
+        ([{"id": 10**5000, "text": "b"}], {}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
+        (["b"], {"doc_ids": [-(10**5000)]}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
+        ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text attribute"),
+    ],
+)
+def test_what_is_refused_names_the_document(docs: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        as_documents(docs, **options)
+    assert len(str(caught.value)) < 300

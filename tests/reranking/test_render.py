@@ -1,0 +1,150 @@
+"""What people see of a ranking: one probability, evidence from the body, and exports that others read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from mpir import Document, Perspective, Reranker, Weights
+from mpir.core.calibration import Logistic, Relevance
+from mpir.core.stopping import expected_recall, reading_advice, stopping_rank
+from mpir.errors import InputError
+from mpir.files.corpora.references import read_references
+from mpir.reranking.ranking import Ranking
+
+KNOWN = {"pmid": "7", "doi": "10.1000/a", "year": 1998, "journal": "Lancet", "types": ["Review"], "authors": ["Doe, J"]}
+DOCUMENTS = [
+    Document("7", "On x <b>xx</b>", "Nothing said. We saw an x | here.", score=3.0, metadata=KNOWN),
+    Document("8", "A title xxxx", "Nothing at all. Nor here.", score=2.0),
+    Document("9", "", "An x. A second.", score=1.0, metadata={"doi": "10.1000/9"}),
+]
+
+
+class Count(Perspective):
+    """How often a letter occurs in a sentence."""
+
+    name = "x"
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        return np.array([float(sentence.count("x")) for sentence in sentences])
+
+
+@pytest.fixture
+def ranking() -> Ranking:
+    """A ranking with probabilities: a sentence without an x is no evidence, and one with an x is."""
+    reranker = Reranker(perspectives=[Count()], weights=Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0}))
+    reranker.relevance = Relevance(Logistic(1.0, -3.0), Logistic(12.0, -5.0), {"weights": "these"})
+    return reranker.rerank("where is x?", DOCUMENTS)
+
+
+def test_probabilities_are_those_of_the_calibration(ranking: Ranking) -> None:
+    for document in ranking:
+        assert document.probability == pytest.approx(Logistic(1.0, -3.0)(document.score))
+        for sentence in document.sentences:
+            assert sentence.probability == pytest.approx(Logistic(12.0, -5.0)(sentence.score))
+    assert ranking.expected_relevant == pytest.approx(sum(document.probability or 0 for document in ranking))
+    assert Ranking.from_dict(ranking.to_dict()) == ranking
+
+
+def test_single_sentences_and_own_weights_have_none() -> None:
+    reranker = Reranker("default", device="cpu")
+    assert reranker.rerank("fever", ["Aspirin lowers fever.", "Coffee."]).expected_relevant is None
+    assert Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS)[0].probability is None
+    with pytest.raises(InputError, match="its weights have no calibration"):
+        Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS).above(0.5)
+
+
+def test_a_title_is_evidence_only_where_the_body_has_none(ranking: Ranking) -> None:
+    best = {document.id: document.best_sentence for document in ranking}
+    assert best["7"] is not None and best["7"].text == "We saw an x | here."
+    assert ranking["7"].sentences[0].section == "title"  # which has a higher score
+    assert best["8"] is not None and best["8"].section == "title"
+
+
+def test_reading_may_stop_where_the_probabilities_expect_the_recall(ranking: Ranking) -> None:
+    probabilities = [document.probability or 0.0 for document in ranking]
+    recalls = expected_recall(ranking)
+    assert recalls == pytest.approx([sum(probabilities[:rank]) / sum(probabilities) for rank in (1, 2, 3)])
+    assert stopping_rank(ranking, recalls[0]) == 1
+    assert stopping_rank(ranking, 1.0) == 3
+    assert stopping_rank(ranking.top(1), 1.0) is None
+    assert "after rank 1: by then you have read an estimated 40% of the relevant" in reading_advice(ranking, 0.4)
+    assert reading_advice(ranking, 1.0) == ""
+    assert len(ranking.above(probabilities[1])) == 2
+    with pytest.raises(InputError, match="probability is 2; expected a number from 0 to 1"):
+        ranking.above(2)
+
+
+@pytest.mark.parametrize(("form", "name"), [("to_ris", "a.ris"), ("to_nbib", "a.nbib")])
+def test_exported_references_are_read_back(ranking: Ranking, tmp_path: Path, form: str, name: str) -> None:
+    text = getattr(ranking, form)()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    read = list(read_references(tmp_path / name))
+    assert [document.title for document in read] == [document.title for document in ranking]
+    assert [document.abstract for document in read] == [document.text for document in ranking]
+    exported = next(document for document in read if document.title.startswith("On x"))
+    assert exported.id == "7"
+    assert {key: exported.metadata.get(key) for key in ("doi", "year", "journal", "types", "authors")} == {
+        key: KNOWN[key] for key in ("doi", "year", "journal", "types", "authors")
+    }
+    keyword = "KW  - " if form == "to_ris" else "OT  - "
+    assert re.findall(f"{keyword}mpir rank (.*)", text) == ["0001", "0002", "0003"]
+    assert re.findall(f"{keyword}mpir probability (.*)", text) == [f"{d.probability:.3f}" for d in ranking]
+    note = "N1  - " if form == "to_ris" else "GN  - "
+    assert len(re.findall(f"{note}mpir: rank . of 3, probability .*, for: where is x", text)) == 3
+
+
+def test_html_is_a_fragment_without_scripts_in_which_texts_are_texts(ranking: Ranking) -> None:
+    text = ranking._repr_html_()
+    assert "<script" not in text and "On x &lt;b&gt;xx&lt;/b&gt;" in text
+    assert "<mark>We saw an x | here.</mark>" in text
+    assert '<a href="https://pubmed.ncbi.nlm.nih.gov/7/">' in text and '<a href="https://doi.org/10.1000/9">' in text
+    assert "Lancet, 1998" in text
+    for tag in set(re.findall(r"<(\w+)", text)):
+        assert len(re.findall(rf"<{tag}[ >]", text)) == text.count(f"</{tag}>"), tag
+
+
+def test_markdown_has_nothing_of_the_texts_as_markup(ranking: Ranking) -> None:
+    rows = [line for line in ranking.to_markdown().splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
+    assert r"We saw an x \| here." in rows[2] + rows[3] + rows[4]
+
+
+def test_the_table_has_what_a_reader_looks_for(ranking: Ranking) -> None:
+    heads = ranking.table().splitlines()[2].split()
+    assert heads == ["rank", "probability", "document", "year", "journal", "title", ">", "best", "sentence"]
+    line = next(line for line in ranking.table().splitlines() if "Lancet" in line)
+    assert line.split()[2:5] == ["7", "1998", "Lancet"]
+
+
+def test_data_frames_have_the_best_sentence_and_the_probability(ranking: Ranking) -> None:
+    frames: list[Any] = [ranking.to_pandas(), ranking.to_polars()]
+    for frame in frames:
+        assert list(frame["best_sentence"]) == [d.best_sentence.text if d.best_sentence else "" for d in ranking]
+        assert list(frame["probability"]) == [document.probability for document in ranking]
+        assert list(frame["x"]) == [d.best_sentence.scores["x"] if d.best_sentence else 0 for d in ranking]
+    assert list(ranking.to_polars("sentences")["text"]) == [sentence.text for sentence in ranking.sentences]
+
+
+def test_a_ranking_shows_itself_in_few_characters(ranking: Ranking) -> None:
+    long = Reranker(perspectives=[Count()]).rerank("x" * 3000, [Document("d" * 999, "t" * 999, "x. " * 99)] * 1)
+    for value in (ranking, long, long[0], long[0].sentences[0]):
+        assert len(repr(value)) < 300
+    assert "3 of 3" in repr(ranking)
+
+
+def test_a_rank_beyond_the_end_says_how_many_there_are(ranking: Ranking) -> None:
+    with pytest.raises(IndexError, match=r"^there is no document 99; the ranking has 3, from 0\.$"):
+        ranking[99]
+
+
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_a_blank_query_is_refused(query: str) -> None:
+    with pytest.raises(InputError, match="query 0 is blank, so nothing can be ranked for it; give a question"):
+        Reranker(perspectives=[Count()]).rerank(query, DOCUMENTS)

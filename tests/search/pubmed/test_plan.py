@@ -1,0 +1,57 @@
+"""The plan: which words are searched for, and from strict to loose."""
+
+import pytest
+
+from mpir.search.pubmed.plan import content_words, for_europepmc, for_pubmed, has_syntax, make_plan
+
+
+def test_words_that_ask_are_not_searched_for() -> None:
+    words = content_words("Which drugs slow idiopathic pulmonary fibrosis?")
+    assert words == ["drugs", "slow", "idiopathic", "pulmonary", "fibrosis"]
+
+
+def test_compounds_and_phrases_stay_whole() -> None:
+    assert content_words('Does IL-6 cause "heart failure" in Alzheimer’s disease?') == [
+        "IL-6", "cause", '"heart failure"', "Alzheimer's", "disease",
+    ]  # fmt: skip
+
+
+def test_joined_stop_words_are_stop_words() -> None:
+    assert content_words("Is it aspirin and/or ibuprofen?") == ["aspirin", "ibuprofen"]
+
+
+def test_a_query_of_stop_words_alone_keeps_them() -> None:
+    assert content_words("What is it?") == ["What", "is", "it"]
+
+
+def test_the_commonest_words_are_dropped_first_and_any_word_comes_last() -> None:
+    queries = [for_pubmed(step) for step in make_plan("Which drugs slow idiopathic pulmonary fibrosis?")]
+    assert queries[0] == "drugs slow idiopathic pulmonary fibrosis"
+    assert [len(query.split()) for query in queries[:3]] == [5, 3, 2]
+    assert "drugs" not in queries[1]
+    assert queries[-2].startswith("fibrosis AND (") or " AND (" in queries[-2]
+    assert queries[-1].count(" OR ") == 4
+
+
+def test_europe_pmc_searches_titles_and_abstracts() -> None:
+    queries = [for_europepmc(step) for step in make_plan("CFTR mutations")]
+    assert queries == ["TITLE_ABS:(CFTR AND mutations)", "TITLE_ABS:((CFTR OR mutations))"]
+
+
+def test_a_query_without_a_word_has_no_plan() -> None:
+    assert make_plan("?!") == []
+
+
+TAGGED = ["asthma[mh]", "asthma[MeSH Terms:noexp]", "asthma[Title/Abstract]", "2020[dp]"]
+SYNTAX = [*TAGGED, "asthma AND child", "asthma NOT (child)", 'TITLE:"asthma"']
+WORDS = ["Is asthma or COPD worse?", "ratio 1:2", "What is [3H]-thymidine?", "NOTCH1 and AND1", "[Ca2+]i in muscle"]
+
+
+@pytest.mark.parametrize("query", SYNTAX)
+def test_syntax_is_recognised(query: str) -> None:
+    assert has_syntax(query)
+
+
+@pytest.mark.parametrize("query", WORDS)
+def test_words_are_no_syntax(query: str) -> None:
+    assert not has_syntax(query)

@@ -1,0 +1,213 @@
+"""`search` against the stand-in: plan, joining, limits, the user's own syntax, manners and the cache."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpir.errors import InputError
+from mpir.search.pubmed import Settings, europepmc, search
+from mpir.search.pubmed.errors import ServiceError
+from mpir.search.pubmed.eutils import PubMed
+from mpir.search.pubmed.kept_answers import KeptAnswers
+from mpir.search.pubmed.transport import Client, _certificates
+from tests.search.pubmed.stand_in import Server
+
+QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
+Make = Callable[..., Settings]
+
+
+def test_both_services_are_searched_and_papers_joined(settings: Make) -> None:
+    result = search(QUERY, 30, settings=settings())
+    assert len(result) == 30
+    assert len({document.id for document in result}) == 30
+    assert {document.metadata["source"] for document in result} == {"PubMed, Europe PMC"}
+    assert {sent.source for sent in result.searches} == {"PubMed", "Europe PMC"}
+    first = result[0]
+    assert first.metadata["url"] == f"https://pubmed.ncbi.nlm.nih.gov/{first.id}/"
+    assert first.metadata["authors"] == ["Doe, Jo"]
+    assert result.warnings == ()
+
+
+def test_searches_go_from_strict_to_loose_until_there_are_enough(server: Server, settings: Make) -> None:
+    result = search("espresso heartbeat nintedanib", 5, sources=["pubmed"], settings=settings())
+    hits = [(sent.query, sent.hits, sent.new) for sent in result.searches]
+    assert hits[0] == ("espresso heartbeat nintedanib", 0, 0)
+    assert sum(new for _, _, new in hits) == 5 == len(result)
+    assert [name for name, _, _ in server.requests] == ["esearch.fcgi"] * len(hits) + ["efetch.fcgi"]
+
+
+def test_text_of_europe_pmc_has_no_markup(settings: Make) -> None:
+    result = search(QUERY, 3, sources=["europepmc"], settings=settings())
+    assert result[0].abstract.startswith("BACKGROUND: Background: ")
+    assert result[0].metadata["source"] == "Europe PMC"
+
+
+def test_pages_of_europe_pmc_follow_each_other(server: Server, settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(europepmc, "PAGE", 15)
+    tagged = "TITLE_ABS:fibrosis"
+    complete = search(QUERY, 40, own_query=tagged, settings=settings())
+    assert len({document.id for document in complete}) == 40
+    assert len([name for name, _, _ in server.requests if name == "search"]) >= 3
+    server.faults = [("search", "")] * (len(server.requests) - 1) + [("search", "duplicates")]  # the last page
+    cut = search(QUERY, 40, own_query=tagged, settings=settings(cache=False))
+    assert len(cut) == 30
+    assert "Europe PMC listed only 30 of the 40 records that it counts for a search." in cut.warnings
+
+
+def test_preprints_are_a_choice(settings: Make) -> None:
+    without = search("nintedanib mice", 50, settings=settings())
+    preprints = search("nintedanib mice", 50, preprints=True, settings=settings())
+    assert "PPR7" not in {document.id for document in without}
+    preprint = next(document for document in preprints if document.id == "PPR7")
+    assert preprint.metadata["url"] == "https://europepmc.org/article/PPR/PPR7"
+
+
+def test_limits_reach_both_services(settings: Make) -> None:
+    result = search(QUERY, 50, start="2005", end="2009", types=["clinical trial"], settings=settings())
+    assert {int(document.metadata["year"]) for document in result} == {2005, 2007, 2009}
+
+
+def test_a_query_in_syntax_goes_as_it_is_to_the_service_that_reads_it(server: Server, settings: Make) -> None:
+    tagged = "nintedanib[tiab] AND fibrosis[tiab]"
+    result = search(QUERY, 50, own_query=tagged, settings=settings())
+    assert {values["term"] for name, values, _ in server.requests if name == "esearch.fcgi"} == {tagged}
+    assert "search" not in {name for name, _, _ in server.requests}
+    assert any("Europe PMC was not asked" in warning for warning in result.warnings)
+    assert len(result) == 8
+
+
+def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
+    with pytest.raises(InputError, match=r"PubMed rejects the query: Unbalanced quotes in the query. Correct its"):
+        search(QUERY, own_query='"nintedanib[tiab]', settings=settings())
+
+
+@pytest.mark.parametrize(
+    ("tagged", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "round brackets and square")]
+)
+def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, tagged: str, odd: str) -> None:
+    server.faults = [("", "nothing")]
+    with pytest.raises(InputError, match=f"has no results, and its {odd}"):
+        search(QUERY, own_query=tagged, settings=settings())
+
+
+def test_requests_name_the_tool_and_the_address(server: Server, settings: Make) -> None:
+    search(QUERY, 5, settings=settings(email="me@example.org", key="0123456789abcdef"))
+    for name, values, _ in server.requests:
+        assert values["email"] == "me@example.org"
+        assert name == "search" or (values["tool"], values["api_key"]) == ("mpir", "0123456789abcdef")
+
+
+def test_long_lists_of_ids_are_posted(server: Server, settings: Make) -> None:
+    with Client(settings()) as client:
+        PubMed(client).fetch([str(10_000_000 + number) for number in range(300)], lambda _: None)
+        PubMed(client).search("fibrosis", 5)
+    assert [(name, method) for name, _, method in server.requests] == [
+        *[("efetch.fcgi", "POST"), ("efetch.fcgi", "GET")] * 2,  # 200 and 100 ids, then once more as they are missing
+        ("esearch.fcgi", "GET"),
+    ]
+
+
+def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
+    with pytest.raises(InputError, match="NCBI does not know this key") as caught:
+        search(QUERY, settings=settings(key="f00ba4"))
+    assert "f00ba4" not in str(caught.value)
+    assert "f00ba4" not in repr(settings(key="f00ba4"))
+
+
+def test_answers_are_kept_for_a_day(server: Server, settings: Make, tmp_path: Path) -> None:
+    first = search(QUERY, 30, settings=settings())
+    number = len(server.requests)
+    assert search(QUERY, 30, settings=settings()) == first
+    assert len(server.requests) == number
+    search(QUERY, 30, settings=settings(refresh=True))
+    assert len(server.requests) == 2 * number
+    for path in (tmp_path / "answers").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])  # damaged
+    search(QUERY, 30, settings=settings())
+    assert len(server.requests) == 3 * number
+    for path in (tmp_path / "answers").iterdir():
+        os.utime(path, (time.time() - 90_000,) * 2)
+    search(QUERY, 30, settings=settings())
+    assert len(server.requests) == 4 * number
+
+
+def test_kept_answers_have_a_limit(tmp_path: Path) -> None:
+    answers = KeptAnswers(tmp_path / "answers", limit=250)
+    for number in range(5):
+        answers.keep(f"key{number}", bytes(60))
+        os.utime(tmp_path / f"answers/key{number}.answer", (time.time() - 10 + number,) * 2)
+    assert [answers.get(f"key{number}") is None for number in range(5)] == [True, True, True, False, False]
+    answers.keep("large", bytes(300))
+    assert answers.get("large") is None
+
+
+def test_too_many_requests_are_sent_again(server: Server, settings: Make) -> None:
+    server.rate = 3
+    settings_with_patience = settings(back_off=0.3)
+    assert len(search(QUERY, 10, sources=["pubmed"], settings=settings_with_patience)) == 10
+
+
+def test_requests_keep_their_distance(server: Server, settings: Make) -> None:
+    begin = time.monotonic()
+    search(QUERY, 10, sources=["pubmed"], settings=settings(rate=20.0))
+    assert time.monotonic() - begin >= (len(server.requests) - 1) / 20
+
+
+def test_nothing_of_the_query_is_logged(server: Server, settings: Make, caplog: pytest.LogCaptureFixture) -> None:
+    server.faults = [("", "500")] * 2
+    with caplog.at_level(logging.DEBUG):
+        search(QUERY, 10, settings=settings())
+    assert "esearch.fcgi" in caplog.text
+    assert not [word for word in ("idiopathic", "fibrosis", "slow") if word in caplog.text]
+
+
+def test_no_network_is_one_sentence(settings: Make) -> None:
+    nowhere = "http://127.0.0.1:9"
+    both = r"^PubMed \(127\S+\) and Europe PMC \(127\S+\) cannot be reached \(Connection refused\); check [^.]*\.$"
+    with pytest.raises(ServiceError, match=both):
+        search(QUERY, settings=settings(eutils=nowhere, europepmc=nowhere))
+
+
+def test_certificates_that_cannot_be_read(settings: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    _certificates.cache_clear()
+    (tmp_path / "none.pem").write_text("no certificate", encoding="utf-8")
+    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate can be read"):
+        search(QUERY, settings=settings())
+    _certificates.cache_clear()
+
+
+def test_an_unreachable_proxy_is_named(settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with pytest.raises(ServiceError, match=r"check the network and the proxy in \$HTTP_PROXY"):
+        search(QUERY, settings=settings())
+    monkeypatch.setenv("HTTP_PROXY", "carrier-pigeon://coop")
+    with pytest.raises(InputError, match=r"\$HTTP_PROXY: a proxy from the environment is no http"):
+        search(QUERY, settings=settings())
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"query": " "}, "the query is blank"),
+        ({"query": "x" * 5000}, "the query has 5,000 characters"),
+        ({"k": 10_001}, "--k is 10001; expected a whole number from 1 to 10,000"),
+        ({"k": 0}, "--k is 0"),
+        ({"sources": ["medline"]}, "--source is 'medline'; choose from pubmed, europepmc"),
+        ({"query": "?!"}, "the query has no word"),
+    ],
+)
+def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        search(**{"query": QUERY, "settings": settings(), **chosen})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "eutils", "http://", "http://h:99999", "https://h/?q=1", ""])
+def test_addresses_that_cannot_be(url: str) -> None:
+    with pytest.raises(InputError, match=r"--eutils is .*; expected a base URL"):
+        Settings.from_environment(eutils=url)

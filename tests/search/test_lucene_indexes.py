@@ -1,0 +1,89 @@
+"""Several Lucene indexes searched as one: scores and order are those of one index of all documents."""
+
+import random
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpir.core.text.types import Document
+from mpir.errors import ArtefactError, InputError
+from mpir.search import LuceneIndex, LuceneIndexes, build_index
+from mpir.search.feedback import Rm3
+
+RANDOM = random.Random(5)
+WORDS = [f"word{number}" for number in range(120)]
+DOCUMENTS = [
+    Document(f"d{number}", " ".join(RANDOM.choices(WORDS, k=4)), " ".join(RANDOM.choices(WORDS[: 1 + number], k=30)))
+    for number in range(400)
+]
+QUERIES = [" ".join(RANDOM.choices(WORDS, k=RANDOM.randint(1, 6))) for _ in range(40)]
+CUTS = (0, 30, 31, 250, 400)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One index of all documents, and four of very different ones."""
+    root = tmp_path_factory.mktemp("indexes")
+    build_index(DOCUMENTS, root / "all", threads=1)
+    for number, (begin, end) in enumerate(pairwise(CUTS)):
+        build_index(DOCUMENTS[begin:end], root / str(number), threads=1)
+    return root
+
+
+@pytest.fixture(scope="module")
+def folders(folder: Path) -> list[Path]:
+    return [folder / str(number) for number in range(len(CUTS) - 1)]
+
+
+@pytest.mark.parametrize("options", [{}, {"k1": 1.2, "b": 0.9}, {"rm3": Rm3(documents=3, terms=5)}])
+def test_results_are_those_of_one_index(folder: Path, folders: list[Path], options: dict[str, object]) -> None:
+    with LuceneIndex(folder / "all", **options) as one, LuceneIndexes(folders, **options) as several:  # type: ignore[arg-type]
+        assert len(several) == len(one) == len(DOCUMENTS)
+        expected, results = one.search_batch(QUERIES, 100), several.search_batch(QUERIES, 100)
+        for mine, theirs in zip(results, expected, strict=True):
+            assert [document.id for document in mine] == [document.id for document in theirs]
+            assert [document.score for document in mine] == pytest.approx([d.score for d in theirs], abs=1e-4)
+        assert several.search(QUERIES[0], 7) == results[0][:7]
+        ids = [document.id for document in DOCUMENTS[::37]]
+        for query in QUERIES[:5]:
+            assert np.allclose(several.scores_of(query, ids), one.scores_of(query, ids), atol=1e-4)
+        assert several.document("d251") == one.document("d251")
+        assert several.search("nothing", 5) == []
+
+
+def test_an_index_by_itself_weighs_words_otherwise(folder: Path, folders: list[Path]) -> None:
+    """What the shared statistics are for: a word's weight depends on how many documents of all have it."""
+    with LuceneIndex(folder / "all") as one, LuceneIndex(folders[2]) as part:
+        hit = part.search("word1", 1)[0]
+        assert abs(float(hit.score or 0) - one.scores_of("word1", [hit.id])[0]) > 0.1
+
+
+def test_the_identity_names_all_corpora(folder: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        build_index([Document(name, "", "aspirin")], tmp_path / name, source={"corpus": name})
+    with LuceneIndexes([tmp_path / "a", tmp_path / "b"]) as several:
+        assert several.identity["source"] == [{"corpus": "a"}, {"corpus": "b"}]
+        assert several.identity["documents"] == 2
+
+
+def test_indexes_that_do_not_belong_together(folder: Path, folders: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"0: the index is given twice; name each index once\."):
+        LuceneIndexes([folders[0], folder / "x/../0"])
+    with LuceneIndexes([folder / "all", folders[0]]) as several:
+        with pytest.raises(InputError, match=r"all, .*0: document 'd\d+' is in more than one of these indexes; index"):
+            several.search_batch(QUERIES, 100)
+        with pytest.raises(InputError, match=r"all, .*0: holds no document with id 'x'"):
+            several.document("x")
+    build_index(DOCUMENTS[:3], tmp_path / "none", stop_words="none")
+    with pytest.raises(InputError, match=r"none: its stop words are 'none', and those of .*0 are 'english'; search"):
+        LuceneIndexes([folders[0], tmp_path / "none"])
+    with pytest.raises(ArtefactError, match="there is no index folder here"):
+        LuceneIndexes([folders[0], tmp_path / "absent"])
+    shutil.copytree(folders[1], tmp_path / "damaged")
+    stored = next((tmp_path / "damaged/lucene").glob("*.fdt"))
+    stored.write_bytes(stored.read_bytes()[::-1])
+    with pytest.raises(ArtefactError, match=r"damaged: is damaged \(lucene/"):
+        LuceneIndexes([folders[0], tmp_path / "damaged"])
