@@ -30,8 +30,8 @@ _Texts = tuple[str, ...]
 class Bibliography:
     """The bibliographic fields of a paper; a missing one is None, "" or ().
 
-    `kind` is RIS's type of reference, such as JOUR or THES; `types` are publication types, such as "Review". `pages`
-    may also be an article number. `trials` are the registry numbers of trials that the paper reports.
+    `reference_type` is RIS's type of reference, such as JOUR or THES; `types` are publication types, such as "Review".
+    `pages` may also be an article number. `trials` are the registry numbers of trials that the paper reports.
     """
 
     year: int | None = None
@@ -43,7 +43,7 @@ class Bibliography:
     pages: str = ""
     authors: _Texts = ()
     types: _Texts = ()
-    kind: str = ""
+    reference_type: str = ""
     language: _Texts = ()
     keywords: _Texts = ()
     issn: str = ""
@@ -112,7 +112,7 @@ _KINDS = {
 """RIS's types of references, by the names that other formats use."""
 
 
-def kind_of(text: str) -> str:
+def reference_type_of(text: str) -> str:
     """Return RIS's type of a reference: of its own code, or of another format's name such as "Journal Article"."""
     return text if _KIND.fullmatch(text) else _KINDS.get(_PUNCTUATION.sub("", text.lower()), "")
 

@@ -64,7 +64,7 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
         *("articletype", "dt", "pt", "m3", "publicationtypelist", "doctype", "typeofwork", "studytype", "subtype"),
         *("kindofdocument", "type"),
     ),
-    "kind": ("kind", "itemtype", "referencetype", "reftype", "entrytype"),
+    "reference_type": ("referencetype", "itemtype", "reftype", "entrytype"),
     LANGUAGE: ("language", "languages", "la", "lang", "languageofpublication", "languageoforiginaldocument", "lg"),
     KEYWORDS: (
         *("keywords", "authorkeywords", "keyword", "de", "keywordlist", "meshterms", "mesh", "mh", "ot", "kw"),

@@ -61,14 +61,14 @@ class ListId(AccessionNumber):
 
 
 def told_apart(
-    documents: Iterable[Document], used: set[str], kind: type[AccessionNumber] = ListId
+    documents: Iterable[Document], used: set[str], local: type[AccessionNumber] = ListId
 ) -> Iterator[Document]:
-    """Yield the documents, with ":2", ":3" … appended to ids of this kind that are in `used` already.
+    """Yield the documents, with ":2", ":3" … appended to local ids that are in `used` already.
 
-    New ids of this kind are added to `used`; other ids are not.
+    New local ids are added to `used`; other ids are not. `local` is ListId, or AccessionNumber for both classes.
     """
     for document in documents:
-        if not isinstance(document.id, kind):
+        if not isinstance(document.id, local):
             yield document
             continue
         identity, number = document.id, 2

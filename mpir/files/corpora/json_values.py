@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from mpir.files.corpora.bibliography import kind_of
+from mpir.files.corpora.bibliography import reference_type_of
 from mpir.files.corpora.fields import FURTHER_IDS, IDS, READ, TEXTS, field_name, is_blank
 from mpir.files.corpora.record import Value
 
@@ -51,8 +51,8 @@ def json_values(record: Mapping[str, Any]) -> dict[str, Value]:
             values |= _ids(value)
         if name in _LISTED or name == "biblio":
             values |= _inner(value)
-        if name == "type" and isinstance(value, str) and "-" in value and kind_of(value):
-            name = "kind"  # as in CSL-JSON and Crossref; elsewhere it may be a publication type
+        if name == "type" and isinstance(value, str) and "-" in value and reference_type_of(value):
+            name = "referencetype"  # as in CSL-JSON and Crossref; elsewhere it may be a publication type
         if name in READ and not (name in TEXTS and name not in IDS) and not is_blank(value):
             texts = [text for text in texts_of(value) if text]
             values[name] = texts[0] if len(texts) == 1 and isinstance(value, str) else texts

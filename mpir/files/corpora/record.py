@@ -19,7 +19,7 @@ from mpir.files.corpora.bibliography import (
     YEAR,
     distinct_names,
     first_telling,
-    kind_of,
+    reference_type_of,
     split_authors,
     split_names,
 )
@@ -183,9 +183,9 @@ def _add_journal(metadata: dict[str, Any], values: Iterable[Value]) -> None:
         metadata[JOURNAL] = journal
 
 
-def _add_kind(metadata: dict[str, Any], values: Iterable[Value]) -> None:
-    if kind := kind_of(_text(next(iter(values)))):
-        metadata["kind"] = kind
+def _add_reference_type(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    if reference_type := reference_type_of(_text(next(iter(values)))):
+        metadata["reference_type"] = reference_type
 
 
 _Add = Callable[[dict[str, Any], Iterable[Value]], None]
@@ -193,7 +193,7 @@ _READERS: dict[str, _Add] = {
     YEAR: _add_date,
     JOURNAL: _add_journal,
     PAGES: _add_page_range,
-    "kind": _add_kind,
+    "reference_type": _add_reference_type,
     AUTHORS: _add_names(AUTHORS, split_authors, every=False),
     TYPES: _add_names(TYPES, split_names, every=False),
     KEYWORDS: _add_names(KEYWORDS, split_names, every=True),

@@ -36,33 +36,31 @@ _SPLIT = frozenset(("de", "keywordsplus", "dt"))
 """Fields of several values in one text."""
 
 
-def _same_names(*tags: str) -> dict[str, str]:
+def _same_names(tags: str) -> dict[str, str]:
     """Return tags that fields.py knows in lower case."""
-    return {tag: tag.lower() for tag in tags}
+    return {tag: tag.lower() for tag in tags.split()}
 
 
 _RIS = {
-    **_same_names("AN", "DO", "LID", "AID", "TI", "T1", "TT", "BTI", "AB", "N2", "OAB", "AU", "A1", "PY", "Y1", "DA"),
-    **_same_names("JF", "JO", "T2", "JA", "J2", "VL", "IS", "SP", "EP", "LA", "KW", "M3", "SN", "PB", "UR", "DB", "C2"),
-    **_same_names("C7", "PM", "N1"),
-    **{"ID": "referenceid", "DP": "databaseprovider", "L2": "link", "TY": "kind", "U2": "pui", "PT": "publicationtype"},
+    **_same_names("AN DO LID AID TI T1 TT BTI AB N2 OAB AU A1 PY Y1 DA JF JO T2 JA J2 VL IS SP EP LA KW M3 SN PB UR"),
+    **_same_names("DB C2 C7 PM N1"),
+    **{"ID": "referenceid", "DP": "databaseprovider", "L2": "link", "U2": "pui", "PT": "publicationtype"},
+    **{"TY": "referencetype"},
 }
 _MEDLINE = {
-    **_same_names(
-        "PMID", "LID", "AID", "TI", "TT", "BTI", "AB", "OAB", "FAU", "AU", "CN", "DP", "JT", "TA", "VI", "IP"
-    ),
-    **_same_names("PG", "LA", "MH", "OT", "PT", "PMC", "SI", "DB", "AN", "DO", "SO", "UR", "KW", "PB"),
+    **_same_names("PMID LID AID TI TT BTI AB OAB FAU AU CN DP JT TA VI IP"),
+    **_same_names("PG LA MH OT PT PMC SI DB AN DO SO UR KW PB"),
     **{"UI": "uniqueidentifier", "IS": "issn", "OID": "an", "ID": "referenceid", "N2": "n2", "T1": "t1", "JN": "jt"},
 }
 _WOS = {
-    **_same_names("TI", "AB", "DI", "UT", "PM", "AU", "AF", "SO", "JI", "PY", "VL", "IS", "BP", "EP", "AR", "LA", "DT"),
-    **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "kind"},
+    **_same_names("TI AB DI UT PM AU AF SO JI PY VL IS BP EP AR LA DT"),
+    **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "referencetype"},
 }
 _REFER = {
     **{"%T": "title", "%X": "abstract", "%R": "doi", "%M": "accessionnumber", "%F": "citationkey", "%A": "author"},
     **{"%D": "year", "%8": "date", "%J": "journal", "%B": "booktitle", "%V": "volume", "%N": "issue", "%P": "pages"},
-    **{"%K": "keywords", "%G": "language", "%U": "url", "%@": "issn", "%I": "publisher", "%0": "kind", "%9": "dt"},
-    **{"%~": "database", "%W": "databaseprovider", "%2": "pmcid"},
+    **{"%K": "keywords", "%G": "language", "%U": "url", "%@": "issn", "%I": "publisher", "%9": "dt", "%2": "pmcid"},
+    **{"%0": "referencetype", "%~": "database", "%W": "databaseprovider"},
 }
 
 

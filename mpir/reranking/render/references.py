@@ -45,7 +45,7 @@ def _link(known: Bibliography) -> str:
 def _ris_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
     known = Bibliography.of(document.metadata)
     first, _, last = known.pages.partition("-")
-    yield "TY", known.kind or "JOUR"
+    yield "TY", known.reference_type or "JOUR"
     yield from (("KW", keyword) for keyword in _keywords(ranking, document, rank))
     yield from (("AN", document.id), ("DB", "PubMed" if document.id == known.pmid else ""), ("TI", document.title))
     yield from (("AU", author) for author in known.authors)

@@ -16,7 +16,19 @@ _NAMES = ("pmid", "doi")
 """Identifiers that documents from reference files and tables have in addition to their ids."""
 _KNOWN = (YEAR, JOURNAL, TYPES)
 _FURTHER = (
-    *("date", "authors", "volume", "issue", "pages", "kind", "language", "keywords", "issn", "publisher", "trials"),
+    *(
+        "date",
+        "authors",
+        "volume",
+        "issue",
+        "pages",
+        "reference_type",
+        "language",
+        "keywords",
+        "issn",
+        "publisher",
+        "trials",
+    ),
     *("abbreviation", "pmcid", "nct", "url"),
 )
 """Further fields of a reference, in the last columns."""

@@ -180,8 +180,8 @@ def test_ids_of_csl_json_count_in_their_own_list_only(tmp_path: Path) -> None:
         (tmp_path / name).write_text(json.dumps([{**entry, "DOI": "10.1000/A"}]))
     documents = list(read_corpus([tmp_path]))
     assert [(document.id, document.metadata) for document in documents] == [
-        ("roe2020", {"doi": "10.1000/a", "kind": "JOUR", "authors": ["Roe"]}),
-        ("roe2020:2", {"doi": "10.1000/a", "kind": "JOUR", "authors": ["Roe"]}),
+        ("roe2020", {"doi": "10.1000/a", "reference_type": "JOUR", "authors": ["Roe"]}),
+        ("roe2020:2", {"doi": "10.1000/a", "reference_type": "JOUR", "authors": ["Roe"]}),
     ]
 
 
