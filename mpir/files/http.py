@@ -1,19 +1,66 @@
-"""Requests to addresses that the user gave: their form, and an opener that sends no key elsewhere."""
+"""HTTP exchanges: each has one deadline, a bounded answer and no redirect, and may be repeated after a failure."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import math
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, build_opener
 
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_value, shortened
+from mpir.files.http_client import client_for
+
+Result = TypeVar("Result")
+LARGEST = 64 * 2**20
+"""The most bytes of an answer, decompressed."""
+LONGEST_WAIT = 30.0
+"""The longest pause, in seconds, before a request is repeated, also where a server asks for more."""
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Refuses redirects, which would send the key elsewhere."""
+class UnreachableError(Exception):
+    """No connection to a server; the message is the system's reason."""
 
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """Return None, which makes the redirect an error."""
+
+class PassingError(Exception):
+    """A failure that a repetition may mend.
+
+    `wait` is the pause in seconds that the server asks for, and `attempts` counts the requests so far.
+    """
+
+    def __init__(self, message: str, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait, self.attempts = wait, 1
+
+
+class LateError(PassingError):
+    """No answer, or not its end, in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A server's answer, with its headers by lower-case name."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in (408, 425, 429) or (self.status >= 500 and self.status != 501)
+
+    @property
+    def wait(self) -> float:
+        """The seconds of a Retry-After; 0 without one, and for a date."""
+        text = self.headers.get("retry-after", "")
+        return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
 def checked_url(url: Any, *, option: str, key: str, example: str) -> str:
@@ -31,15 +78,97 @@ def checked_url(url: Any, *, option: str, key: str, example: str) -> str:
         )
     except (AttributeError, TypeError, ValueError):
         valid = False
-    if not valid or url != url.strip() or any(character.isspace() for character in url):
+    if not valid or not url.isprintable() or any(character.isspace() for character in url):
         raise InputError(f"{option}: invalid URL {format_value(url)} (expected one such as {example}).")
     if address.username or address.password or address.query or address.fragment:
         raise InputError(f"{option}: the URL has a user, query or fragment. Remove it, and put a key into ${key}.")
     return str(url).rstrip("/")
 
 
-def url_opener(url: str) -> OpenerDirector:
-    """Return the opener of requests to a URL, which uses no proxy for this machine itself and follows no redirects."""
-    host = urlsplit(url).hostname or ""
-    is_local = host in ("localhost", "::1") or host.startswith("127.")
-    return build_opener(_NoRedirects, *([ProxyHandler({})] if is_local else []))
+def exchange(method: str, url: str, *, seconds: float, silence: float | None = None, **request: Any) -> Answer:
+    """Send a request and return the whole answer, whatever its status.
+
+    Args:
+        method: such as GET.
+        url: the address.
+        seconds: the time for everything from the connection to the answer's last byte.
+        silence: the time without a byte (default: `seconds`).
+        request: further arguments of `httpx.AsyncClient.stream`.
+
+    Raises:
+        UnreachableError: no connection.
+        PassingError: the answer is late (LateError), breaks off, or is larger than LARGEST.
+        InputError: an unusable proxy in the environment.
+    """
+    client, loop = client_for(url)
+    timeout = min(seconds, silence or seconds)
+    future = asyncio.run_coroutine_threadsafe(_answer(client.stream(method, url, timeout=timeout, **request)), loop)
+    try:
+        return future.result(max(seconds, 0))
+    except TimeoutError:
+        raise LateError(f"no complete answer within {seconds:g} s") from None
+    except Exception as error:
+        raise _failure(error, timeout) from None
+    finally:
+        future.cancel()
+
+
+async def _answer(stream: Any) -> Answer:
+    content = bytearray()
+    async with stream as response:
+        async for chunk in response.aiter_bytes():
+            content += chunk
+            if len(content) > LARGEST:
+                raise PassingError(f"an answer of more than {LARGEST:,} bytes")
+    return Answer(status=response.status_code, headers=response.headers, content=bytes(content))
+
+
+def _failure(error: Exception, timeout: float) -> Exception:
+    import httpx
+
+    if isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout | httpx.InvalidURL):
+        return UnreachableError(_cause(error))
+    if isinstance(error, httpx.TimeoutException):
+        return LateError(f"no answer within {timeout:g} s")
+    if isinstance(error, httpx.HTTPError):
+        return PassingError(f"the connection broke ({type(error).__name__})")
+    return error
+
+
+def _cause(error: BaseException) -> str:
+    """Return the system's reason; a library's own message might contain anything."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, socket.gaierror | ssl.SSLError):
+            return shortened(str(cause.strerror))
+        if isinstance(cause, OSError) and cause.errno:
+            return os.strerror(cause.errno)
+        is_group = isinstance(cause, BaseExceptionGroup)
+        cause = cause.exceptions[0] if is_group else cause.__cause__ or cause.__context__
+    return type(error).__name__
+
+
+def repeat(
+    send: Callable[[], Result],
+    *,
+    attempts: int,
+    pause: float,
+    deadline: float = math.inf,
+    stopped: threading.Event | None = None,
+) -> Result:
+    """Return `send()`, called again after a PassingError; `pause` is the first one in seconds, and doubles each time.
+
+    Raises:
+        PassingError: the last one, after `attempts`, where a pause would pass the `deadline`, or once `stopped` is set.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            return send()
+        except PassingError as error:
+            error.attempts = attempt
+            seconds = min(max(error.wait, pause * 2 ** (attempt - 1)), LONGEST_WAIT)
+            if attempt == attempts or time.monotonic() + seconds > deadline:
+                raise
+            if (stopped or threading.Event()).wait(seconds):
+                raise
+    raise AssertionError("the last attempt returns or raises")

@@ -70,17 +70,18 @@ def check_archive(path: str | Path) -> None:
         if size > limit_bytes("MPIR_MAX_FILE_MB"):
             raise too_large(str(path), "the file, unpacked,", "MPIR_MAX_FILE_MB")
         if size > max(_EXPANSION_FREE, ratio * packed):
-            raise _expands(str(path), ratio)
+            raise expansion_error(str(path), ratio)
         tags, most = 0, max(_TAGS_FREE, ratio // _TAGS_SHARE * packed)
         for entry in archive.infolist():
             with archive.open(entry) as stream:
                 while tags <= most and (block := stream.read(_BLOCK)):
                     tags += block.count(b"<")
     if tags > most:
-        raise _expands(str(path), ratio)
+        raise expansion_error(str(path), ratio)
 
 
-def _expands(name: str, ratio: int) -> InputError:
+def expansion_error(name: str, ratio: int) -> InputError:
+    """Return the error for a file whose contents exceed ``MPIR_MAX_EXPANSION``, the ratio."""
     return InputError(
         f"{name}: the compressed data expands to more than {ratio} times its size; the file may be "
         "meant to exhaust memory. If you trust it, set MPIR_MAX_EXPANSION to a larger number."
@@ -136,5 +137,5 @@ class Expanded(io.RawIOBase):
         view[: len(content)] = content
         self._count += len(content)
         if self._count > max(_EXPANSION_FREE, self._ratio * self._compressed.tell()):
-            raise _expands(self._name, self._ratio)
+            raise expansion_error(self._name, self._ratio)
         return len(content)

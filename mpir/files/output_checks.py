@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mpir.errors import OutputError
+from mpir.files.own_files import HEAD
 from mpir.files.paths import checked_path, resolved
 from mpir.files.write import check_folder
 
 Named = tuple[str, str | Path | None]
 """An option and its file, if any."""
-HEAD = 1000
-"""The first bytes of a file, by which its writer is recognised."""
 
 
 def check_file(option: str, path: str | Path | None) -> None:
@@ -53,13 +52,17 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
             raise OutputError(f"{path}: is also {user}, which would be lost; give {option} another name.")
 
 
-def check_replaceable_file(option: str, path: str | Path | None, is_own: Callable[[bytes], bool]) -> None:
+def check_replaceable_file(
+    option: str, path: str | Path | None, is_own: Callable[[bytes], bool], *, overwrite: bool | None = None
+) -> None:
     """Refuse to replace a file whose first `HEAD` bytes the option would not have written, unless it is empty.
+
+    With `overwrite` (``--overwrite``), any file is replaced; None is for commands without that option.
 
     Raises:
         OutputError: the file has another origin, or cannot be read.
     """
-    if path is None or not (target := checked_path(path)).is_file():
+    if path is None or overwrite or not (target := checked_path(path)).is_file():
         return
     try:
         with target.open("rb") as stream:
@@ -67,9 +70,8 @@ def check_replaceable_file(option: str, path: str | Path | None, is_own: Callabl
     except OSError as error:
         raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
     if head and not is_own(head):
-        raise OutputError(
-            f"{path}: exists and was not written by {option}, so it is not replaced; remove it or choose another name."
-        )
+        remedy = "remove it or choose another name" if overwrite is None else "choose another name, or add --overwrite"
+        raise OutputError(f"{path}: exists and was not written by {option}, so it is not replaced; {remedy}.")
 
 
 def check_folders(written: Iterable[Named], read: Iterable[Named] = ()) -> None:

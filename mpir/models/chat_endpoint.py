@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import Request
 
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
-from mpir.files.http import checked_url, url_opener
+from mpir.files.http import (
+    Answer,
+    LateError,
+    PassingError,
+    UnreachableError,
+    checked_url,
+    exchange,
+    repeat,
+)
 
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""
 TIMEOUT = 60.0
 """The time limit for an answer, in seconds."""
 TRIES = 4
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds between two attempts: the first pause, which doubles each time, and the longest that a server may request."""
-RETRIED = frozenset({408, 429, 500, 502, 503, 504, 529})
-LONGEST_ANSWER = 2**22
-"""The most bytes of a response to read."""
+FIRST_WAIT = 0.5
+"""Seconds of the first pause between two attempts; it doubles each time."""
 TOP_TOKENS = 20
 """Alternatives for the first token: the most that OpenAI and, by default, vLLM return."""
 
@@ -114,28 +115,28 @@ class ChatEndpoint:
     def _request(
         self, path: str, body: Mapping[str, Any] | None, *, tries: int, stopped: threading.Event | None = None
     ) -> dict[str, Any]:
-        stopped = stopped or threading.Event()
-        for number in range(1, tries + 1):
-            try:
-                return self._send(path, body)
-            except _TransientError as failure:
-                if number == tries or stopped.wait(_pause(number, failure.retry_after)):
-                    raise EndpointError(f"{self.url}: {failure} after {number} tries. {failure.remedy}") from failure
-        raise AssertionError("at least one try")
+        try:
+            return repeat(lambda: self._send(path, body), attempts=tries, pause=FIRST_WAIT, stopped=stopped)
+        except UnreachableError as error:
+            raise EndpointError(
+                f"{self.url}: cannot be reached ({error}). Start the server, or correct the URL."
+            ) from None
+        except LateError as error:
+            remedy = "Allow more time, ask it less at a time, or take a smaller one."
+            raise EndpointError(f"{self.url}: {error} after {error.attempts} tries. {remedy}") from None
+        except PassingError as error:
+            remedy = "Ask it less at a time, or try again later; answers up to now are kept."
+            raise EndpointError(f"{self.url}: {error} after {error.attempts} tries. {remedy}") from None
 
     def _send(self, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Send one request. Raises EndpointError, or _TransientError if a retry may succeed."""
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(f"{self.url}/{path}", data, {"Content-Type": "application/json", "User-Agent": "mpir"})
-        if self.with_key and (key := endpoint_key()):
-            request.add_header("Authorization", f"Bearer {key}")
-        try:
-            with url_opener(self.url).open(request, timeout=self.timeout) as response:
-                raw = response.read(LONGEST_ANSWER)
-        except HTTPError as error:
-            raise self._status_error(error) from None  # the cause's request includes the key
-        except (TimeoutError, URLError, OSError, HTTPException) as error:
-            raise self._network_error(error) from None
+        """Send one request. Raises EndpointError, UnreachableError, or PassingError if a repetition may succeed."""
+        key = endpoint_key() if self.with_key else ""
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        method, content = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
+        answer = exchange(method, f"{self.url}/{path}", seconds=self.timeout, headers=headers, content=content)
+        raw = answer.content.replace(key.encode(), b"***") if key else answer.content
+        if not 200 <= answer.status < 300:
+            raise self._status_error(answer, _reason(raw), key)
         return self._parse(raw)
 
     def _parse(self, raw: bytes) -> dict[str, Any]:
@@ -150,49 +151,19 @@ class ChatEndpoint:
             )
         return answer
 
-    def _status_error(self, error: HTTPError) -> Exception:
-        status, reason = error.code, _without_key(_reason(error))
+    def _status_error(self, answer: Answer, reason: str, key: str) -> Exception:
+        status = answer.status
         if status in (401, 403):
-            sent = f"that of ${KEY}" if self.with_key and endpoint_key() else "none was sent"
-            return StatusError(
-                status,
-                f"{self.url}: refused the key (HTTP {status}; {sent}). Set ${KEY} to a key that is valid there.",
-            )
-        if 300 <= status < 400:
-            location = error.headers.get("Location")
-            return StatusError(
-                status,
-                f"{self.url}: redirects to {format_value(location)}, where no key is sent. Give that URL itself.",
-            )
-        if status in RETRIED:
-            return _TransientError(
-                f"refused a request (HTTP {status}: {reason})",
-                "Ask it less at a time, or try again later; answers up to now are kept.",
-                _seconds(error.headers.get("Retry-After")),
-            )
-        return StatusError(status, f"{self.url}: refused a request (HTTP {status}: {reason}). Check URL and model.")
-
-    def _network_error(self, error: Exception) -> Exception:
-        reason = getattr(error, "reason", error)
-        if isinstance(reason, TimeoutError):
-            return _TransientError(
-                f"no answer within {self.timeout:g} s", "Allow more time, ask it less at a time, or take a smaller one."
-            )
-        if isinstance(reason, ConnectionRefusedError) or isinstance(error, URLError):
-            text = shortened(_without_key(str(getattr(reason, "strerror", None) or reason)))
-            return EndpointError(f"{self.url}: cannot be reached ({text}). Start the server, or correct the URL.")
-        return _TransientError(
-            f"the connection broke ({_without_key(shortened(str(error) or type(error).__name__))})",
-            "Check the server; answers up to now are kept.",
-        )
-
-
-class _TransientError(Exception):
-    """A failure that a retry may resolve: the problem, the remedy, and the pause in seconds the server requests."""
-
-    def __init__(self, message: str, remedy: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.remedy, self.retry_after = remedy, retry_after
+            sent = f"that of ${KEY}" if key else "none was sent"
+            message = f"refused the key (HTTP {status}; {sent}). Set ${KEY} to a key that is valid there."
+        elif 300 <= status < 400:
+            location = format_value(answer.headers.get("location", "").replace(key or "\0", "***"))
+            message = f"redirects to {location}, where no key is sent. Give that URL itself."
+        elif answer.is_passing:
+            return PassingError(f"refused a request (HTTP {status}: {reason})", answer.wait)
+        else:
+            message = f"refused a request (HTTP {status}: {reason}). Check URL and model."
+        return StatusError(status, f"{self.url}: {message}")
 
 
 def endpoint_key() -> str:
@@ -216,34 +187,14 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
     )
 
 
-def _reason(error: HTTPError) -> str:
-    """The server's reason for a refusal, in one line."""
+def _reason(raw: bytes) -> str:
+    """Return the server's reason for a refusal, in one line."""
     try:
-        raw = error.read(LONGEST_ANSWER)
         parsed = json.loads(raw)
-        detail = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
-        text = detail.get("message", detail) if isinstance(detail, dict) else detail
-    except (OSError, ValueError, RecursionError, HTTPException):
-        text = error.reason
-    return shortened(str(text), 200)
-
-
-def _without_key(text: str) -> str:
-    key = endpoint_key()
-    return text.replace(key, "…") if key else text
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return max(0.0, float(header)) if header else None
-    except ValueError:  # a date
-        return None
-
-
-def _pause(number: int, retry_after: float | None) -> float:
-    """Seconds before the next attempt: the server's request, or doubled each time, with random jitter."""
-    seconds = FIRST_WAIT * 2 ** (number - 1) * (1 + random.random()) if retry_after is None else retry_after
-    return min(seconds, LONGEST_WAIT)
+    except (ValueError, RecursionError):
+        return shortened(raw.decode("utf-8", "replace"), 200)
+    detail = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
+    return shortened(str(detail.get("message", detail) if isinstance(detail, dict) else detail), 200)
 
 
 def unknown_model(url: str, model: str, names: Sequence[str]) -> EndpointError:

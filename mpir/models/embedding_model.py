@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpir.errors import InputError, format_names, format_value
-from mpir.models.embedding_settings import OPTIONS, known_settings, read_embedding_settings
+from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
 from mpir.models.hub import find_model
+from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.model_family import recognise
 from mpir.models.model_files import read_model_files
 from mpir.models.sentence_encoder import PooledEncoder
@@ -52,8 +53,9 @@ def open_embedding_model(
     files = read_model_files(snapshot.folder, name, revision=snapshot.revision)
     recognise(files, "embedding")
     settings = read_embedding_settings(files, chosen)
-    if not files.modules and not {"pooling"} & ({*chosen} | {*known_settings(name)}):
+    if not files.modules and not {"pooling"} & ({*chosen} | {*known_settings(files)}):
         log.warning("%s declares no pooling; the mean of its tokens is used", name)
+    warn_of_missing_prompts(files, chosen)
     loading: dict[str, Any] = {
         "device": device,
         "precision": precision,
@@ -68,5 +70,6 @@ def open_embedding_model(
         Encoder(str(files.transformer_folder), **loading),
         settings.pooling,
         prompts=settings.prompts,
+        includes_prompt=settings.includes_prompt,
         query_encoder=None if query is None else Encoder(str(query.folder), **loading),
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files as package_files
 from typing import Any
 
 from mpir.errors import ArtefactError, format_names, format_value
+from mpir.models.known_models import declared_prompts, known_settings
 from mpir.models.model_files import ModelFiles
 from mpir.models.pooling import MEAN, POOLINGS, Pooling
 from mpir.models.prompts import Prompts
@@ -25,18 +23,24 @@ OLD_POOLINGS = {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
-DOCUMENT_PROMPTS = ("document", "passage", "corpus")
-"""Names of a model's document prompt; as in sentence-transformers, the first one present is used."""
-OPTIONS = ("pooling", "similarity", "truncate_dim", "query_prompt", "document_prompt", "query_encoder", "max_length")
+OPTIONS = (
+    *("pooling", "include_prompt", "similarity", "truncate_dim", "query_prompt", "document_prompt", "titles"),
+    *("query_encoder", "max_length"),
+)
 """Options by which a user or a bundle may override the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSettings:
-    """How texts become vectors; `query_encoder` names a separate model for queries, if there is one."""
+    """How texts become vectors.
+
+    `query_encoder` names a separate model for queries, if there is one. `includes_prompt` tells whether the tokens of a
+    prompt are pooled.
+    """
 
     pooling: Pooling = MEAN
     prompts: Prompts = field(default_factory=Prompts)
+    includes_prompt: bool = True
     max_length: int | None = None
     query_encoder: str | None = None
 
@@ -48,17 +52,17 @@ def read_embedding_settings(files: ModelFiles, options: Mapping[str, Any]) -> Em
         ArtefactError: the files declare something that mpir does not support.
         InputError: an invalid option.
     """
-    declared = {**known_settings(files.name), **options}
-    prompts = files.sentence_transformers.get("prompts") or {}
-    document_prompt = next((prompts[name] for name in DOCUMENT_PROMPTS if prompts.get(name)), "")
-    default_prompt = prompts.get(files.sentence_transformers.get("default_prompt_name") or "", "")
+    declared = {**declared_prompts(files), **known_settings(files), **options}
+    module = files.module("Pooling")
     return EmbeddingSettings(
         pooling=_pooling(files, declared),
         prompts=Prompts(
-            declared.get("query_prompt", prompts.get("query") or default_prompt),
-            declared.get("document_prompt", document_prompt or default_prompt),
+            declared.get("query_prompt", ""),
+            declared.get("document_prompt", ""),
             lowercase=files.transformer.get("do_lower_case") is True,
+            titles=declared.get("titles", "joined"),
         ),
+        includes_prompt=declared.get("include_prompt", module is None or module.config.get("include_prompt", True)),
         max_length=declared.get("max_length", files.transformer.get("max_seq_length")),
         query_encoder=declared.get("query_encoder"),
     )
@@ -90,30 +94,15 @@ def declared_pooling(files: ModelFiles) -> str:
             f"{path}: invalid pooling (got {format_names(methods)}, expected one of {format_names(POOLINGS)}). Give "
             "another model."
         )
-    if config.get("include_prompt", True) is not True:
-        raise ArtefactError(f"{path}: pools without the prompt's tokens, which is not supported. Give another model.")
     return str(methods[0])
 
 
 def declared_similarity(files: ModelFiles) -> str:
     """Return how vectors are compared: ``cosine`` unless the files say ``dot``. Raises ArtefactError for others."""
-    name = known_settings(files.name).get("similarity") or files.sentence_transformers.get("similarity_fn_name")
-    name = "cosine" if name is None else name
+    name = known_settings(files).get("similarity") or files.sentence_transformers.get("similarity_fn_name") or "cosine"
     if name not in ("cosine", "dot"):
         raise ArtefactError(
             f"{files.name}: invalid similarity_fn_name (got {format_value(name)}, expected cosine or dot). Give "
             "another model."
         )
     return str(name)
-
-
-@cache
-def _known_models() -> dict[str, dict[str, Any]]:
-    text = package_files("mpir.models").joinpath("known_models.json").read_text(encoding="utf-8")
-    known: dict[str, dict[str, Any]] = json.loads(text)
-    return known
-
-
-def known_settings(name: str) -> Mapping[str, Any]:
-    """Return settings that are in a model's card but not in its files, by exact hub name; {} for other models."""
-    return _known_models().get(name, {})

@@ -17,6 +17,7 @@ import numpy as np
 
 from mpir.core.text.types import Pair
 from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
+from mpir.models.identity import check_unchanged, files_state
 from mpir.models.options import (
     OverLength,
     cpu_precision,
@@ -26,6 +27,7 @@ from mpir.models.options import (
     precision_name,
 )
 from mpir.models.pooling import MEAN, Pooling
+from mpir.models.prompts import Prompts
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
@@ -60,6 +62,7 @@ class Encoder:
         tokens_per_batch: int | None = None,
         trust_remote_code: bool = False,
         over_length: OverLength = "passages",
+        pair_prompts: Prompts = Prompts(),  # noqa: B008
     ) -> None:
         """Refer to a checkpoint by its folder or, where a hub is reachable, by its hub name.
 
@@ -70,7 +73,8 @@ class Encoder:
         or several separated by commas, each of which gets its own process: "cuda:0,cuda:1" or "cpu,cpu". `precision`
         is "fp32", "bf16", "fp16" or "auto" (bf16 where the hardware supports it). `trust_remote_code` allows the
         checkpoint's own Python code to run. `over_length` sets how longer texts are read: in overlapping ``passages``,
-        or truncated at the end (``truncate``), as transformers does.
+        or truncated at the end (``truncate``), as transformers does. `pair_prompts` tells how pairs are read: the text
+        before a query, and whether in lower case.
 
         Raises:
             ArtefactError: the checkpoint cannot be loaded.
@@ -89,7 +93,9 @@ class Encoder:
             "trust_remote_code": trust_remote_code,
             "over_length": "truncate" if is_truncating(over_length) else "passages",
         }
+        self.pair_prompts = pair_prompts
         self._contrasts: list[tuple[int, int]] = []
+        self._state = files_state(self.checkpoint)
         declared = read_checkpoint_info(self.checkpoint, self._options) if device == "cpu" else None
         self.info: CheckpointInfo = self.backend.info if declared is None else declared
 
@@ -98,6 +104,7 @@ class Encoder:
         """The tokenizer, the model and the devices. Raises as the constructor."""
         from mpir.models.torch_backend import TorchBackend
 
+        check_unchanged(self.checkpoint, self._state)
         return TorchBackend(self.checkpoint, **self._options)
 
     def close(self) -> None:
@@ -112,8 +119,14 @@ class Encoder:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything that the outputs depend on: weights, length and precision."""
-        return self.info.identity
+        """Everything that the outputs depend on: weights, length and precision.
+
+        Raises:
+            ArtefactError: a file changed after the model was opened.
+        """
+        identity = {**self.info.identity, **self.pair_prompts.identity}
+        check_unchanged(self.checkpoint, self._state)
+        return identity
 
     def column(self, output: int, against: int | None = None) -> int:
         """The column of `outputs` for a raw output or, registered by this call, for the difference of two."""
@@ -138,7 +151,7 @@ class Encoder:
         with progress_bar(len(pairs), "scoring", "pair", progress=progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
-                tokens = self.backend.read_pairs(pairs[window])
+                tokens = self.backend.read_pairs(self.pair_prompts.apply_to_pairs(pairs[window]))
                 in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
                 with closing(self.backend.run_all(tokens, self.backend.pair_reading)) as batches_read:
@@ -157,14 +170,15 @@ class Encoder:
         texts: Sequence[str],
         *,
         pooling: Pooling = MEAN,
+        titles: str = "joined",
         progress: bool = False,
         partial: PartialVectors | None = None,
     ) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts, each read alone, and the index (R,) of each vector's text, ascending.
 
         By default they are unit vectors of the mean states. R ≥ N: a text longer than `max_length` has one vector for
-        each of its overlapping passages. With `partial`, batches that an interrupted call has finished are not read
-        again; the vectors are the same.
+        each of its overlapping passages. `titles` is the field of `Prompts`. With `partial`, batches that an
+        interrupted call has finished are not read again; the vectors are the same.
 
         Raises:
             ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
@@ -172,7 +186,7 @@ class Encoder:
         """
         from mpir.models.output_heads import PooledVector
 
-        tokens = self.backend.read_texts(texts)
+        tokens = self.backend.read_texts(texts) if titles == "joined" else self.backend.read_titled(texts, titles)
         values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
         known = None if partial is None else partial.restore(values, tokens.pair_of)
         bar = progress_bar(len(values), "reading texts", "text", progress=progress)
@@ -184,6 +198,10 @@ class Encoder:
                     partial.add(rows)
         self.backend.trim_after(len(texts))
         return values, tokens.pair_of
+
+    def count_prompt_tokens(self, prompt: str) -> int:
+        """The number of tokens of a prompt at the beginning of a text, with special ones before it."""
+        return len(self.backend.read_texts([prompt]).ids[0]) - self.backend.tokens_after_texts
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False

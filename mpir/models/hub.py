@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +18,10 @@ SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md", "artifact.m
 SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")
 SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consolidated*", "*.onnx")
 """Copies of the weights in other formats."""
+
+
+STALL, STALL_BYTES = 60.0, 2**16
+"""Seconds, and the bytes that a hub must send in them; its client would wait for ever for an answer that trickles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +72,9 @@ def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> 
     patterns = (*SETTINGS, *SAFE_WEIGHTS, *(("*.py",) if with_code else ()))
     options: dict[str, Any] = {"revision": revision, "ignore_patterns": list(SKIPPED), "local_files_only": not fetch}
     try:
-        folder = Path(snapshot_download(name, allow_patterns=list(patterns), **options))
+        folder = Path(run_download(name, snapshot_download, name, allow_patterns=list(patterns), **options))
         if not any(folder.glob(SAFE_WEIGHTS[0])):
-            snapshot_download(name, allow_patterns=list(OLD_WEIGHTS), **options)
+            run_download(name, snapshot_download, name, allow_patterns=list(OLD_WEIGHTS), **options)
     except Exception as error:  # HTTP, hub and disk errors alike
         if not fetch:
             raise InputError(
@@ -75,6 +83,40 @@ def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> 
             ) from None
         raise ArtefactError(describe_failure(name, revision, error)) from error
     return Snapshot(folder, folder.name)
+
+
+def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **options: Any) -> str:
+    """Return what a function of the hub's client returns, as long as a repository's files arrive in the local cache.
+
+    Raises:
+        TimeoutError: fewer than STALL_BYTES bytes came in STALL seconds. The client's thread is left behind.
+    """
+    result: Future[str] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(fetch(*arguments, **options))
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, name="mpir-hub", daemon=True).start()
+    size = -STALL_BYTES
+    while wait([result], STALL).not_done:
+        size, before = _bytes_of(name), size
+        if size - before < STALL_BYTES:
+            raise TimeoutError
+    return result.result()
+
+
+def _bytes_of(name: str) -> int:
+    """The bytes of a repository's files in the local cache, those that are not complete included."""
+    from huggingface_hub import constants
+
+    size = 0
+    for path in Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}", "blobs").glob("*"):
+        with suppress(FileNotFoundError):  # renamed as it is complete
+            size += path.stat().st_size
+    return size
 
 
 def describe_failure(name: str, revision: str | None, error: Exception) -> str:
@@ -89,6 +131,8 @@ def describe_failure(name: str, revision: str | None, error: Exception) -> str:
     remedy = f"did you mean {similar[0]}?" if similar else "check the name, or give the folder of a model."
     if cause in ("RepositoryNotFoundError", "HFValidationError"):
         return f"model {format_value(name)}: the hub has no such model, or only for those with a key; {remedy}"
+    if cause == "TimeoutError":
+        return f"model {format_value(name)}: the hub sends nothing, or too slowly; check the network, and try again."
     in_cache = f"the local cache has {format_names(cached, 5)}" if cached else "the local cache has no model"
     return (
         f"model {format_value(name)}: neither a folder nor in the local cache, and the hub cannot be reached "

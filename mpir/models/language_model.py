@@ -25,7 +25,7 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.files.hash import fingerprint
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_budget, choose_devices, choose_dtype
-from mpir.models.identity import identity_of
+from mpir.models.identity import check_unchanged, files_state, identity_of
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.prompt_template import CHAT, known_templates, make_template
 from mpir.models.tokenise import batches
@@ -71,6 +71,7 @@ class LanguageModel:
         from transformers import AutoConfig, AutoTokenizer
 
         self.checkpoint, self.trust = checkpoint, {"trust_remote_code": trust_remote_code}
+        self._state = files_state(checkpoint)
         self.devices = choose_devices(device)
         self.dtype = choose_dtype(precision, self.devices)
         self.config = load_pretrained(AutoConfig, checkpoint, EXPECTED, **self.trust)
@@ -94,6 +95,7 @@ class LanguageModel:
         if missing := sorted(report["missing_keys"]):
             raise ArtefactError(f"{self.checkpoint}: lacks the weights {format_names(missing, 3)}. Restore the files.")
         check_finite(model, self.checkpoint)
+        check_unchanged(self.checkpoint, self._state)
         return model.eval().to(device=self.devices[0], dtype=self.dtype)
 
     def scores(self, pairs: Sequence[Pair], *, progress: bool = False) -> F32:
@@ -194,7 +196,9 @@ class LanguageModel:
         """Everything that the scores depend on: weights, template, tokens, length and precision."""
         precision = str(self.dtype).removeprefix("torch.")
         prompt = fingerprint([self.template.render("query", "document"), list(self.token_ids or ())])
-        return {**identity_of(self.checkpoint, None, self.max_length, precision), "prompt": prompt}
+        identity = identity_of(self.checkpoint, None, self.max_length, precision)
+        check_unchanged(self.checkpoint, self._state)
+        return {**identity, "prompt": prompt}
 
 
 def _head(config: Any, checkpoint: str) -> str:

@@ -1,8 +1,8 @@
 """Recognise a model's family from its files, and the options with which a bundle declares such a model.
 
 FAMILIES is the registry: a family is supported once it has an entry there and the entry's kind of perspective is
-registered (models/perspectives/registration.py). Names are never searched for keywords; models whose files lack
-something are listed in known_models.json by exact hub name.
+registered (models/perspectives/registration.py). A family is never guessed from a model's name; settings that are
+missing in a model's files are listed in known_models.json by the beginning of its hub name.
 """
 
 from __future__ import annotations
@@ -113,21 +113,23 @@ def is_language_model(files: ModelFiles) -> bool:
     if files.module_types not in ((), ("Transformer",), ("Transformer", "LogitScore")):
         return False
     is_decoder = files.config.get("model_type") in DECODERS
-    converted = is_decoder and files.architecture.endswith("ForSequenceClassification")
+    converted = (is_decoder or files.reads_messages) and files.architecture.endswith("ForSequenceClassification")
     return converted or files.architecture.endswith(("ForCausalLM", "T5ForConditionalGeneration"))
 
 
 def language_model_options(files: ModelFiles) -> dict[str, Any]:
     """Return the options of a language model: template, tokens and scale; some models need an explicit template.
 
-    Models with sentence-transformers' LogitScore module use the tokenizer's chat template. Known templates are found by
-    exact hub name, and monoT5's by its architecture.
+    Models that sentence-transformers reads with the tokenizer's chat template do so here, with their default prompt as
+    the instruction. Known templates are found by hub name, and monoT5's by its architecture.
     """
     if files.architecture.endswith("T5ForConditionalGeneration"):
         return {"template": "monot5", "scale": "probability", **length_option(files)}
-    if module := files.module("LogitScore"):
-        tokens = {key: module.config.get(f"{key}_id") for key in ("true_token", "false_token")}
-        return {"template": CHAT, **tokens, "scale": declared_scale(files), **length_option(files)}
+    module = files.module("LogitScore")
+    if module or files.reads_messages:
+        tokens = {key: module.config.get(f"{key}_id") for key in ("true_token", "false_token")} if module else {}
+        instruction = {"instruction": files.default_prompt} if files.default_prompt else {}
+        return {"template": CHAT, **tokens, **instruction, "scale": declared_scale(files), **length_option(files)}
     template = template_of(files.name)
     if template is None:
         return length_option(files)
@@ -137,7 +139,7 @@ def language_model_options(files: ModelFiles) -> dict[str, Any]:
 
 def is_classifier(files: ModelFiles) -> bool:
     """Whether a model is a sequence classifier over an encoder, without additional modules."""
-    if files.config.get("model_type") in DECODERS:
+    if is_language_model(files):
         return False
     has_layers = files.module_types not in ((), ("Transformer",))
     return not has_layers and files.architecture.endswith("ForSequenceClassification")
@@ -164,7 +166,7 @@ def classifier_options(files: ModelFiles) -> dict[str, Any]:
     """
     count = files.labels_count
     reading: dict[str, Any] = {"output": 0} if count == 1 else {"output": 1, "against": 0} if count == 2 else {}
-    return {**reading, "scale": declared_scale(files), **length_option(files)}
+    return {**reading, "scale": declared_scale(files), **text_options(files), **length_option(files)}
 
 
 def chain_options(files: ModelFiles) -> dict[str, Any]:
@@ -174,7 +176,13 @@ def chain_options(files: ModelFiles) -> dict[str, Any]:
         raise ArtefactError(
             f"{files.name}: its last layer gives {format_value(outputs)} scores (expected 1). Give another model."
         )
-    return {"output": 0, "scale": declared_scale(files), **length_option(files)}
+    return {"output": 0, "scale": declared_scale(files), **text_options(files), **length_option(files)}
+
+
+def text_options(files: ModelFiles) -> dict[str, Any]:
+    """Return how a reranker reads texts, if declared: the prompt before the query, and whether in lower case."""
+    prompt = {"query_prompt": files.default_prompt} if files.default_prompt else {}
+    return prompt | ({"lowercase": True} if files.transformer.get("do_lower_case") is True else {})
 
 
 def bi_encoder_options(files: ModelFiles) -> dict[str, Any]:

@@ -14,7 +14,12 @@ from typing import Any
 from mpir.errors import ArtefactError, format_value, shortened
 
 CONFIG, MODULES = "config.json", "modules.json"
-SENTENCE_TRANSFORMERS, TRANSFORMER = "config_sentence_transformers.json", "sentence_bert_config.json"
+SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
+TRANSFORMER = tuple(
+    f"sentence_{name}_config.json"
+    for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+"""sentence-transformers' names for a transformer's settings, the later ones from its first versions."""
 CARD = "README.md"
 LARGEST = 2**22
 """The largest size, in bytes, of a JSON file or model card."""
@@ -39,7 +44,7 @@ class ModelFiles:
         config: config.json.
         modules: the modules of modules.json, in order, with their configurations.
         sentence_transformers: config_sentence_transformers.json (prompts, similarity, activation).
-        transformer: sentence_bert_config.json, or the configuration in the first module's folder.
+        transformer: sentence_bert_config.json, or a file with a former name, in the first module's folder.
         revision: the commit of a hub's snapshot.
         licence: the licence in the model card.
     """
@@ -70,6 +75,18 @@ class ModelFiles:
         """The number of a classifier's outputs."""
         labels = self.config.get("id2label")
         return len(labels) if isinstance(labels, dict) else int(self.config.get("num_labels") or 2)
+
+    @property
+    def default_prompt(self) -> str:
+        """The prompt that sentence-transformers applies unless another is named, or none."""
+        prompts = self.sentence_transformers.get("prompts") or {}
+        return prompts.get(self.sentence_transformers.get("default_prompt_name")) or ""
+
+    @property
+    def reads_messages(self) -> bool:
+        """Whether sentence-transformers reads inputs with the tokenizer's chat template."""
+        modalities = self.transformer.get("modality_config")
+        return isinstance(modalities, dict) and "message" in modalities
 
     @property
     def module_types(self) -> tuple[str, ...]:
@@ -106,7 +123,7 @@ def read_model_files(folder: Path, name: str | None = None, *, revision: str | N
         config=_read_object(folder / first / CONFIG) if first else _read_object(folder / CONFIG),
         modules=modules,
         sentence_transformers=_read_object(folder / SENTENCE_TRANSFORMERS),
-        transformer=_read_object(folder / first / TRANSFORMER),
+        transformer=next(filter(None, (_read_object(folder / first / name) for name in TRANSFORMER)), {}),
         revision=revision,
         licence=read_licence(folder / CARD),
     )

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value
+from mpir.models.known_models import declared_prompts
 from mpir.models.late import LateInteraction
 from mpir.models.model_files import ModelFiles
-from mpir.models.vector_head import Layer, VectorHead, read_head, read_tensor
+from mpir.models.vector_head import Layer, VectorHead, hash_weights, read_head, read_tensor
 
 STANFORD, METADATA = "HF_ColBERT", "artifact.metadata"
 LONGEST = 1024
@@ -48,9 +49,9 @@ def read_multi_vector_settings(files: ModelFiles, options: Mapping[str, Any]) ->
     declared = _stanford(files) if files.architecture == STANFORD else {**files.transformer, **_known(files)}
     names = ("query", "document")
     prefixes = [_prefix(files, declared.get(f"{name}_prefix") or "") for name in names]
-    prompts = files.sentence_transformers.get("prompts") or {}
+    prompts = declared_prompts(files)
     texts = [
-        _prompt(prompts.get(name) or "", prefix, declared.get(f"{name}_prefix"))
+        _prompt(prompts.get(f"{name}_prompt", ""), prefix, declared.get(f"{name}_prefix"))
         for name, prefix in zip(names, prefixes, strict=True)
     ]
     markers = None if None in prefixes else prefixes
@@ -162,4 +163,4 @@ def _stanford_layer(files: ModelFiles) -> Layer:
     """The projection in the checkpoint's weights. Raises ArtefactError if it is missing."""
     shape = read_tensor(files.folder, "linear.weight").shape
     settings = {"in_features": shape[1], "out_features": shape[0], "bias": False, "activation": "Identity"}
-    return Layer("Dense", "", tuple(sorted(settings.items())))
+    return Layer("Dense", "", tuple(sorted(settings.items())), hash_weights(files.folder))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mpir.models.vector_head import VectorHead
@@ -23,7 +23,7 @@ class Pooling:
     `method` is the ``mean`` of the tokens' states, the first token's (``cls``), the last one's (``lasttoken``), or
     their maximum in each dimension (``max``). The `head` maps the pooled vector to another, and only the first
     `dimensions` of that are used (Matryoshka). Vectors are compared by their product, which for the ``cosine`` are
-    scaled to length 1.
+    scaled to length 1. The first `skipped` tokens of a text, those of a prompt, are left out.
 
     Raises:
         InputError: an unknown pooling or similarity, or dimensions that are not a whole number.
@@ -33,6 +33,8 @@ class Pooling:
     similarity: str = "cosine"
     head: VectorHead | None = None
     dimensions: int | None = None
+    _: KW_ONLY
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         for name, value, known in (("pooling", self.method, POOLINGS), ("similarity", self.similarity, SIMILARITIES)):
@@ -59,6 +61,9 @@ class Pooling:
         from torch.nn import functional
 
         states = states.float()
+        if self.skipped:
+            shorter = mask & (mask.cumsum(dim=1) > self.skipped)
+            mask = shorter | (mask & ~shorter.any(dim=1, keepdim=True))
         pooled = {"mean": _mean, "cls": _first, "max": _maximum, "lasttoken": _last}[self.method](states, mask)
         vectors = pooled if self.head is None else self.head(pooled)
         vectors = vectors[:, : self.dimensions]

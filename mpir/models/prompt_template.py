@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from mpir.errors import ArtefactError, InputError, format_value
+from mpir.errors import ArtefactError, InputError, format_value, shortened
+from mpir.models.template_process import TemplateError, render
 from mpir.validation import check_choice
 
 FILE = Path(__file__).with_name("prompt_templates.json")
 CHAT = "chat"
 """The name for the template of a model's own tokenizer."""
+
+
+QUERY, DOCUMENT = "mpirqueryslot", "mpirdocumentslot"
+"""Texts in a rendered chat template that stand for those of a pair."""
+_REMEDY = "Name a known template, such as --model-option template=qwen3-reranker."
+_SLOTS = re.compile(f"({QUERY}|{DOCUMENT})")
+_PROBES = ((" a\n", "\n b{{ x }} <&> 'é' "), ("b ", " long" * 2000), (f"c{QUERY}", "d"), ("e. f", "{% g %}\n\nh"))
+"""Pairs that show whether a template fills its slots with the texts as they are."""
 
 
 class PromptTemplate(Protocol):
@@ -39,33 +49,32 @@ class TextTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """A tokenizer's chat template with the roles ``query`` and ``document``, as in sentence-transformers.
+    """A tokenizer's chat template for the roles ``query`` and ``document``, as in sentence-transformers.
 
-    The instruction, if any, is a message with the role ``system`` before them.
+    It is rendered once, in a process of its own, so that a checkpoint's template never runs over the texts to rank:
+    `pieces` are its texts and the two slots. `stripped` are the slots that it fills without white space at the ends.
     """
 
-    tokenizer: Any
-    instruction: str = ""
+    pieces: tuple[str, ...]
+    stripped: frozenset[str]
 
     def render(self, query: str, document: str) -> str:
         """Return the prompt of a pair."""
-        messages = [{"role": "query", "content": query}, {"role": "document", "content": document}]
-        if self.instruction:
-            messages.insert(0, {"role": "system", "content": self.instruction})
-        rendered: str = self.tokenizer.apply_chat_template(messages, tokenize=False)
-        return rendered
+        texts = {QUERY: query, DOCUMENT: document}
+        texts = {slot: text.strip() if slot in self.stripped else text for slot, text in texts.items()}
+        return "".join(texts.get(piece, piece) for piece in self.pieces)
 
 
 @cache
 def known_templates() -> dict[str, dict[str, Any]]:
-    """Return the known templates by name: text, default instruction, tokens, and exact hub names of their models."""
+    """Return the known templates by name: text, default instruction, tokens, and how their models' hub names begin."""
     templates: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
     return templates
 
 
 def template_of(name: str) -> str | None:
     """Return the name of the known template for a hub name, or None."""
-    return next((key for key, entry in known_templates().items() if name in entry["models"]), None)
+    return next((key for key, entry in known_templates().items() if name.startswith(tuple(entry["models"]))), None)
 
 
 def make_template(name: str, tokenizer: Any, instruction: str | None, checkpoint: str) -> PromptTemplate:
@@ -78,9 +87,7 @@ def make_template(name: str, tokenizer: Any, instruction: str | None, checkpoint
     if instruction is not None and not isinstance(instruction, str):
         raise InputError(f"{checkpoint}: instruction is {format_value(instruction)} (expected a string).")
     check_choice(f"{checkpoint}: template", name, (CHAT, *known_templates()))
-    template = _chat(tokenizer, instruction, checkpoint) if name == CHAT else _known(name, instruction, checkpoint)
-    _check_slots(template, checkpoint)
-    return template
+    return _chat(tokenizer, instruction, checkpoint) if name == CHAT else _known(name, instruction, checkpoint)
 
 
 def _known(name: str, instruction: str | None, checkpoint: str) -> TextTemplate:
@@ -98,27 +105,34 @@ def _chat(tokenizer: Any, instruction: str | None, checkpoint: str) -> ChatTempl
             f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as --model-option "
             "template=qwen3-reranker."
         )
-    template = ChatTemplate(tokenizer, instruction or "")
-    if instruction and _render(template, checkpoint) == _render(ChatTemplate(tokenizer), checkpoint):
+    plain, *texts = _render(tokenizer, instruction, checkpoint)
+    if instruction and texts[0] == plain:
         raise InputError(f"{checkpoint}: its chat template has no slot for an instruction (a system message).")
-    return template
-
-
-def _check_slots(template: PromptTemplate, checkpoint: str) -> None:
-    base = _render(template, checkpoint)
-    for slot, pair in (("query", ("b", "a")), ("document", ("a", "b"))):
-        if _render(template, checkpoint, *pair) == base:
-            raise ArtefactError(
-                f"{checkpoint}: its chat template leaves out the {slot} (expected messages of the roles query and "
-                "document). Name a known template, such as --model-option template=qwen3-reranker."
-            )
-
-
-def _render(template: PromptTemplate, checkpoint: str, query: str = "a", document: str = "a") -> str:
-    try:
-        return template.render(query, document)
-    except Exception as error:  # from Jinja, or raised by the template
+    pieces = tuple(_SLOTS.split(texts[0]))
+    if missing := [name for slot, name in ((QUERY, "query"), (DOCUMENT, "document")) if slot not in pieces]:
         raise ArtefactError(
-            f"{checkpoint}: its chat template rejects a query and a document ({type(error).__name__}: {error}). Name a "
-            "known template, such as --model-option template=qwen3-reranker."
+            f"{checkpoint}: its chat template leaves out the {missing[0]} (expected messages of the roles query and "
+            f"document). {_REMEDY}"
+        )
+    for stripped in ((), (QUERY, DOCUMENT), (QUERY,), (DOCUMENT,)):
+        template = ChatTemplate(pieces, frozenset(stripped))
+        if [template.render(*pair) for pair in _PROBES] == texts[1:]:
+            return template
+    raise ArtefactError(f"{checkpoint}: its chat template changes the query or the document. {_REMEDY}")
+
+
+def _render(tokenizer: Any, instruction: str | None, checkpoint: str) -> list[str]:
+    """Return the prompt with slots, without and with the instruction, and with it the prompts of _PROBES."""
+    conversations = [_messages(QUERY, DOCUMENT, "")]
+    conversations += [_messages(*pair, instruction or "") for pair in ((QUERY, DOCUMENT), *_PROBES)]
+    try:
+        return render(tokenizer.get_chat_template(), conversations, tokenizer.special_tokens_map)
+    except (TemplateError, ValueError) as error:  # transformers raises ValueError for several templates without a name
+        raise ArtefactError(
+            f"{checkpoint}: its chat template rejects a query and a document ({shortened(str(error), 200)}). {_REMEDY}"
         ) from error
+
+
+def _messages(query: str, document: str, instruction: str) -> list[dict[str, str]]:
+    messages = [{"role": "query", "content": query}, {"role": "document", "content": document}]
+    return [{"role": "system", "content": instruction}, *messages] if instruction else messages

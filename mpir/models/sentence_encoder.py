@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpir.models.encoder import Encoder
@@ -10,6 +11,9 @@ from mpir.models.pooling import MEAN, Pooling
 from mpir.models.prompts import Prompts
 from mpir.search.dense.partial_vectors import PartialVectors
 from mpir.types import F32, I64
+
+WITHOUT_PROMPT = {"include_prompt": False}
+"""The identity's entry for vectors without a prompt's tokens."""
 
 
 class PooledEncoder:
@@ -21,16 +25,22 @@ class PooledEncoder:
         pooling: Pooling = MEAN,
         *,
         prompts: Prompts | None = None,
+        includes_prompt: bool = True,
         query_encoder: Encoder | None = None,
     ) -> None:
-        """Read documents with `encoder`, and queries with the same or with `query_encoder`."""
+        """Read documents with `encoder`, and queries with the same or with `query_encoder`.
+
+        `includes_prompt` tells whether the tokens of a prompt are pooled.
+        """
         self.encoder, self.pooling, self.query_encoder = encoder, pooling, query_encoder
+        self.includes_prompt = includes_prompt
         self.prompts = Prompts() if prompts is None else prompts
 
     @property
     def is_symmetric(self) -> bool:
         """Whether a text has the same vector as a query and as a document."""
-        return self.query_encoder is None and self.prompts.query == self.prompts.document
+        has_same_prompts = self.prompts.query == self.prompts.document and self.prompts.titles == "joined"
+        return self.query_encoder is None and has_same_prompts
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -40,24 +50,27 @@ class PooledEncoder:
     @property
     def settings_identity(self) -> Mapping[str, Any]:
         """Everything that vectors depend on besides the encoder."""
-        query = {} if self.query_encoder is None else {"query_encoder": self.query_encoder.identity.get("checkpoint")}
-        return {**self.pooling.identity, **self.prompts.identity, **query}
+        names = ("checkpoint", "settings")
+        query = {} if self.query_encoder is None else {name: self.query_encoder.identity.get(name) for name in names}
+        reading = {**({"query_encoder": query} if query else {}), **({} if self.includes_prompt else WITHOUT_PROMPT)}
+        return {**self.pooling.identity, **self.prompts.identity, **reading}
 
     def vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N documents or their passages, and the index (R,) of each one's document, ascending."""
-        return self._vectors(self.encoder, self.prompts.document, texts, progress=progress)
+        return self._vectors(self.encoder, self.prompts.document, texts, titles=self.prompts.titles, progress=progress)
 
     def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
         """As `vectors`, without reading again the batches that an interrupted call has kept."""
-        documents = self.prompts.apply(self.prompts.document, texts)
-        return self.encoder.vectors(documents, pooling=self.pooling, partial=partial)
+        return self._vectors(self.encoder, self.prompts.document, texts, titles=self.prompts.titles, partial=partial)
 
     def query_vectors(self, texts: Sequence[str], *, progress: bool = False) -> tuple[F32, I64]:
         """Vectors (R, W) of N queries or their passages, and the index (R,) of each one's query, ascending."""
         return self._vectors(self.query_encoder or self.encoder, self.prompts.query, texts, progress=progress)
 
-    def _vectors(self, encoder: Encoder, prompt: str, texts: Sequence[str], *, progress: bool) -> tuple[F32, I64]:
-        return encoder.vectors(self.prompts.apply(prompt, texts), pooling=self.pooling, progress=progress)
+    def _vectors(self, encoder: Encoder, prompt: str, texts: Sequence[str], **options: Any) -> tuple[F32, I64]:
+        skipped = 0 if self.includes_prompt or not prompt else encoder.count_prompt_tokens(prompt)
+        pooling = replace(self.pooling, skipped=skipped)
+        return encoder.vectors(self.prompts.apply(prompt, texts), pooling=pooling, **options)
 
     def close(self) -> None:
         """End the processes of the encoders' devices."""

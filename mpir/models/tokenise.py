@@ -255,6 +255,17 @@ class AloneTexts:
         return [TokenSequence(self.ids[row], np.zeros_like(self.ids[row])) for row in rows]
 
 
+class OneSegment:
+    """Pairs whose tokens are all in the first segment."""
+
+    def __init__(self, pairs: TokenisedPairs) -> None:
+        self._pairs, self.pair_of, self.lengths = pairs, pairs.pair_of, pairs.lengths
+
+    def sequences(self, rows: I64) -> list[TokenSequence]:
+        """The sequences of these rows."""
+        return [TokenSequence(ids, np.zeros_like(ids)) for ids, _ in self._pairs.sequences(rows)]
+
+
 def read_alone(
     tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False, truncates: bool = False
 ) -> AloneTexts:

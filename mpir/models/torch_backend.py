@@ -27,12 +27,22 @@ from mpir.models.device import (
     is_out_of_memory,
     trim_memory,
 )
+from mpir.models.identity import check_unchanged, files_state
 from mpir.models.late import LateInteraction
 from mpir.models.module_chain import read_score_layers
 from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
 from mpir.models.pretrained import checkpoint_errors
-from mpir.models.tokenise import AloneTexts, PairTokenizer, TokenisedPairs, TokenSequence, batches, pad, read_alone
+from mpir.models.tokenise import (
+    AloneTexts,
+    OneSegment,
+    PairTokenizer,
+    TokenisedPairs,
+    TokenSequence,
+    batches,
+    pad,
+    read_alone,
+)
 from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.types import F32, Bool
 
@@ -73,6 +83,7 @@ class TorchBackend:
         self.devices = choose_devices(device)
         self.dtype = choose_dtype(precision, self.devices)
         self.trust_remote_code = trust_remote_code
+        self._state = files_state(checkpoint)
         self._source = open_checkpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
         self.config, self.tokenizer = self._source.config, self._source.tokenizer
         with checkpoint_errors(checkpoint, EXPECTED), error_context(checkpoint):
@@ -91,6 +102,7 @@ class TorchBackend:
         """The model on the first device; missing weights are random. Raises ArtefactError as `run`."""
         with torch.inference_mode(False):  # ordinary tensors, whatever the first caller's mode
             model, self._missing = load_model(self._source, self.checkpoint, self.revision)
+            check_unchanged(self.checkpoint, self._state)
             return model.to(device=self.device, dtype=self.dtype)
 
     @cached_property
@@ -169,6 +181,21 @@ class TorchBackend:
         """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
             return read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
+
+    def read_titled(self, texts: Sequence[str], titles: str) -> TokenisedPairs:
+        """Tokenise documents as pairs of their first line, the title, and their other text, if `titles` is "pair".
+
+        If it is "separated", all tokens are in the first segment. Raises ArtefactError if the tokenizer fails.
+        """
+        lines = [text.partition("\n") if "\n" in text else ("", "", text) for text in texts]
+        tokens = self.read_pairs([(title, body) for title, _, body in lines])
+        return tokens if titles == "pair" else OneSegment(tokens)
+
+    @cached_property
+    def tokens_after_texts(self) -> int:
+        """The number of special tokens behind a text."""
+        ids = self.read_texts([""]).ids[0]
+        return int(len(ids) > 0 and ids[-1] == self.read_texts(["a"]).ids[0][-1])
 
     def read_late(
         self, texts: Sequence[str], late: LateInteraction, *, question: bool, spans: bool = False

@@ -24,11 +24,12 @@ ACTIVATIONS = ("GELU", "Identity", "LeakyReLU", "Mish", "ReLU", "SiLU", "Sigmoid
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer: its type, its folder inside the model, and its settings as sorted pairs."""
+    """A layer: its type, its folder inside the model, its settings as sorted pairs, and the hash of its weights."""
 
     type: str
     path: str
     settings: tuple[tuple[str, Any], ...] = ()
+    weights: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,7 @@ class VectorHead:
     @property
     def identity(self) -> list[Any]:
         """Everything that the mapped vectors depend on: the layers and the hashes of their weights."""
-        files = ((Path(self.folder) / layer.path / name for name in WEIGHTS) for layer in self.layers)
-        hashes = [next((sha256(path) for path in paths if path.is_file()), None) for paths in files]
-        return [[layer.type, dict(layer.settings), digest] for layer, digest in zip(self.layers, hashes, strict=True)]
+        return [[layer.type, dict(layer.settings), layer.weights] for layer in self.layers]
 
     @property
     def width(self) -> int | None:
@@ -70,8 +69,13 @@ def read_head(folder: Path, modules: tuple[Module, ...]) -> VectorHead | None:
                 f"{folder}: has the module {format_value(module.type)} behind its pooling (expected "
                 f"{format_names(LAYERS)}); give another model."
             )
-        layers.append(Layer(module.type, module.path, _settings(folder, module)))
+        layers.append(Layer(module.type, module.path, _settings(folder, module), hash_weights(folder / module.path)))
     return VectorHead(str(folder), tuple(layers)) if layers else None
+
+
+def hash_weights(folder: Path) -> str | None:
+    """Return the hash of a folder's weights, or None if it has none."""
+    return next((sha256(folder / name) for name in WEIGHTS if (folder / name).is_file()), None)
 
 
 def _settings(folder: Path, module: Module) -> tuple[tuple[str, Any], ...]:
@@ -117,7 +121,12 @@ def _load(head: VectorHead) -> nn.Module:
     from torch import inference_mode, nn
 
     with inference_mode(mode=False):
-        return nn.Sequential(*(_layer(Path(head.folder), layer) for layer in head.layers)).eval()
+        layers = nn.Sequential(*(_layer(Path(head.folder), layer) for layer in head.layers)).eval()
+    for layer in head.layers:
+        folder = Path(head.folder) / layer.path
+        if hash_weights(folder) != layer.weights:
+            raise ArtefactError(f"{folder}: its weights changed after the model was opened. Open the model again.")
+    return layers
 
 
 def _layer(folder: Path, layer: Layer) -> nn.Module:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpir.core.cancellation import in_thread
 from mpir.models.bundles.bundle import bundle_state
+from mpir.models.identity import files_state
 from mpir.reranking.inputs import DocumentLike
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.reranker import Reranker
@@ -15,12 +16,13 @@ from mpir.reranking.reranker import Reranker
 MAX_LOADED = 2
 """The number of bundles that stay loaded."""
 _loaded: dict[tuple[object, ...], tuple[tuple[object, ...], Reranker]] = {}
-"""The rerankers by bundle and models, each with the state of the bundle's files when it was loaded."""
+"""The rerankers by bundle and models, each with the state of their files when it was loaded."""
 
 
 def _reranker(bundle: str | Path, **models: Any) -> Reranker:
-    """Return the reranker of a bundle and models; load it again if a file of the bundle has changed since."""
+    """Return the reranker of a bundle and models; load it again if a file of the bundle or model has changed since."""
     state, key = bundle_state(bundle), (bundle, *models.values())
+    state += () if models["model"] is None else files_state(models["model"])
     known = _loaded.get(key)
     if known is None or known[0] != state:
         known = state, Reranker(bundle, **models)

@@ -124,7 +124,6 @@ def test_two_towers_read_queries_and_documents(tiny_checkpoint: Path, tmp_path: 
     [
         ({"pooling_mode": "weightedmean"}, {}, "invalid pooling .got weightedmean, expected one of mean, cls"),
         ({"pooling_mode": ["cls", "mean"]}, {}, "invalid pooling .got cls, mean"),
-        ({"pooling_mode": "mean", "include_prompt": False}, {}, "pools without the prompt's tokens"),
         ({"pooling_mode": "mean"}, {"similarity_fn_name": "manhattan"}, "invalid similarity_fn_name"),
     ],
 )

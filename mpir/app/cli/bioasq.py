@@ -24,7 +24,7 @@ from mpir.app.cli.first_stage import (
 from mpir.app.cli.llm_options import report_usage
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
 from mpir.errors import InputError, format_names, format_value
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_first_stage_options(parser)
     add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
+    add_overwrite_option(parser)
     add("--quiet", action="store_true", help="no progress bar")
     add_model_options(parser)
     parser.set_defaults(run=run)
@@ -215,6 +216,7 @@ def _counts(answered: Sequence[Question]) -> str:
 def _check_paths(arguments: argparse.Namespace) -> None:
     """Use the sample if there are no questions, and refuse outputs that would replace an input."""
     from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_run, is_submission
 
     if arguments.questions is None:
         if arguments.corpus or arguments.index or arguments.gold:
@@ -234,8 +236,12 @@ def _check_paths(arguments: argparse.Namespace) -> None:
             *(("--index", folder) for folder in arguments.index or []),
         ],
     )
-    check_replaceable_file("--output", arguments.output, lambda head: head.lstrip(b"{ \n").startswith(b'"questions"'))
-    check_replaceable_file("--run-file", arguments.run_file, lambda head: head.split(maxsplit=2)[1:2] == [b"Q0"])
+    scored = _journal_of(arguments).is_file()
+    overwrite = arguments.overwrite
+    check_replaceable_file(
+        "--output", arguments.output, lambda head: scored and is_submission(head), overwrite=overwrite
+    )
+    check_replaceable_file("--run-file", arguments.run_file, is_run, overwrite=overwrite)
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
@@ -306,7 +312,12 @@ def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Rer
         "bm25": [arguments.k1, arguments.b],
         **reranker.identity,
     }
-    return Journal(f"{arguments.output}.scores.jsonl", settings, replace=True)
+    return Journal(_journal_of(arguments), settings, replace=True)
+
+
+def _journal_of(arguments: argparse.Namespace) -> Path:
+    """The path of the journal, which stays beside a submission."""
+    return Path(f"{arguments.output}.scores.jsonl")
 
 
 def _shows_progress(arguments: argparse.Namespace) -> bool:

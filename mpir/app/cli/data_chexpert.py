@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.path_options import add_overwrite_option, file_path
 
 EPILOG = """\
 PHRASES is the folder `phrases` of https://github.com/stanfordmlgroup/chexpert-labeler.
@@ -20,15 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "phrases", type=file_path, metavar="PHRASES", help="folder with mention/*.txt and unmention/*.txt"
     )
     parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
+    add_overwrite_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_never_ours
     from mpir.lab.annotate.chexpert import read_chexpert
 
     check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
-    check_replaceable_file("--output", arguments.output, lambda head: b"\t" in head.split(b"\n")[0])
+    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
     lexicon = read_chexpert(arguments.phrases)
     lexicon.save(arguments.output)
     print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")

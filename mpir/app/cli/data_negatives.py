@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, add_first_stage_options, open_encoder, open_first_stage
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
 from mpir.errors import InputError, format_names, format_value
 from mpir.lab.train.negative_settings import MAX_NEGATIVES, NEEDS, TITLES, NegativeSettings
 
@@ -83,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--corpus", type=text_path, nargs="+", metavar="PATH", help="documents that lend their titles")
     group.add_argument("--dev", type=file_path, metavar="FILE", help="rows of titles that are not in OUTPUT")
     group.add_argument("--dev-titles", type=int, metavar="N", help=f"titles of --dev ({default['dev_titles']})")
+    add_overwrite_option(parser)
     add_first_stage_options(parser)
 
 
@@ -111,12 +112,13 @@ def _add_candidate_options(parser: argparse.ArgumentParser, default: dict[str, A
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the rows, write and report them; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.lab.train.negative_inputs import read_negative_inputs
+    from mpir.lab.train.negative_inputs import check_outputs, read_negative_inputs
     from mpir.lab.train.write_negatives import write_negatives
 
     _refuse_other_options(arguments)
     options = {field.name: getattr(arguments, field.name) for field in fields(NegativeSettings)}
     settings = NegativeSettings(**{name: value for name, value in options.items() if value is not None})
+    check_outputs(settings, overwrite=arguments.overwrite)
     inputs = read_negative_inputs(settings)
     print("\n".join(write_negatives(settings, inputs, _groups(arguments, settings, inputs))))
     return 0

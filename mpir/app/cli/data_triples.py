@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields
 
 from mpir.app.cli.first_stage import add_first_stage_options, open_first_stage
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
 
 RECIPES = ("above-click", "filtered", "unfiltered")
 EPILOG = """\
@@ -56,15 +56,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recipe", choices=RECIPES, default="filtered", help="%(default)s")
     parser.add_argument("--keep-judged", action="store_true", help="allow documents judged irrelevant as negatives")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same file (%(default)s)")
+    add_overwrite_option(parser)
     add_first_stage_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
     from mpir.lab.train.triple_settings import TripleSettings
 
-    options = {name: value for name, value in vars(arguments).items() if name != "run"}
+    lists = {"--qrels": arguments.qrels, "--corpus": arguments.corpus or [], "--evaluation": arguments.evaluation}
+    read = [("--run", arguments.run_file), ("--questions", arguments.questions)]
+    read += [(option, path) for option, paths in lists.items() for path in paths]
+    check_files([("--output", arguments.output)], read)
+    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
+    options = {name: value for name, value in vars(arguments).items() if name not in ("run", "overwrite")}
     names = {field.name for field in fields(TripleSettings)} - {"search"}
     search = {name: value for name, value in options.items() if name not in names}
     settings = TripleSettings(**{name: options[name] for name in names}, search=search)

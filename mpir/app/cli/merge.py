@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
 from mpir.errors import ArtefactError, InputError, OutputError, format_names
 
 if TYPE_CHECKING:
@@ -49,11 +49,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "shards", type=text_path, nargs="+", metavar="SHARD", help="folders of all shards, in any order"
     )
     parser.add_argument("--output", required=True, type=file_path, metavar="PATH", help="where the joined result goes")
+    add_overwrite_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
+    from mpir.app.cli.rerank_file import check_rankings_file
     from mpir.files.job_shards import in_order, is_finished, read_finished
     from mpir.files.output_checks import check_folders
     from mpir.tune.dataset import MANIFEST
@@ -67,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     merge = _MERGERS.get(shards[0].job["kind"])
     if merge is None:
         raise ArtefactError(f"{shards[0].folder}: unknown kind of shard; use the version of mpir that made it.")
+    if shards[0].job["kind"] == "rankings":
+        check_rankings_file("--output", arguments.output, overwrite=arguments.overwrite)
     print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
     return 0
 
@@ -114,10 +118,8 @@ def _other_names(folder: Path, name: str) -> list[str]:
 
 
 def _merge_rankings(shards: Sequence[FinishedShard], output: Path) -> str:
-    from mpir.app.cli.rerank_file import check_rankings_file
     from mpir.reranking.ranking_files import merge_rankings
 
-    check_rankings_file("--output", output)
     return f"{merge_rankings(shards, output)} queries"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mpir.errors import InputError
 from mpir.files.output_checks import check_files, check_replaceable_file
+from mpir.files.own_files import are_figures
 from mpir.files.paths import path_text
 
 
@@ -23,6 +24,11 @@ def file_path(text: str) -> Path:
     return Path(text_path(text))
 
 
+def add_overwrite_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--overwrite``."""
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output file, whoever wrote it")
+
+
 def check_figures(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, a `--json` file that is not writable, is an input, or has another format.
 
@@ -33,4 +39,4 @@ def check_figures(arguments: argparse.Namespace) -> None:
     lists = {option: value if isinstance(value, list) else [value] for option, value in options.items()}
     read = [(option, path) for option, paths in lists.items() for path in paths if isinstance(path, str | Path)]
     check_files([("--json", arguments.json)], read)
-    check_replaceable_file("--json", arguments.json, lambda head: head.lstrip().startswith((b"{", b"[")))
+    check_replaceable_file("--json", arguments.json, are_figures)

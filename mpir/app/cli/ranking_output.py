@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.number_options import probability
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.path_options import add_overwrite_option, text_path
 from mpir.app.cli.progress import add_quiet_option
 from mpir.errors import InputError
 from mpir.files.output_checks import Named, check_files, check_replaceable_file
@@ -72,6 +72,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
             metavar="FILE",
             help=f"also write the documents as references ({name})",
         )
+    add_overwrite_option(parser)
 
 
 def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
@@ -103,7 +104,7 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
         ],
     )
     for name, is_own in FILES.items():
-        check_replaceable_file(f"--{name}", getattr(arguments, name), is_own)
+        check_replaceable_file(f"--{name}", getattr(arguments, name), is_own, overwrite=arguments.overwrite)
 
 
 def files_of(arguments: argparse.Namespace) -> list[str]:

@@ -77,18 +77,17 @@ def _check_output(arguments: argparse.Namespace, shard: Shard) -> None:
         RANKINGS_SHARD.check_replaceable(arguments.output)
     else:
         check_files([("--output", arguments.output)], read)
-        check_rankings_file("--output", arguments.output)
+        check_rankings_file("--output", arguments.output, overwrite=arguments.overwrite)
 
 
-def check_rankings_file(option: str, path: Path) -> None:
+def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
     """Raise OutputError for an existing file that does not contain rankings."""
     from mpir.files.output_checks import check_replaceable_file
+    from mpir.files.own_files import are_rankings
 
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
-    check_replaceable_file(
-        option, path, lambda head: head.startswith(b'{"id": ') or b" Q0 " in head.partition(b"\n")[0]
-    )
+    check_replaceable_file(option, path, are_rankings, overwrite=overwrite)
 
 
 def write_rankings_file(

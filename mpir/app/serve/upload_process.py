@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import resource
 import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from mpir.app.serve.settings import ApiError, Limits
 from mpir.app.serve.uploads import read_upload
+from mpir.files.child_process import limit_resources, module_command, module_environment
 
-MEMORY = 2 * 2**30
-"""Bytes of address space in which a file is read; those of a request's limit take a tenth."""
 CONCURRENT = 2
 """Files that are read at a time; more wait."""
 HUNGRY = 3
@@ -43,9 +39,8 @@ class UploadReader:
         task = json.dumps({"values": dict(values), "limits": asdict(self._limits)}).encode()
         async with self._room:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", __name__,
+                *module_command(__name__), env=module_environment(),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
             )  # fmt: skip
             try:
                 output, _ = await process.communicate(task)
@@ -71,9 +66,7 @@ def main() -> int:
     """Read a task from standard input, and write its documents or its error to standard output, as JSON."""
     task = json.load(sys.stdin)
     limits = Limits(**task["limits"])
-    seconds = ceil(limits.seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # where the server was killed
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    limit_resources(ceil(limits.seconds) + 1)  # the time counts where the server was killed
     try:
         answer = read_upload(task["values"], limits)
     except ApiError as error:

@@ -12,10 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mpir.core.text.markup import raised
+from mpir.errors import InputError
 
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
+_LONGEST = 100_000
+"""Maximum characters of a text with LaTeX commands: decoding takes a thousand bytes of memory for each."""
 _SIGN = re.compile(r"[\\$]|``|''|---?|~")
 _UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
 """Characters that LaTeX reads as a comment or a column separator; many programs do not escape them."""
@@ -73,6 +76,9 @@ def plain_latex(text: str, unknown: set[str] | None = None) -> str:
 
     Formulas between dollar signs are read as text: "$10^{6}$" becomes "10⁶". Sums of money are not formulas. Commands
     that nobody knows stay as they are written, and are added to `unknown`.
+
+    Raises:
+        InputError: the text is too long, or its commands are nested too deeply.
     """
     if not _SIGN.search(text):
         return text
@@ -80,10 +86,23 @@ def plain_latex(text: str, unknown: set[str] | None = None) -> str:
     commands = dict[str, str]()
     text = _COMMAND.sub(lambda match: _held(match, commands, unknown), text)
     text = _UNESCAPED.sub(r"\1\\\2", _DOLLAR.sub(r"\\$", text))
-    text = _converter().latex_to_text(text)
+    text = _decoded(text)
     for mark, command in commands.items():
         text = text.replace(mark, command)
     return text
+
+
+def _decoded(latex: str) -> str:
+    if len(latex) > _LONGEST:
+        raise InputError(
+            f"a field with LaTeX commands has {len(latex):,} characters (expected up to {_LONGEST:,}); shorten it, or "
+            "remove its commands."
+        )
+    try:
+        text: str = _converter().latex_to_text(latex)
+        return text
+    except RecursionError as error:
+        raise InputError("a field's LaTeX is nested too deeply; remove its commands.") from error
 
 
 def plain_formula(text: str) -> str:

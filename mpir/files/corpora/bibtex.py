@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.core.text.latex import plain_latex
 from mpir.core.text.types import Document
-from mpir.errors import InputError, format_names, shortened
+from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
 from mpir.files.corpora.fields import field_name
 from mpir.files.corpora.record import document_of
@@ -55,7 +55,9 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
         if (entry := _entry(block, path)) is not None:
             empty = False
             values = {field.key: _joined(str(field.value), strings) for field in entry.fields}
-            yield document_of(_fields(entry, values, unknown), f"{Path(path).name}:{_line(entry)}"), values
+            with error_context(place_of(path, _line(entry))):
+                fields = _fields(entry, values, unknown)
+            yield document_of(fields, f"{Path(path).name}:{_line(entry)}"), values
     if empty:
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
     if unknown:
@@ -124,5 +126,5 @@ def _line(block: Block) -> int:
 
 
 def _plain(text: str, unknown: set[str] | None = None) -> str:
-    """Return a field's text in one line, without BibTeX braces and LaTeX commands."""
+    """Return a field's text in one line, without BibTeX braces and LaTeX commands. Raises InputError for too much LaTeX."""
     return " ".join(_BRACE.sub("", plain_latex(text, unknown)).split()).strip('"')

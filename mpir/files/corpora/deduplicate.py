@@ -15,6 +15,8 @@ from mpir.files.corpora.placeholders import says_nothing
 
 _TELLING = 100
 """Minimum length in characters of an abstract that is matched inside another one, or despite different DOIs."""
+_COMPARED = 100
+"""Maximum number of papers of one key, such as a title, that a paper is compared with; equal texts match beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class _Paper:
         every += (
             [("words", self.title or self.abstract)] if self.abstract else []
         )  # thousands of papers are called "Reply"
+        every += [("text", f"{self.title}\0{self.abstract}")] if self.abstract else []
         return [key for key in every if key[1]]
 
 
@@ -61,7 +64,8 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
         else:
             distinct[position] = _merged(distinct[position], document)
         for key in paper.keys:
-            known[key].append((position, paper))
+            if len(known[key]) < _COMPARED:
+                known[key].append((position, paper))
     return list(_told_apart(distinct))
 
 

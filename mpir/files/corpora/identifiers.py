@@ -17,7 +17,7 @@ _LINK = r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih
 _BEHIND = r"/?(?=$|[\s;,\[(])"
 _PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})?0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _PREFIXED_PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
-_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]*[^\s.,;:\"“”\]}]")
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]{0,300}[^\s.,;:\"“”\]}]")
 _BEHIND_DOI = re.compile(r"/(?:full|abstract|pdf|epdf|html|meta)$|[?#].*$")
 _PUBMED_LINK = re.compile(rf"{_LINK}0*(\d{{1,8}})", re.IGNORECASE)
 _REGISTRIES = re.compile(
@@ -67,13 +67,15 @@ def told_apart(
 
     New local ids are added to `used`; other ids are not. `local` is ListId, or AccessionNumber for both classes.
     """
+    counts = dict[str, int]()
     for document in documents:
         if not isinstance(document.id, local):
             yield document
             continue
-        identity, number = document.id, 2
+        identity = document.id
         while identity in used:
-            identity, number = type(document.id)(f"{document.id}:{number}"), number + 1
+            counts[document.id] = counts.get(document.id, 1) + 1
+            identity = type(document.id)(f"{document.id}:{counts[document.id]}")
         used.add(identity)
         yield document if identity == document.id else replace(document, id=identity)
 

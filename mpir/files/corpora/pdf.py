@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.extras import needs
+from mpir.files.limits import expansion_error, limit
 from mpir.files.read import open_bytes
 
 PDF = (".pdf",)
@@ -22,6 +24,8 @@ _REFERENCES = re.compile(
     r"(?:\d{1,2}\.?\s+)?(?:references(?: and notes)?|bibliography|(?:literature|works) cited):?", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\d+")
+_OPERATORS_FREE, _CONTENT_FREE = 100_000, 2**23
+"""Operators (a page has some 3,000) and bytes of content that any file may have; larger ones more, by their size."""
 
 
 def read_pdf(path: str | Path) -> Iterator[Document]:
@@ -51,11 +55,40 @@ def _pages(path: str | Path) -> list[list[str]]:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it repairs many files by itself
     with open_bytes(path) as stream:
         try:
-            return [_lines(page.extract_text()) for page in PdfReader(stream).pages]
+            reader = PdfReader(stream)
+            bounds = _Bounds(str(path), size=stream.seek(0, 2))
+            return [_lines(bounds.text_of(page)) for page in reader.pages]
+        except (InputError, MemoryError):
+            raise
         except FileNotDecryptedError as error:
             raise InputError(f"{path}: is protected by a password; save a copy without one.") from error
         except Exception as error:  # a damaged file makes pypdf raise nearly anything
             raise InputError(f"{path}: is not a valid PDF file ({error}); download it again.") from error
+
+
+class _Bounds:
+    """Counts what is read of a file, because all of its pages may show one stream, or a form that shows others."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path, self._ratio = path, limit("MPIR_MAX_EXPANSION")
+        self._operators = max(_OPERATORS_FREE, self._ratio * size // 200)
+        self._content = max(_CONTENT_FREE, self._ratio * size)
+
+    def text_of(self, page: Any) -> str:
+        """Return a page's text. Raises InputError where the file has more content or operators than its size allows."""
+        contents = page.get_contents()
+        self._content -= 0 if contents is None else len(contents.get_data())
+        self._check()
+        text: str = page.extract_text(visitor_operand_before=self._count)
+        return text
+
+    def _count(self, *_: Any) -> None:
+        self._operators -= 1
+        self._check()
+
+    def _check(self) -> None:
+        if min(self._operators, self._content) < 0:
+            raise expansion_error(self._path, self._ratio)
 
 
 def _lines(text: str) -> list[str]:

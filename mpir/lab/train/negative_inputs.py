@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mpir.core.text import Question
@@ -11,6 +12,7 @@ from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.output_checks import check_files, check_replaceable_file
+from mpir.files.own_files import are_training_rows, is_never_ours
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.lab.train.negative_settings import NegativeSettings
 
@@ -36,13 +38,11 @@ class NegativeInputs:
 
 
 def read_negative_inputs(settings: NegativeSettings) -> NegativeInputs:
-    """Check the outputs, and read the questions.
+    """Read the questions.
 
     Raises:
         InputError: a file that is missing or broken, or no question with a gold sentence.
-        OutputError: an output that cannot be written, is an input, or would replace another file.
     """
-    check_outputs(settings)
     excluded = [question for path in settings.exclude for question in read_questions(path)]
     evaluation = EvaluationQuestions((question.id, question.body) for question in excluded)
     given = read_questions(settings.questions) if settings.questions else []
@@ -62,15 +62,20 @@ def read_negative_inputs(settings: NegativeSettings) -> NegativeInputs:
     )
 
 
-def check_outputs(settings: NegativeSettings) -> None:
-    """Raise OutputError for outputs that cannot be written, are inputs, or would replace another file."""
+def check_outputs(settings: NegativeSettings, *, overwrite: bool = False) -> None:
+    """Raise OutputError for outputs that cannot be written, are inputs, or would replace another file.
+
+    A training file is known to be mpir's by the journal beside it, which only ``candidates`` have.
+    """
     read = [("--questions", settings.questions), ("--index", settings.index)]
     read += [("--exclude", path) for path in settings.exclude]
     read += [("--corpus", path) for path in settings.corpus]
     written = {"--output": settings.output, "--dev": settings.dev}
     check_files(written.items(), read)
     for option, path in written.items():
-        check_replaceable_file(option, path, lambda head: head.startswith(b'{"id":'))
+        has_journal = path is not None and Path(f"{path}{SCORES_SUFFIX}").is_file()
+        is_own = are_training_rows if has_journal else is_never_ours
+        check_replaceable_file(option, path, is_own, overwrite=overwrite)
 
 
 def training_row(question: Question, sentence: str, label: float, subset: str) -> TrainingRow:

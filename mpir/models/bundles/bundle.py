@@ -30,7 +30,7 @@ from mpir.core.column import Column, Level, role_of
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
 from mpir.files.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
-from mpir.files.hash import sha256
+from mpir.files.hash import file_state, sha256
 from mpir.files.paths import path_inside
 from mpir.files.read import found_file, read_bytes, read_json
 from mpir.models.bundles.bundle_fetch import fetch_bundle
@@ -186,17 +186,15 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
     _check_form({"perspectives": [], **manifest}, manifest_path)
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
     paths += _used(manifest, manifest_path.parent)  # unsealed bundles are allowed
-    states = (path.stat() if path.is_file() else None for path in paths)
-    return tuple(
-        status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for status in states
-    )
+    return tuple(map(file_state, paths))
 
 
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
     """Return the files that a manifest names, and those in the folders of its checkpoints."""
     yield from (folder / manifest[key] for key in ("weights", "card", "relevance") if manifest.get(key))
     for item in manifest.get("perspectives") or ():
-        yield from sorted((folder / str(item.get("checkpoint", "no checkpoint"))).glob("*"))
+        checkpoint = folder / str(item.get("checkpoint", "no checkpoint"))
+        yield from sorted(path for pattern in ("*", "*/*") for path in checkpoint.glob(pattern))
 
 
 def _check_form(manifest: Mapping[str, Any], path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpir.errors import ArtefactError, MpirError, format_value
 from mpir.files.checksum import read_json_with_checksum
-from mpir.models.hub import describe_failure, revision_of, without_revision
+from mpir.models.hub import describe_failure, revision_of, run_download, without_revision
 
 MOST_FILES = 1000
 """Maximum number of files in the manifest of a hub's bundle."""
@@ -31,9 +31,10 @@ def fetch_bundle(name: str, manifest: str) -> Path:
 
     repository, revision = without_revision(name), revision_of(name)
     try:
-        manifest_path = Path(hf_hub_download(repository, manifest, revision=revision))
+        manifest_path = Path(run_download(repository, hf_hub_download, repository, manifest, revision=revision))
         patterns = [manifest, *map(glob.escape, _listed_files(manifest_path))]
-        snapshot_download(repository, revision=manifest_path.parent.name, allow_patterns=patterns)
+        options = {"revision": manifest_path.parent.name, "allow_patterns": patterns}
+        run_download(repository, snapshot_download, repository, **options)
     except MpirError:
         raise
     except (

@@ -157,7 +157,13 @@ def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> 
     query_encoder = None
     if settings.query_encoder is not None:
         query_encoder, _ = shared_encoder({**opening, "checkpoint": settings.query_encoder, "revision": None}, loading)
-    texts = PooledEncoder(encoder, settings.pooling, prompts=settings.prompts, query_encoder=query_encoder)
+    texts = PooledEncoder(
+        encoder,
+        settings.pooling,
+        prompts=settings.prompts,
+        includes_prompt=settings.includes_prompt,
+        query_encoder=query_encoder,
+    )
     return BiEncoderPerspective(name, texts, **reading)
 
 

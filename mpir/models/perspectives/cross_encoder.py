@@ -12,6 +12,7 @@ from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.models.prompts import Prompts
 from mpir.types import F32, F64, Bool
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
@@ -98,7 +99,8 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
     max_length = reading.pop("max_length", reading.pop("length", None))  # the key's former name
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")
-    key = (str(checkpoint), revision, max_length, over_length)
+    prompts = Prompts(reading.pop("query_prompt", ""), lowercase=reading.pop("lowercase", False))
+    key = (str(checkpoint), revision, max_length, over_length, prompts)
     if key not in loading.shared:
         loading.shared[key] = Encoder(
             str(checkpoint),
@@ -109,6 +111,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
             tokens_per_batch=loading.tokens_per_batch,
             trust_remote_code=trust_remote_code,
             over_length=over_length,
+            pair_prompts=prompts,
         )
     return loading.shared[key], reading
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.models.bundles.bundle import OURS
-from mpir.models.embedding_settings import known_settings
 from mpir.models.hub import find_model, without_revision
+from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.model_family import RecognisedModel, Task, recognise
 from mpir.models.model_files import ModelFiles, read_model_files
 from mpir.models.perspectives.base import Loading, Perspective, build
@@ -149,7 +149,8 @@ def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> I
 
 def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
     """Yield the bundle entry of one embedding model, with the settings that mpir knows for its hub name."""
-    options = {**recognised.options, **known_settings(recognised.files.name)}
+    warn_of_missing_prompts(recognised.files, {})
+    options = {**recognised.options, **known_settings(recognised.files)}
     if choice.trust_remote_code:
         options["trust_remote_code"] = True
     checkpoint = str(recognised.files.folder.resolve())

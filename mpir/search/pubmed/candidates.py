@@ -76,13 +76,13 @@ def search(
         preprints=preprints,
         k=k,
     )
-    with Client(settings) as client:
-        jobs: dict[str, Callable[[], SourceResult]] = {
-            "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
-            "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
-        }
-        results, faults = _all_done({name: jobs[name] for name in chosen})
-        documents = _documents(PubMed(client), results, faults, wish.k, report)
+    client = Client(settings)
+    jobs: dict[str, Callable[[], SourceResult]] = {
+        "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
+        "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
+    }
+    results, faults = _all_done({name: jobs[name] for name in chosen})
+    documents = _documents(PubMed(client), results, faults, wish.k, report)
     warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
     return SearchResult(
         query=query,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mpir.errors import MpirError
+from mpir.files.http import PassingError
 
 
 class ServiceError(MpirError):
@@ -28,18 +29,5 @@ def joined_error(errors: Sequence[ServiceError]) -> ServiceError:
     return ServiceError(service, reason)
 
 
-class DamagedAnswerError(Exception):
+class DamagedAnswerError(PassingError):
     """An answer that is truncated, empty or malformed, as the message says. The request is sent again."""
-
-
-class RefusedError(Exception):
-    """An HTTP error: the `status`, the beginning of the answer's `text`, and its Retry-After in `wait`."""
-
-    def __init__(self, status: int, text: str, wait: float | None) -> None:
-        super().__init__(f"status {status}")
-        self.status, self.text, self.wait = status, text, wait
-
-    @property
-    def is_passing(self) -> bool:
-        """Whether the same request may succeed later."""
-        return self.status in (408, 425, 429) or self.status >= 500

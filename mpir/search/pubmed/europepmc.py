@@ -55,9 +55,10 @@ class EuropePMC:
         while mark and mark not in marks and len(documents) + blank < k:
             marks.add(mark)
             page = self._page(query, mark, min(k, PAGE))
-            documents |= {document.id: document for document in page.documents if document.id not in documents}
+            new = {document.id: document for document in page.documents if document.id not in documents}
+            documents |= new
             blank += page.blank
-            is_last = not (page.documents or page.blank) or len(documents) + blank >= page.count
+            is_last = not (new or page.blank) or len(documents) + blank >= page.count
             mark = "" if is_last else page.next_mark
         return Page(documents=tuple(documents.values())[:k], count=page.count, blank=blank, error=page.error)
 

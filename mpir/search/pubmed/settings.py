@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from mpir.errors import InputError, format_value
+from mpir.files.http import checked_url
 from mpir.files.write import cache_folder
 from mpir.validation import real_number
 
@@ -63,7 +63,7 @@ class Settings:
 
     def _check(self, origins: dict[str, str]) -> None:
         for name in ("eutils", "europepmc"):
-            _check_url(origins.get(name, name), getattr(self, name))
+            checked_url(getattr(self, name), option=origins.get(name, name), key="NCBI_API_KEY", example=EUTILS)
         for name in {"key", "email"} & origins.keys():
             text = getattr(self, name)
             if not text.strip() or len(text.split()) != 1 or not text.isprintable() or not text.isascii():
@@ -75,13 +75,3 @@ class Settings:
     def requests_per_second(self) -> float:
         """The most requests per second to PubMed."""
         return self.rate or (RATE_WITH_KEY if self.key else RATE)
-
-
-def _check_url(origin: str, url: str) -> None:
-    try:
-        address = urlsplit(url)
-        is_url = address.scheme in ("http", "https") and bool(address.hostname) and (address.port or 1) > 0
-    except ValueError:
-        is_url = False
-    if not is_url or address.query or address.fragment or not url.isprintable() or " " in url:
-        raise InputError(f"{origin} is {format_value(url)}; expected a base URL, such as {EUTILS}.")

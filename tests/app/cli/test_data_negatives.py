@@ -92,7 +92,7 @@ def test_topics(tmp_path: Path, index: Path, tiny_encoder: Path, reserved: Path)
     assert kinds(rows) == {("golden", 1.0), *((kind, 0.0) for kind in ("topic-bm25", "topic-vector", "random", "bm25"))}
     assert all(is_gold(row, row["id"]) == (row["label"] == 1.0) for row in rows)
     assert not any(is_gold(row, RESERVED["id"]) for row in rows if row["label"] == 0.0)
-    first = output.read_bytes()
+    first, words = output.read_bytes(), [*words, "--overwrite"]
     assert main([*words, "--same", "2", "--alike", "2"]) == 0
     assert output.read_bytes() == first
     assert main([*words, "--same", "2", "--alike", "2", "--seed", "2"]) == 0

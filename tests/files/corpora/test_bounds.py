@@ -10,6 +10,8 @@ import pytest
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
+from mpir.files.corpora.corpus import read_corpus
+from mpir.files.corpora.deduplicate import without_copies
 from mpir.files.corpora.pubmed import read_pubmed
 from mpir.files.corpora.references import read_references
 from mpir.files.corpora.topics import read_topics
@@ -138,3 +140,36 @@ def test_the_limit_of_a_workbook_can_be_raised(tmp_path: Path, monkeypatch: pyte
     path = write_book(tmp_path / "a.xlsx", sheet_xml(), strings="<si/>" * 100_000)
     monkeypatch.setenv("MPIR_MAX_EXPANSION", "2000")
     assert len(list(read_workbook(path))) == 1
+
+
+ENTRY = "@article{{{}, title = {{A study}}, abstract = {{Aspirin {}}}}}\n"
+
+
+@pytest.mark.parametrize("abstract", ["", "{}"])
+def test_a_repeated_key_takes_linear_time(tmp_path: Path, abstract: str) -> None:
+    """Both in reading, where ids get a number, and in finding the duplicates."""
+    count("BibTeX without bound")
+    small, large = (
+        _written(
+            tmp_path / str(size),
+            "a.bib",
+            "".join(ENTRY.format("key", abstract.format(number)) for number in range(size)),
+        )
+        for size in (1_000, 4_000)
+    )
+    assert _seconds(lambda: _deduplicated(large)) < 10 * _seconds(lambda: _deduplicated(small))
+
+
+def _deduplicated(path: Path) -> list[Document]:
+    return without_copies(list(read_corpus([path])))
+
+
+@pytest.mark.parametrize(
+    ("latex", "message"),
+    [(r"a\#" * 50_000, "has 150,000 characters"), (r"\textbf{" * 3_000 + "}" * 3_000, "nested too deeply")],
+)
+def test_latex_is_bounded(tmp_path: Path, latex: str, message: str) -> None:
+    count("BibTeX without bound")
+    path = _written(tmp_path / "folder", "a.bib", f"@article{{key, title = {{{latex}}}}}")
+    with pytest.raises(InputError, match=rf"a\.bib:1: a field.* {message}.*; .*remove its commands"):
+        list(read_corpus([path]))

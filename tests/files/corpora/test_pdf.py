@@ -9,6 +9,7 @@ from mpir.errors import InputError
 from mpir.extras import MissingExtraError
 from mpir.files.corpora import read_corpus
 from mpir.files.corpora.pdf import read_pdf
+from tests.faults.report import count
 
 
 def make_pdf(path: Path, pages: list[list[str]]) -> Path:
@@ -106,3 +107,32 @@ def test_without_pypdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(MissingExtraError, match=r"PDF files needs the package pypdf.*install 'mpir\[pdf\]'"):
         list(read_pdf(make_pdf(tmp_path / "a.pdf", [["Words."]])))
+
+
+def make_shared(path: Path, pages: int, content: bytes) -> Path:
+    """Write pages that show one compressed stream."""
+    from pypdf import PdfWriter
+    from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
+    writer, stream = PdfWriter(), StreamObject()
+    stream.set_data(content)
+    reference = writer._add_object(stream.flate_encode())
+    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    font = writer._add_object(DictionaryObject({NameObject(key): NameObject(name) for key, name in names.items()}))
+    fonts = DictionaryObject({NameObject("/F1"): font})
+    for _ in range(pages):
+        page = writer.add_blank_page(100, 100)
+        page[NameObject("/Contents")] = reference
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    writer.write(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content", [b"BT /F1 9 Tf (Aspirin) Tj ET\n" * 1_000, b" " * 1_000_000 + b"BT /F1 9 Tf (Aspirin) Tj ET"]
+)
+def test_pages_that_show_one_stream_are_bounded(tmp_path: Path, content: bytes) -> None:
+    count("PDF without bound")
+    path = make_shared(tmp_path / "a.pdf", 30, content)
+    with pytest.raises(InputError, match=r"a\.pdf: .* expands to more than 200 times .*MPIR_MAX_EXPANSION"):
+        list(read_pdf(path))

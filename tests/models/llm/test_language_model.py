@@ -17,6 +17,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.language_model import LanguageModel
 from mpir.models.perspectives.named_models import open_model
 from tests.conftest import WORDS
+from tests.faults.report import count
 
 WORDS_OF_PROMPTS = [*WORDS.split(), "Query", "Document", "Instruct", "Relevant", ":", "yes", "0", "1", "b", "c", "d"]
 TEMPLATE = (
@@ -30,6 +31,9 @@ SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "n
 DOCUMENTS = ["yes aspirin does thin the blood .", "the heart", "", "a trial in patients " * 5, "gene cell . " * 90]
 PAIRS = [("does aspirin thin blood", text) for text in DOCUMENTS] * 8
 MAX_LENGTH = 48
+
+
+LOOP = "{% for i in range(9999) %}"
 
 
 def save_tokenizer(folder: Path, *, template: str | None = TEMPLATE, pad: bool = True, t5: bool = False) -> list[str]:
@@ -142,11 +146,28 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
         ("{{ messages[0].content }}", "its chat template leaves out the document"),
         ("{{ messages[1].content }}", "its chat template leaves out the query"),
         ("{{ raise_exception('no') }}", "its chat template rejects a query and a document"),
+        ("{{ messages[0].content }} {{ messages[1].content | upper }}", "its chat template leaves out the document"),
+        ("{{ messages[0].content }} {{ messages[1].content[:99] }}", "its chat template changes the query or the"),
+        (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .* too much time or memory"),
+        ("{% set ns = namespace(x='ab') %}" + "{% set ns.x = ns.x ~ ns.x %}" * 40, r"rejects .*\(MemoryError|too much"),
+        ("{{ 'a' * 9999999999 }}", r"rejects .*(MemoryError|too much)"),
+        ("{{ 'a' * 9999999 }}", r"rejects .*renders a text without end"),
     ],
 )
 def test_chat_templates_without_a_slot(template: str | None, message: str, make: Callable[..., Path]) -> None:
+    count("chat templates without bound")
     with pytest.raises(ArtefactError, match=message):
         LanguageModel(str(make("Qwen3", template=template)), device="cpu")
+
+
+@pytest.mark.parametrize("trim", ["", " | trim"])
+def test_a_chat_template_is_rendered_as_transformers_does(trim: str, make: Callable[..., Path]) -> None:
+    contents = f"{{{{ messages[-2].content{trim} }}}}\n<|{{{{ eos_token }}}}> {{{{ messages[-1].content{trim} }}}}{{}}"
+    folder = make("Qwen3", template=contents)
+    query, document = "a {query} ", "\n{document} <b>é</b>\n"
+    messages = [{"role": "query", "content": query}, {"role": "document", "content": document}]
+    expected = transformers.AutoTokenizer.from_pretrained(folder).apply_chat_template(messages, tokenize=False)
+    assert LanguageModel(str(folder), device="cpu").template.render(query, document) == expected
 
 
 def test_an_instruction_without_a_slot_is_refused(make: Callable[..., Path]) -> None:

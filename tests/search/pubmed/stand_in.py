@@ -81,6 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         fault = self.server.fault_for(name)
         if self.server.is_too_fast():
             fault = "429"
+        if fault == "echo":
+            return self.send(400, f"<html>Bad request: {self.path}</html>", "text/html")
         if fault in STATUS_FAULTS:
             return self.fail(int(fault))
         if values.get("api_key", GOOD_KEY) != GOOD_KEY:
@@ -153,7 +155,8 @@ class Handler(BaseHTTPRequestHandler):
         return f'<?xml version="1.0" ?>\n<PubmedArticleSet>{"".join(records)}</PubmedArticleSet>'
 
     def europepmc(self, values: dict[str, str], fault: str) -> str:
-        size, start = int(values.get("pageSize", 25)), int(values.get("cursorMark", "*").replace("*", "0"))
+        mark = "0" if fault == "endless" else values.get("cursorMark", "*").replace("*", "0")
+        size, start = int(values.get("pageSize", 25)), int(mark)
         try:
             ids = self.server.library.search(values.get("query", ""))
         except SyntaxProblemError as problem:
@@ -163,6 +166,8 @@ class Handler(BaseHTTPRequestHandler):
         page = [] if fault in ("no records", "missing ids") else ids[start : start + size]
         results = [europepmc_record(self.server.library.documents[self.server.library.number_of[i]]) for i in page]
         mark = str(start + len(page)) if page else values.get("cursorMark", "*")
+        if fault == "endless":  # a new mark each time, and the same records
+            results, mark = results[:1] and [{**results[0]}], str(len(self.server.requests))
         return json.dumps({"hitCount": len(ids), "nextCursorMark": mark, "resultList": {"result": results}})
 
 

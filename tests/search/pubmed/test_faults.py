@@ -2,12 +2,13 @@
 
 import os
 import random
+import time
 from collections.abc import Callable
 
 import pytest
 
 from mpir.errors import MpirError
-from mpir.search.pubmed import Settings, search
+from mpir.search.pubmed import Settings, search, transport
 from mpir.search.pubmed.errors import ServiceError
 from tests.search.pubmed.stand_in import BODY_FAULTS, STATUS_FAULTS, Server
 
@@ -74,6 +75,22 @@ def test_records_that_do_not_come_are_named(server: Server, settings: Make) -> N
     result = search(QUERY, 20, own_query=tagged, settings=settings(cache=False))
     assert len(result) == 10
     assert any("listed 10 records that it did not deliver" in warning for warning in result.warnings)
+
+
+def test_a_cursor_that_never_ends(server: Server, settings: Make) -> None:
+    server.faults = [("search", "endless")] * 500
+    result = search(QUERY, 20, own_query="TITLE_ABS:fibrosis", settings=settings(cache=False))
+    assert len(result) == 1
+    assert "Europe PMC listed only 1 of the 20 records that it counts for a search." in result.warnings
+
+
+def test_a_search_ends_at_its_deadline(server: Server, settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "SEARCH", 2)
+    server.faults = [("", "slow")] * 500
+    begin = time.monotonic()
+    with pytest.raises(ServiceError, match=r"did not end the search within 0\.8 s|gave no usable answer"):
+        search(QUERY, 40, settings=settings(cache=False))
+    assert time.monotonic() - begin < 5
 
 
 def test_random_mixtures_of_faults(server: Server, settings: Make) -> None:

@@ -13,7 +13,7 @@ from mpir.search.pubmed import Settings, europepmc, search
 from mpir.search.pubmed.errors import ServiceError
 from mpir.search.pubmed.eutils import PubMed
 from mpir.search.pubmed.kept_answers import KeptAnswers
-from mpir.search.pubmed.transport import Client, _certificates
+from mpir.search.pubmed.transport import Client
 from tests.search.pubmed.stand_in import Server
 
 QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
@@ -102,9 +102,9 @@ def test_requests_name_the_tool_and_the_address(server: Server, settings: Make) 
 
 
 def test_long_lists_of_ids_are_posted(server: Server, settings: Make) -> None:
-    with Client(settings()) as client:
-        PubMed(client).fetch([str(10_000_000 + number) for number in range(300)], lambda _: None)
-        PubMed(client).search("fibrosis", 5)
+    client = Client(settings())
+    PubMed(client).fetch([str(10_000_000 + number) for number in range(300)], lambda _: None)
+    PubMed(client).search("fibrosis", 5)
     assert [(name, method) for name, _, method in server.requests] == [
         *[("efetch.fcgi", "POST"), ("efetch.fcgi", "GET")] * 2,  # 200 and 100 ids, then once more as they are missing
         ("esearch.fcgi", "GET"),
@@ -116,6 +116,12 @@ def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
         search(QUERY, settings=settings(key="f00ba4"))
     assert "f00ba4" not in str(caught.value)
     assert "f00ba4" not in repr(settings(key="f00ba4"))
+
+
+def test_a_page_that_repeats_the_request_is_no_wrong_key(server: Server, settings: Make) -> None:
+    server.faults = [("", "echo")] * 9
+    with pytest.raises(ServiceError, match=r"rejected the request \(status 400\); check --eutils and the query"):
+        search(QUERY, sources=["pubmed"], settings=settings(key="0123456789abcdef"))
 
 
 def test_answers_are_kept_for_a_day(server: Server, settings: Make, tmp_path: Path) -> None:
@@ -174,21 +180,26 @@ def test_no_network_is_one_sentence(settings: Make) -> None:
 
 def test_certificates_that_cannot_be_read(settings: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    _certificates.cache_clear()
     (tmp_path / "none.pem").write_text("no certificate", encoding="utf-8")
     with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate can be read"):
-        search(QUERY, settings=settings())
-    _certificates.cache_clear()
+        search(QUERY, settings=settings(eutils="https://mirror.invalid", europepmc="https://mirror.invalid"))
 
 
 def test_an_unreachable_proxy_is_named(settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = settings(eutils="http://mirror.invalid", europepmc="http://mirror.invalid")
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with pytest.raises(ServiceError, match=r"check the network and the proxy in \$HTTP_PROXY"):
-        search(QUERY, settings=settings())
+        search(QUERY, settings=elsewhere)
     monkeypatch.setenv("HTTP_PROXY", "carrier-pigeon://coop")
     with pytest.raises(InputError, match=r"\$HTTP_PROXY: a proxy from the environment is no http"):
-        search(QUERY, settings=settings())
+        search(QUERY, settings=elsewhere)
+
+
+def test_this_machine_is_reached_without_a_proxy(settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    assert len(search(QUERY, 5, settings=settings())) == 5
 
 
 @pytest.mark.parametrize(
@@ -209,5 +220,5 @@ def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message
 
 @pytest.mark.parametrize("url", ["ftp://x", "eutils", "http://", "http://h:99999", "https://h/?q=1", ""])
 def test_addresses_that_cannot_be(url: str) -> None:
-    with pytest.raises(InputError, match=r"--eutils is .*; expected a base URL"):
+    with pytest.raises(InputError, match=r"--eutils: (invalid URL .*one such as https|the URL has a user, query)"):
         Settings.from_environment(eutils=url)
