@@ -10,10 +10,9 @@ from typing import Any
 
 from mpir.errors import ArtefactError, format_names, format_value
 
+LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
 LIMITS = {
-    **dict.fromkeys(
-        ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers"), 10**4
-    ),
+    **dict.fromkeys(LAYER_COUNTS, 10**3),
     **dict.fromkeys(("num_attention_heads", "n_head", "n_heads"), 10**5),
     **dict.fromkeys(("hidden_size", "intermediate_size", "n_embd", "n_inner", "d_model", "dim"), 10**7),
     "num_labels": 10**6,
@@ -22,12 +21,16 @@ LIMITS = {
 """Sizes in configurations with their upper limits: a model of a damaged size could take hours or all memory."""
 MAY_BE_ZERO = ("type_vocab_size",)
 EPSILONS = ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps")
+NUMBER = re.compile(r"(?:^|\.)(\d+)\.")
+FEW_LAYERS = 100
+"""Number of layers from which the weights must have as many; some models share one layer's weights among all."""
 LAYER = re.compile(r"\.layers?\.\d+\.")
 WIDTHS = ("hidden_size", "n_embd", "d_model", "dim")
 """Names for the width of a model's states, which must be a dimension of its tensors."""
 AT_MOST = ("intermediate_size", "vocab_size")
 """Names of sizes that must not exceed the largest dimension of the tensors."""
 POSITIONS = "position_embeddings"
+WEIGHT_FILES = ("*.safetensors", "*.bin")
 FLOATING = ("F", "BF")
 """Prefixes of safetensors' names for floating-point formats."""
 
@@ -70,6 +73,24 @@ def check_tensors(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
         size = config.get(name)
         if isinstance(size, int) and sizes and (size not in sizes if name in WIDTHS else size > max(sizes)):
             raise _config_error(checkpoint, name, size, "a size that the tensors of the weights have")
+    numbers = [int(number[:9]) for name in shapes for number in NUMBER.findall(name)]
+    for name in LAYER_COUNTS:
+        size = config.get(name)
+        if isinstance(size, int) and shapes and size > max(FEW_LAYERS, 1 + max(numbers, default=0)):
+            raise _config_error(checkpoint, name, size, "as many layers as the weights have")
+    for inner in filter(lambda value: isinstance(value, dict), config.values()):
+        _check_weights_size(checkpoint, inner)
+    _check_weights_size(checkpoint, config)
+
+
+def _check_weights_size(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
+    """Check that a folder's files are not far smaller than layers of a configuration. Raises ArtefactError."""
+    size = sum(path.stat().st_size for pattern in WEIGHT_FILES for path in Path(checkpoint).glob(pattern))
+    layers = max((config.get(name) or 0 for name in LAYER_COUNTS if isinstance(config.get(name), int)), default=0)
+    width = max((config.get(name) or 0 for name in WIDTHS if isinstance(config.get(name), int)), default=0)
+    if size and layers * width**2 > 8 * size:
+        name = next(name for name in LAYER_COUNTS if config.get(name) == layers)
+        raise _config_error(checkpoint, name, layers, f"layers that fit into {size:,} bytes of weights")
 
 
 def _read_shapes(path: Path) -> dict[str, list[int]]:

@@ -12,6 +12,7 @@ from mpir.errors import ArtefactError, format_value
 from mpir.models.known_models import declared_prompts
 from mpir.models.late import LateInteraction
 from mpir.models.model_files import ModelFiles
+from mpir.models.tokenizer_checks import check_tokenizer_file
 from mpir.models.vector_head import Layer, VectorHead, hash_weights, read_head, read_tensor
 
 STANFORD, METADATA = "HF_ColBERT", "artifact.metadata"
@@ -97,6 +98,7 @@ def _prefix(files: ModelFiles, prefix: str) -> str | None:
         return prefix.strip() or None
     from tokenizers import Tokenizer
 
+    check_tokenizer_file(path.parent)
     tokenizer = Tokenizer.from_file(str(path))
     return next(
         (name for name in (prefix, prefix.split(maxsplit=1)[0]) if tokenizer.token_to_id(name) is not None), None

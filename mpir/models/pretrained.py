@@ -6,6 +6,7 @@ whether to run it, so any piped "y" would count as consent. mpir runs it only wi
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any
 from mpir.core.cancellation import CancellationError
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.tokenizer_checks import check_rules, check_tokenizer_file
 
 ADAPTER = "adapter_config.json"
 _loading = threading.RLock()
@@ -48,7 +50,13 @@ def load_pretrained(
             config = _read_config(checkpoint, options.get("revision"))
             if not reads_tokenizer and "Config" not in auto_class.__name__:
                 check_tensors(checkpoint, config)
-        return auto_class.from_pretrained(str(checkpoint), trust_remote_code=trust_remote_code, **options)
+        if reads_tokenizer:
+            check_tokenizer_file(checkpoint)
+        loaded = auto_class.from_pretrained(str(checkpoint), trust_remote_code=trust_remote_code, **options)
+        if backend := getattr(loaded, "backend_tokenizer", None):  # also of a hub's, or converted from another file
+            parts = {"normalizer": backend.normalizer, "post_processor": backend.post_processor}
+            check_rules({name: part and json.loads(part.__getstate__()) for name, part in parts.items()}, checkpoint)
+        return loaded
 
 
 @contextmanager

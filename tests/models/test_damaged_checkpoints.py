@@ -1,5 +1,6 @@
 """A damaged checkpoint gives one sentence with its folder and a remedy, whatever the libraries raise that read it."""
 
+import base64
 import json
 import shutil
 from collections.abc import Callable
@@ -89,13 +90,21 @@ FILES: dict[str, Callable[[str], Damage]] = {
 }
 SIZES: dict[str, tuple[Any, ...]] = {
     "hidden_size": (0, -1, 33, 10**6, 10**30, 1.5, "many", None, float("inf")),
-    "num_hidden_layers": (0, 1, 3, 10**9, 10**30, 1.5, [2]),
+    "num_hidden_layers": (0, 1, 3, 120, 999, 9999, 10**9, 10**30, 1.5, [2]),
     "num_attention_heads": (-1, 0, 7, 10**9, float("inf")),
     "intermediate_size": (7, 10**30),
     "vocab_size": (7, 10**12, None),
     "max_position_embeddings": (-1, 7, 10**30),
     "type_vocab_size": (7,),
 }
+
+
+def replaced(text: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": text}, "content": content}
+
+
+DOUBLED = {"type": "Sequence", "normalizers": [replaced("a", "aa")] * 40}
+MAPPED = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes(4) + b"a" * 10_000 + b"\0").decode()}
 DAMAGES: dict[str, Damage] = {
     **{f"{name} is {damage}": make(name) for name in (CONFIG, TOKENIZER, WEIGHTS) for damage, make in FILES.items()},
     **{f"{OPTIONS} is {damage}": make(OPTIONS) for damage, make in FILES.items() if damage != "absent"},
@@ -115,6 +124,15 @@ DAMAGES: dict[str, Damage] = {
     "added tokens are text": tokenizer(lambda rules: rules.update(added_tokens="x")),
     "the post-processor is incomplete": tokenizer(
         lambda rules: rules.update(post_processor={"type": "BertProcessing"})
+    ),
+    "the normaliser multiplies": tokenizer(lambda rules: rules.update(normalizer=DOUBLED)),
+    "the normaliser repeats a letter": tokenizer(lambda rules: rules.update(normalizer=replaced("a", "a" * 1_000))),
+    "the normaliser fills gaps": tokenizer(
+        lambda rules: rules.update(normalizer={"type": "Replace", "pattern": {"Regex": "b*"}, "content": "a" * 100})
+    ),
+    "the normaliser maps a character to a text": tokenizer(lambda rules: rules.update(normalizer=MAPPED)),
+    "the post-processor repeats the text": tokenizer(
+        lambda rules: rules["post_processor"].update(single=[{"Sequence": {"id": "A", "type_id": 0}}] * 1_000)
     ),
     "a matrix is missing": weights(lambda tensors: {name: tensors[name] for name in tensors if name != QUERY}),
     "all tensors are missing": weights(lambda tensors: {"x": torch.zeros(1)}),

@@ -139,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
     import transformers
 
     from mpir.lab.train.bundle import calibration_rows, make_bundle
+    from mpir.lab.train.document_mixture import is_document_mixture
     from mpir.lab.train.mixture import read_mixture
     from mpir.lab.train.plots import curves
     from mpir.lab.train.pretrained import output_layer
@@ -149,6 +150,8 @@ def run(arguments: argparse.Namespace) -> int:
     progress = not arguments.quiet and sys.stderr.isatty()
     if not progress:
         transformers.utils.logging.disable_progress_bar()  # loading and writing are quick
+    if is_document_mixture(arguments.mixture):
+        return _train_on_documents(arguments, settings, progress=progress)
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
@@ -158,6 +161,27 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"best checkpoint: {best}")
     if arguments.bundle:
         lines = make_bundle(best, tuner, arguments.bundle, rows, arguments.stored)
+        print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
+    curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
+    return 0
+
+
+def _train_on_documents(arguments: argparse.Namespace, settings: TrainingSettings, *, progress: bool) -> int:
+    """`run` for a mixture of documents. Raises InputError for options that it has no use for."""
+    from mpir.lab.train.document_bundle import make_document_bundle
+    from mpir.lab.train.document_mixture import read_document_mixture
+    from mpir.lab.train.document_trainer import DocumentTuner
+    from mpir.lab.train.plots import curves
+
+    for name in ("calibrate", "without"):
+        if getattr(arguments, name):
+            raise InputError(f"--{name} is not for a mixture of documents; leave it out.")
+    mixture = read_document_mixture(arguments.mixture, arguments.data)
+    tuner = DocumentTuner(settings, mixture, arguments.output, device=arguments.device)
+    best = tuner.run(progress=progress)
+    print(f"best checkpoint: {best}")
+    if arguments.bundle:
+        lines = make_document_bundle(best, tuner, arguments.bundle, arguments.stored)
         print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
     curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
     return 0

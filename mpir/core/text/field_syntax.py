@@ -11,69 +11,99 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from mpir.core.text.boolean_search import ANY_LETTERS, ONE_LETTER, Search, read_search
+from mpir.core.text.field_codes import EUROPE_PMC, ROWS, STRONG_MARKS, TAG, WEAK_MARKS
+
 log = logging.getLogger(__name__)
-_TAGS = (
-    "mesh|mh|majr|mesh terms|mesh major topic|mesh subheading|sh|tiab|title/abstract|ti|title|ab|tw|text word"
-    "|all fields|all|ot|nm|rn|supplementary concept|pharmacological action|pa|pt|publication type|ptyp"
-)
-_FILTER_TAGS = (
-    "la|lang|language|dp|pdat|edat|crdt|date - [a-z]{2,20}|au|1au|author|auth|ad|affiliation|ta|journal|jour|sb|subset"
-    "|filter|pmid|uid|doi|aid|is|vi|ip|pg"
-)
-_FILTER = re.compile(rf"\[(?:{_FILTER_TAGS})\]", re.IGNORECASE)
-_TAG = re.compile(rf"\[(?:{_TAGS}|{_FILTER_TAGS})(?::(?:noexp|~\d{{1,3}}))?\]", re.IGNORECASE)
-_COCHRANE = re.compile(r"\[mh \^?+(\"[^\"\[\]]{1,200}+\"|[^\"\[\]]{1,200}+)\]", re.IGNORECASE)
-_OVID_FIELD = r"(?:ti|ab|tw|mp|kw|kf|sh|hw|ot|nm|ps|rs|ux|sy|pt|af|fx|rn|tn|dm|mv)"
-_OVID_FIELDS = re.compile(rf"(?<=[\w)*$\"?])\.{_OVID_FIELD}(?:,{_OVID_FIELD}){{0,20}}+\.(?!\w)", re.IGNORECASE)
-_EXPLODED = re.compile(r"(?<!\w)(?:exp|\*)\s*+(?=\"?[A-Z][^\n/()]{1,100}+/(?!\w{3}))|(?<!\w)exp\s++(?=\*?[\w\"])")
-_EMBASE = re.compile(
-    r"(?<=['\"\w])/(?:exp|de|mj|exp/mj)(?!\w)|(?<=['\"\w*)]):(?:ti|ab|kw|de)(?:,(?:ti|ab|kw|de)){0,5}+(?!\w)"
-)
-_HEADING = re.compile(r"(?<=\w)/(?:[a-z]{2}(?:, ?[a-z]{2}){0,20}+)?(?=[\s)]|$)")
-_NEAR = re.compile(r"(?<!\w)(?:adj\d{1,3}|(?:NEAR|NEXT|PRE|W)/\d{1,3})(?!\w)")
-_WEB = re.compile(r"(?<!\w)(?:TITLE-ABS-KEY|TITLE-ABS)(?=\()|(?<!\w)(?:TS|TI|AB|AK)\s?+=\s?+(?=[(\"\w])")
+_PRIVATE = re.compile("[\ue000-\ue007]")
+_TRUNCATION = re.compile(f"[{ANY_LETTERS}{ONE_LETTER}]")
+_SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
 _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s++\"")
-_LINE_NUMBER = re.compile(r"^\s*+#?\d{1,3}[.)]?\s++(?=\D)", re.MULTILINE)
-_TOKEN = re.compile(r"(?<!\w)(?:AND|OR|NOT)(?!\w)|[()\n]|\"[^\"\n]*+\"?")
-_ENDS = {"AND", "OR", "NOT", ")", "\n"}
-"""Marks that end the scope of NOT."""
-_TRUNCATION = re.compile(r"(?<=\w)(?:[*$?#]\d?(?!\w)|[?#](?=\w))|(?<!\w)\*(?=\w)")
-_SMALL_OPERATOR = re.compile(r"(?<!\w)(?:and|or|not)(?!\w)")
-_HEADING_SEARCH = re.compile(r"(?<!\w)exp [\w\", -]{1,100}+/(?=[\s)]|$)")
-_CODE = re.compile(r"(?:#?\d{1,3}|or|and|not|[-/,])", re.IGNORECASE)
-_OVID_MARKS = (_OVID_FIELDS, _EMBASE, _NEAR, _HEADING_SEARCH)
-"""Marks of services that also accept operators in lower case."""
-_MARKS = (_TAG, _COCHRANE, _WEB, *_OVID_MARKS)
+_OPERATOR = re.compile(r"(?<![\w-])(?:AND|OR|NOT)(?![\w-])")
+_QUOTED = re.compile(r"\"[^\"\n]*+\"")
+_SENTENCE = re.compile(
+    r"\b(?:[Ww](?:hat|hich|ho|hose|hy|hen|here|hether)|[Hh]ow|[Dd](?:o|oes|id)|[Ii]s|[Aa]re|[Ww](?:as|ere)|[Cc]an|[Cc]ould"
+    r"|[Ss]hould|[Ww]ould|[Hh](?:as|ave)|[Tt]h(?:at|an|e|is|ese)|an|by|it|its|be|been|due|yet|only|[Pp]lease)\b"
+    r"|\bNOT\s++(?:\w+(?:ed|en|ing|ly)|in|for|to|of|with|from|at|on|as|all|always|just|well)\s++[a-z]"
+    r"|\)\s++(?!and |or |not )[a-z]{2,}"
+)
+"""Words and turns of sentences, which a search does not have outside quotation marks."""
+_NOUN = re.compile(
+    r"\b(?:[Tt]he|[Aa]n?|adjusted|crude|pooled|combined|summary|odds|of|in|per|with|by|high(?:er)?|low(?:er)?|each|main)"
+    r"\s++OR\b|\bOR\s++(?:for|of|in|to|was|were|is|are|per|time|room|staff|nurses?|values?)\b|\bOR\s*+[=<>≥≤\d(]"
+    r"|^\W*+(?:AND|OR|NOT)\b"
+)
+"""OR as an odds ratio or an operating room."""
 
 
 @lru_cache(maxsize=1024)
 def plain_query(query: str) -> str:
     """Return a query's words, each term once, without operators, field tags, truncation marks and heading syntax.
 
-    Terms after NOT are left out, and so are filters by language, date, author or journal. A query without such syntax,
-    or with nothing else, is returned unchanged.
+    Terms after NOT are left out, and so are limits such as language, date, author, journal or publication type. A query
+    without such syntax, or with nothing else, is returned unchanged.
     """
+    return _TRUNCATION.sub("", truncated_query(query))
+
+
+@lru_cache(maxsize=1024)
+def truncated_query(query: str) -> str:
+    """Return the words of `plain_query` with marks of truncation (`mpir.core.text.boolean_search`), for BM25."""
     if not is_field_search(query):
         return query
-    text = _LINE_NUMBER.sub("", query)
-    if any(mark.search(query) for mark in _OVID_MARKS):
-        text = _SMALL_OPERATOR.sub(lambda match: match[0].upper(), text)
-    text = _COCHRANE.sub(r" \1 ", _WEB.sub(" ", text))
-    text = _HEADING.sub(" ", _EMBASE.sub(" ", _EXPLODED.sub(" ", _OVID_FIELDS.sub(" ", text))))
     words: dict[str, str] = {}
-    for term in _terms(_NEAR.sub(" ", text)):
-        words.setdefault(term.casefold(), term)
+    for term in read_query(query).terms:
+        words.setdefault(_TRUNCATION.sub("", term).casefold(), term)
     return " ".join(words.values()) or query
 
 
+@lru_cache(maxsize=1024)
+def read_query(query: str) -> Search:
+    """Return the terms of a search in field syntax and what its NOT excludes; nothing is excluded by other queries."""
+    if not is_field_search(query):
+        return Search((query,), ())
+    text = _PRIVATE.sub(" ", query)
+    for row in ROWS:
+        text = row.pattern.sub(row.replacement, text)
+    return read_search(text, small_operators=any(mark.search(query) for mark in STRONG_MARKS))
+
+
+@lru_cache(maxsize=1024)
 def is_field_search(query: str) -> bool:
     """Whether a query has a mark of a database's syntax that no question has."""
-    if any(mark.search(query) for mark in _MARKS):
+    if has_europepmc_fields(query) or any(mark.search(query) for mark in STRONG_MARKS):
         return True
-    return not query.rstrip().endswith("?") and _BOOLEAN.search(query) is not None
+    if has_pubmed_tags(query):
+        return True
+    if is_sentence(query):
+        return False
+    weak = sum(len(mark.findall(query)) for mark in WEAK_MARKS)
+    return weak > 1 or bool(weak and _OPERATOR.search(query)) or _BOOLEAN.search(query) is not None
+
+
+def has_pubmed_tags(query: str) -> bool:
+    """Whether a query has a [tag] of PubMed's; "[Pt]" and "[ALL]" need an operator."""
+    tags = TAG.findall(query)
+    if any(_SURE_TAG.fullmatch(tag) for tag in tags):
+        return True
+    return bool(tags) and not is_sentence(query) and _OPERATOR.search(query) is not None
+
+
+def has_europepmc_fields(query: str) -> bool:
+    """Whether a query has a FIELD: of Europe PMC."""
+    return EUROPE_PMC.search(query) is not None
+
+
+def has_operators(query: str) -> bool:
+    """Whether a query has AND, OR or NOT in capitals, and is no sentence that has them as words."""
+    return _OPERATOR.search(_NOUN.sub(" ", query)) is not None and not is_sentence(query)
+
+
+def is_sentence(query: str) -> bool:
+    """Whether a query ends with a question mark, or has words of sentences outside quotation marks."""
+    return query.rstrip().endswith("?") or _SENTENCE.search(_QUOTED.sub(" ", query)) is not None
 
 
 @cache
@@ -81,35 +111,5 @@ def report_field_search() -> None:
     """Log once per process how searches in field syntax are read. The query itself is not logged."""
     log.warning(
         "a query is in a database's field syntax; BM25 and the models read its words without operators, field tags, "
-        "truncation marks and terms after NOT"
+        "limits and terms after NOT; truncated words find words that begin so"
     )
-
-
-def _terms(text: str) -> Iterator[str]:
-    """Yield the terms between operators, brackets and line ends, except filters and terms after NOT."""
-    begin, depth, excluded = 0, 0, -1  # excluded: the depth of brackets at which NOT began, or -1
-    for token in [*_TOKEN.finditer(text), None]:
-        mark = token[0] if token else "\n"
-        if mark.startswith('"'):  # a phrase is a part of its term
-            continue
-        end = token.start() if token else len(text)
-        term = _term(text[begin:end])
-        begin = token.end() if token else end
-        if term and excluded < 0:
-            yield term
-        if excluded == depth and mark in _ENDS:
-            excluded = -1
-        depth += {"(": 1, ")": -1}.get(mark, 0)
-        if mark == "NOT" and excluded < 0:
-            excluded = depth
-
-
-def _term(text: str) -> str:
-    """Return the words of a term; empty if it is a filter or refers to lines of a search by number."""
-    if not text.strip() or _FILTER.search(text):
-        return ""
-    words = _TRUNCATION.sub("", _TAG.sub(" ", text)).replace("/", " ").replace('"', " ").replace("[", " ").split()
-    words = [word.strip("'.,;:{}]") for word in words]
-    if all(_CODE.fullmatch(word) for word in words) or words[:1] == ["limit"]:
-        return ""
-    return " ".join(word for word in words if word)

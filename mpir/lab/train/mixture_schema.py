@@ -53,7 +53,7 @@ def read_declared(path: str | Path) -> list[dict[str, Any]]:
     return perspectives
 
 
-def one_path(name: str, value: Any) -> str:
+def single_path(name: str, value: Any) -> str:
     """Return a valid path. Raises InputError for any other value."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise InputError(f"{name} is {format_value(value)}; expected a path.")
@@ -64,7 +64,7 @@ def paths(name: str, value: Any) -> list[str]:
     """Return a path or a list of paths as a list. Raises InputError for any other value."""
     if not isinstance(value, str | list):
         raise InputError(f"{name} is {format_value(value)}; expected a path or a list of paths.")
-    return [one_path(name, path) for path in ([value] if isinstance(value, str) else value)]
+    return [single_path(name, path) for path in ([value] if isinstance(value, str) else value)]
 
 
 def _check_perspective(item: Any, location: str) -> None:
@@ -82,7 +82,7 @@ def _check_perspective(item: Any, location: str) -> None:
     for file in item["train"]:
         _check_file(file, location)
     if isinstance(item["dev"], str):
-        one_path(f"{location}: dev", item["dev"])
+        single_path(f"{location}: dev", item["dev"])
 
 
 def _check_file(file: Any, location: str) -> None:
@@ -94,7 +94,7 @@ def _check_file(file: Any, location: str) -> None:
         check_choice(f"{location}: train: a key", key, TRIPLES if "triples" in file else ROWS)
     for key in ("file", "triples", "questions"):
         if key in file:
-            one_path(f"{location}: train: {key}", file[key])
+            single_path(f"{location}: train: {key}", file[key])
     paths(f"{location}: train: corpus", file.get("corpus", []))
 
 

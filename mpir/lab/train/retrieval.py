@@ -19,7 +19,7 @@ from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.corpus import read_corpus
 from mpir.files.corpora.queries import read_queries
 from mpir.files.corpora.trec import read_qrels
-from mpir.lab.train.mixture_schema import one_path, paths
+from mpir.lab.train.mixture_schema import paths, single_path
 from mpir.validation import whole_number
 
 KEYS = ("questions", "qrels", "corpus", "sample")
@@ -60,11 +60,11 @@ class Retrieval:
                 "qrels and sample."
             )
         size = whole_number(f"{location}: dev: sample", declared.get("sample", SAMPLE))
-        questions_path = folder / one_path(f"{location}: dev: questions", declared["questions"])
+        questions_path = folder / single_path(f"{location}: dev: questions", declared["questions"])
         corpus = [folder / path for path in paths(f"{location}: dev: corpus", declared["corpus"])]
         judged = declared.get("qrels")
         qrels = _relevant(
-            questions_path, None if judged is None else folder / one_path(f"{location}: dev: qrels", judged)
+            questions_path, None if judged is None else folder / single_path(f"{location}: dev: qrels", judged)
         )
         documents = _sample(corpus, {name for grades in qrels.values() for name in grades}, size)
         sampled_ids = {

@@ -17,6 +17,7 @@ from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, write_json
 from mpir.lab.train.pretrained import load_model
 from mpir.models.pretrained import checkpoint_errors
+from mpir.models.tokenizer_checks import check_tokenizer_file
 
 AT_ONCE = 1000
 """The number of texts that are tokenised together."""
@@ -41,6 +42,7 @@ def keep_tokens(checkpoint: str | Path, folder: str | Path, texts: Iterable[str]
     rules, options = _rules(Path(checkpoint))
     vocabulary: dict[str, int] = rules["model"]["vocab"]
     with checkpoint_errors(checkpoint):
+        check_tokenizer_file(checkpoint)
         tokenizer = Tokenizer.from_file(str(Path(checkpoint) / FILES[0]))
     counts = _count(tokenizer, texts)
     must = _must_stay(rules, counts)

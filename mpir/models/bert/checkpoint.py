@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from mpir.errors import InputError
+from mpir.errors import ArtefactError, InputError
 from mpir.files.read import read_json
 from mpir.models.bert.network import Bert
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
-from mpir.models.checkpoint_checks import check_sizes
+from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
 SUPPORTED = {
     "model_type": "bert",
@@ -48,6 +48,7 @@ class BertCheckpoint:
         None if other weights are missing.
         """
         try:
+            check_tensors(self.folder, vars(self.config))
             weights = load_file(self.folder / "model.safetensors")
             if not all(value.is_floating_point() for value in weights.values()):
                 return None
@@ -62,6 +63,8 @@ class BertCheckpoint:
             }
             added = lacking if self.bare else {}
             model.load_state_dict({name: value.float() for name, value in (weights | added).items()}, assign=True)
+        except ArtefactError:
+            raise
         except Exception:  # damaged files raise many kinds; transformers reports the reason
             return None
         return model.eval(), sorted(added)

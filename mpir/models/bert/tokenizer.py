@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from mpir.errors import InputError
 from mpir.files.read import read_json
+from mpir.models.tokenizer_checks import check_rules
 
 SPECIAL = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")
@@ -95,6 +96,7 @@ def open_tokenizer(folder: Path) -> FastTokenizer | None:
         options, rules = read_json(folder / "tokenizer_config.json"), read_json(folder / "tokenizer.json")
         if not _is_usual(options, rules):
             return None
+        check_rules(rules, folder)
         backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
         backend.no_padding()
         return FastTokenizer(backend, options, folder)

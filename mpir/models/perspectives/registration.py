@@ -12,7 +12,6 @@ MODULES = (
     "late_interaction",
     "llm",
     "multi_vector",
-    "negation",
 )
 
 

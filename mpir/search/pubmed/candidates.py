@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from mpir.core.text.field_syntax import has_europepmc_fields, has_pubmed_tags
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
@@ -14,7 +15,7 @@ from mpir.search.pubmed.europepmc import EuropePMC
 from mpir.search.pubmed.eutils import MAX_IDS, PubMed
 from mpir.search.pubmed.join import fused, joined
 from mpir.search.pubmed.limits import read_limits
-from mpir.search.pubmed.plan import has_europepmc_fields, has_pubmed_tags, has_syntax, make_plan
+from mpir.search.pubmed.plan import has_syntax, make_plan
 from mpir.search.pubmed.results import SearchResult
 from mpir.search.pubmed.settings import Settings
 from mpir.search.pubmed.source_searches import Report, SourceResult, Wish, search_europepmc, search_pubmed

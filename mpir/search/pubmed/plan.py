@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mpir.core.text.background import pubmed
+from mpir.core.text.field_syntax import has_europepmc_fields, has_operators, has_pubmed_tags
 from mpir.core.text.terms import stop_words_of, terms
 
 MAX_WORDS = 24
@@ -20,22 +21,6 @@ QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
 """Words of questions, which rarely matter to the meaning of an abstract."""
 _WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
 _PIECE = re.compile(r"[^-/]+")
-_OPERATOR = re.compile(r"(?<!\w)(?:AND|OR|NOT)(?!\w)")
-_EUROPEPMC_FIELD = re.compile(r"(?<!\w)[A-Z_]{2,20}:(?=[\"(\[\w])")
-_BRACKETS = re.compile(r"\[([^\[\]:]+)(?::[^\[\]]*)?\]")
-_TAGS = """
-1au ab ad affiliation aid all author au auid cn cois crdt dcom dp ed edat fau filter fir gn gr ia ir is isbn ip jid
-journal la language lang lastau lid lr majr mh mhda mesh nm ot owner pa pdat pg pl pmid ps pt pubn rn sb sh si so st
-subset ta ti tiab title tt tw uid vi
-"""
-_LONG_TAGS = """
-all fields; article identifier; author - first; author - full; author - last; date - create; date - completion;
-date - entry; date - mesh; date - modification; date - publication; first author name; last author name;
-mesh major topic; mesh subheading; mesh terms; other term; pharmacological action; publication type; substance name;
-supplementary concept; text word; text words; title/abstract
-"""
-PUBMED_TAGS = frozenset([*_TAGS.split(), *(" ".join(tag.split()) for tag in _LONG_TAGS.split(";"))])
-"""PubMed's field tags (https://pubmed.ncbi.nlm.nih.gov/help/#search-tags), so that "[Ca2+]" is not taken for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +32,8 @@ class Step:
 
 
 def has_syntax(query: str) -> bool:
-    """Whether a query is in a service's own syntax: a [tag], a FIELD:, or AND, OR, NOT in capitals."""
-    return has_pubmed_tags(query) or bool(_OPERATOR.search(query) or _EUROPEPMC_FIELD.search(query))
-
-
-def has_pubmed_tags(query: str) -> bool:
-    """Whether a query has a [tag] of PubMed's, which only PubMed understands."""
-    return any(" ".join(match[1].lower().split()) in PUBMED_TAGS for match in _BRACKETS.finditer(query))
-
-
-def has_europepmc_fields(query: str) -> bool:
-    """Whether a query has a FIELD:, which only Europe PMC understands."""
-    return not has_pubmed_tags(query) and _EUROPEPMC_FIELD.search(query) is not None
+    """Whether a query is in a service's own syntax: a [tag], a FIELD:, or AND, OR, NOT in capitals between terms."""
+    return has_pubmed_tags(query) or has_europepmc_fields(query) or has_operators(query)
 
 
 def content_words(query: str) -> list[str]:

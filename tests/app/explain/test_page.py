@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urljoin
 
 import numpy as np
 import pytest
@@ -171,6 +172,17 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
     printed = in_node("minmax, zscores", f"{script} console.log(minmax(values)[4], zscores(values).length);")
     assert printed.split() == ["1", "300000"]
     assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too
+
+
+def test_the_pages_files_are_at_the_addresses_that_it_names() -> None:
+    named = re.findall(r'(?:src|href)="([^"#]+)"', page_served([]))
+    assert {urljoin("/explain", path) for path in named} == {"/explain/explain.css", "/explain/explain.mjs"}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_a_digit_grades_only_a_document_whose_text_is_shown() -> None:
+    code = 'console.log(["3", "3", "ArrowDown", "c", "x"].map((key, i) => actionOf(key, i > 0)).join());'
+    assert in_node("actionOf", code).strip() == "show,grade,next,compare,"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

@@ -111,7 +111,7 @@ def test_a_ranking_that_takes_too_long_is_given_up(start_server: Callable[..., S
     server = start_server("--timeout", "0.05")
     refused = server.post("/v1/rerank", {"query": QUERY, "documents": texts(500, 2, 100)})
     assert refused.status_code == 504
-    assert "the ranking took longer than 0.05 s" in refused.json()["message"]
+    assert "the request took longer than 0.05 s" in refused.json()["message"]
 
 
 def _head(length: int) -> bytes:

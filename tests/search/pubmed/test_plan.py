@@ -44,7 +44,22 @@ def test_a_query_without_a_word_has_no_plan() -> None:
 
 TAGGED = ["asthma[mh]", "asthma[MeSH Terms:noexp]", "asthma[Title/Abstract]", "2020[dp]"]
 SYNTAX = [*TAGGED, "asthma AND child", "asthma NOT (child)", 'TITLE:"asthma"']
-WORDS = ["Is asthma or COPD worse?", "ratio 1:2", "What is [3H]-thymidine?", "NOTCH1 and AND1", "[Ca2+]i in muscle"]
+RATIOS = [
+    "Is TG:HDL a marker?",
+    "DNA:RNA hybrids",
+    "the OR for stroke",
+    "Does OR time matter",
+    "[Si] dust",
+    "OR nurses",
+]
+WORDS = [
+    *RATIOS,
+    "Is asthma or COPD worse?",
+    "ratio 1:2",
+    "What is [3H]-thymidine?",
+    "NOTCH1 and AND1",
+    "[Ca2+]i in muscle",
+]
 
 
 @pytest.mark.parametrize("query", SYNTAX)

@@ -1,0 +1,93 @@
+"""Build the training files of a model that reads whole documents: questions with their candidates, as JSON lines.
+
+    python data_scripts/document_rows.py --data DATA --output runs/documents
+
+This is a step of the recipe in docs/guides/reproduce.md. It writes documents.{train,dev}.jsonl.gz, whose rows
+mpir/lab/train/document_rows.py describes: the best candidates of BM25 and the gold documents that are whole abstracts,
+with labels of both and of the sentences of gold documents. The dev file has only questions with a gold document. A
+candidate that is not gold counts as not relevant where a gold document is among the candidates; elsewhere its label is
+unknown. Questions of the `dev` and `test` splits never enter the training file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from training_data import BioASQ, load
+
+from mpir.app.cli import guarded
+from mpir.app.cli.path_options import file_path
+from mpir.core.text import Document, Question
+from mpir.core.text.gold_sentences import is_gold
+from mpir.core.text.normalise import normalise
+from mpir.core.text.split import sentences
+from mpir.files.output_checks import check_files
+from mpir.files.write import atomic_write
+from mpir.validation import whole_number
+
+FILES = {"train": "documents.train.jsonl.gz", "dev": "documents.dev.jsonl.gz"}
+
+
+def main() -> int:
+    """Read, search, write."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=file_path, required=True, help="the data folder")
+    parser.add_argument("--output", type=file_path, required=True, help="folder for the two files")
+    parser.add_argument("--candidates", type=int, default=16, help="documents of a question (%(default)s)")
+    return guarded("document_rows", lambda: run(parser.parse_args()))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The whole job."""
+    count = whole_number("--candidates", arguments.candidates, minimum=2)
+    paths = {split: arguments.output / name for split, name in FILES.items()}
+    check_files([("--output", path) for path in paths.values()], [("--data", arguments.data)])
+    bioasq = load(arguments.data, seed=1)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for split, questions in (("train", bioasq.train), ("dev", bioasq.dev)):
+        rows = [row for question in questions if (row := question_row(bioasq, question, count))["documents"]]
+        judged = [row for row in rows if any(document["label"] for document in row["documents"])]
+        write(paths[split], rows if split == "train" else judged)
+        print(f"{paths[split]}: {len(judged)} questions with a gold document, {len(rows) - len(judged)} without")
+    return 0
+
+
+def question_row(bioasq: BioASQ, question: Question, count: int) -> dict[str, Any]:
+    """Return a question with at most `count` documents that have sentences, of which up to a third are gold."""
+    gold = [identifier for identifier in question.documents or () if identifier in bioasq.documents]
+    searched = [document.id for document in bioasq.search(question)]
+    chosen = list(dict.fromkeys([*gold[: max(1, count // 3)], *searched]))[:count]
+    documents = [document_row(bioasq.documents[identifier], question, bool(gold)) for identifier in chosen]
+    return {
+        "id": question.id,
+        "question": question.body,
+        "documents": [document for document in documents if document["sentences"]],
+    }
+
+
+def document_row(document: Document, question: Question, is_judged: bool) -> dict[str, Any]:
+    """Return a candidate's sentences with their labels, which are known in gold documents with gold sentences."""
+    texts = [sentence.text for sentence in sentences(document)]
+    snippets = [normalise(s.text) for s in question.snippets or () if s.document == document.id]
+    label = int(document.id in (question.documents or ())) if is_judged else None
+    gold = [int(is_gold(text, snippets)) for text in texts] if label else []
+    return {"sentences": texts, "label": label, "gold": gold if any(gold) else None}
+
+
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows as compressed JSON lines."""
+    with atomic_write(path, binary=True) as stream, gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as compressed:
+        for row in rows:
+            compressed.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

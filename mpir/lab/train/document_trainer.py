@@ -1,0 +1,285 @@
+"""Train a model that reads whole documents: a question and its candidates in each step, in a fixed order."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+from transformers import AutoModelForSequenceClassification
+
+from mpir.core.text.types import QueryDocument
+from mpir.errors import ArtefactError, MpirError
+from mpir.files.hash import fingerprint
+from mpir.files.lock import exclusive
+from mpir.lab.train.checkpointer import Checkpointer
+from mpir.lab.train.document_loss import question_loss
+from mpir.lab.train.document_mixture import DocumentMixture
+from mpir.lab.train.document_rows import TrainingDocument, TrainingQuestion
+from mpir.lab.train.document_teacher import DocumentTeacher
+from mpir.lab.train.examples import Example
+from mpir.lab.train.metrics import mean_average_precision
+from mpir.lab.train.model import AUTOCAST
+from mpir.lab.train.negative_sampler import SampledNegatives
+from mpir.lab.train.optimisation import Optimisation
+from mpir.lab.train.pretrained import load_encoder
+from mpir.lab.train.random_state import RandomState
+from mpir.lab.train.run_identity import RunIdentity, start_of
+from mpir.lab.train.run_log import RunLog
+from mpir.lab.train.run_state import Counters, RunState
+from mpir.lab.train.settings import TrainingSettings
+from mpir.models.bert.unpadded import UnpaddedBert, can_unpad, unpad
+from mpir.models.device import choose_device
+from mpir.models.document_windows import DocumentWindows, tokenise_documents
+from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.sentence_outputs import SentenceOutputs
+from mpir.models.tokenise import PairTokenizer
+from mpir.types import F32, F64
+
+log = logging.getLogger(__name__)
+SINGLE = 4
+"""Sentences of each step that are also read as documents of one sentence, as lists and pairs are."""
+SPREAD_QUESTIONS = 20
+"""Questions from which the spread of the teacher's outputs is taken."""
+
+
+class DocumentTuner:
+    """Fine-tunes one checkpoint on documents; resumes from its own folder. `settings.batch_size` counts documents."""
+
+    def __init__(
+        self, settings: TrainingSettings, mixture: DocumentMixture, folder: str | Path, *, device: str = "auto"
+    ) -> None:
+        """Load the checkpoint.
+
+        Raises:
+            ArtefactError: the checkpoint cannot be loaded, or cannot read documents.
+            InputError: no such device.
+        """
+        self.settings, self.mixture, self.device = settings, mixture, choose_device(device)
+        torch.manual_seed(settings.seed)
+        self._start = start_of(settings)
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, len(mixture.scales) + 1)
+        self.model.to(self.device)
+        self._reader = self._unpadded()
+        self._pairs = PairTokenizer(self.tokenizer, settings.max_length)
+        self.total = settings.max_steps or mixture.epochs * len(mixture.train)
+        self.counters = Counters()
+        self.optimisation = Optimisation(
+            self.model, settings, device=self.device, batches=self.total, falls=lambda: self.counters.falls
+        )
+        self.checkpointer, self.log = Checkpointer(Path(folder)), RunLog(Path(folder))
+        self.folder, self._teacher = Path(folder), self._open_teacher()
+        self._spread = self._measure_spread().to(self.device)
+        self._orders: dict[int, list[int]] = {}
+
+    def run(self, *, progress: bool = False) -> Path:
+        """Train to the end, and return the folder of the best checkpoint on dev.
+
+        Raises:
+            ArtefactError: the folder has a run of other settings or data, or one without its best checkpoint.
+            OutputError: the folder cannot be written, or another process is training there.
+            MpirError: the loss is no longer finite.
+        """
+        with exclusive(self.folder / ".training.lock", "training there"):
+            self.log.check_replaceable()
+            if self.checkpointer.resume(self._identity(), self._restore):
+                log.info("%s: resuming after %d of %d questions", self.folder, self.counters.step, self.total)
+            self.log.drop_incomplete_line()
+            self._train(progress=progress)
+        return self.checkpointer.best
+
+    def load(self, checkpoint: str | Path) -> None:
+        """Load the weights of a checkpoint of this run."""
+        trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
+        with checkpoint_errors(checkpoint):
+            self.model.load_state_dict(trained.state_dict())
+
+    def evaluate(self) -> dict[str, float]:
+        """Return MAP of dev's sentences by relevance, where dev has gold ones, and of documents by their own output."""
+        return {
+            name: mean_average_precision(rows, values)
+            for name, (rows, values) in self.dev_outputs().items()
+            if any(row.label > 0 for row in rows)
+        }
+
+    def dev_outputs(self) -> dict[str, tuple[list[Example], F64]]:
+        """Return the labelled sentences and documents of dev, each with their raw outputs (N,)."""
+        sentences, documents = list[tuple[Example, float]](), list[tuple[Example, float]]()
+        for question in self.mixture.dev:
+            outputs, counts = self._read_in_eval_mode(question)
+            rows = np.split(outputs, np.cumsum([count + 1 for count in counts])[:-1])
+            for document, document_rows in zip(question.documents, rows, strict=True):
+                if document.label is not None:
+                    documents.append((_example(question, document.label), float(document_rows[0, -1])))
+                labels = () if document.gold is None else document.gold.tolist()
+                values = zip(labels, document_rows[1:, 0].tolist(), strict=False)  # beyond the first window: not read
+                sentences += [(_example(question, label), value) for label, value in values]
+        named = {next(iter(self.mixture.scales)): sentences, self.mixture.document: documents}
+        return {
+            name: ([row for row, _ in rows], np.array([value for _, value in rows])) for name, rows in named.items()
+        }
+
+    def _train(self, *, progress: bool) -> None:
+        counters, settings = self.counters, self.settings
+        bar = tqdm(total=self.total, initial=counters.step, desc="training", unit="question", disable=not progress)
+        while counters.step < self.total and counters.stale < settings.patience:
+            bar.set_postfix(loss=f"{self._train_step():.3f}", best=f"{counters.best:.4f}")
+            counters.step += 1
+            bar.update()
+            last = counters.step == self.total
+            if last or counters.step % settings.evaluate_every == 0:
+                self._keep_best()
+            # A saved state lacks accumulated gradients, so it is saved only after an optimiser step.
+            if last or counters.step % (settings.save_every * settings.gradient_accumulation_steps) == 0:
+                self.checkpointer.save(self._state())
+
+    def _train_step(self) -> float:
+        step, started = self.counters.step, time.perf_counter()
+        question = self._batch(step)
+        self.model.train()
+        outputs, counts = self._read(question)
+        loss = question_loss(outputs.float(), question.documents, counts, self._spread)
+        if not torch.isfinite(loss):
+            raise MpirError(
+                f"batch {step}: the loss is {loss.item()}; lower the learning rate or use fp32, and train into another "
+                "folder."
+            )
+        self.optimisation.scaled(loss, step).backward()  # type: ignore[no-untyped-call]
+        self.optimisation.step(step)
+        seconds = round(time.perf_counter() - started, 3)
+        rows = len(question.documents)
+        self.log.write(step=step, task="documents", loss=loss.item(), rows=rows, seconds=seconds)
+        return loss.item()
+
+    def _batch(self, step: int) -> TrainingQuestion:
+        """The question of a step, with at most `batch_size` of its documents, and a few sentences on their own."""
+        epoch, number = divmod(step, len(self.mixture.train))
+        generator = random.Random(f"{self.settings.seed} {step}")
+        question = self._taught(self._order(epoch)[number])
+        documents = _sample(question.documents, self.settings.batch_size, generator)
+        singles = [_single(document, generator) for document in generator.choices(documents, k=SINGLE)]
+        return TrainingQuestion(id=question.id, question=question.question, documents=(*documents, *singles))
+
+    def _taught(self, number: int) -> TrainingQuestion:
+        """A question of the training rows; a teacher's outputs are kept for the next epoch."""
+        if self._teacher is not None:
+            self.mixture.train[number] = self._teacher.teach(self.mixture.train[number])
+        return self.mixture.train[number]
+
+    def _open_teacher(self) -> DocumentTeacher | None:
+        mixture, precision = self.mixture, self.settings.precision
+        if mixture.teacher is None:
+            return None
+        return DocumentTeacher(mixture.teacher, list(mixture.scales), device=str(self.device), precision=precision)
+
+    def _measure_spread(self) -> torch.Tensor:
+        """The standard deviation (P,) of the teacher's outputs for the first questions; 1 without a teacher."""
+        questions = map(self._taught, range(min(SPREAD_QUESTIONS, len(self.mixture.train))))
+        outputs = [document.teacher for row in questions for document in row.documents if document.teacher is not None]
+        if not outputs:
+            return torch.ones(len(self.mixture.scales))
+        return torch.from_numpy(np.concatenate(outputs).std(axis=0).clip(min=1e-3))
+
+    def _order(self, epoch: int) -> list[int]:
+        if epoch not in self._orders:
+            order = list(range(len(self.mixture.train)))
+            random.Random(f"{self.settings.seed} epoch {epoch}").shuffle(order)
+            self._orders = {epoch: order}
+        return self._orders[epoch]
+
+    def _read(self, question: TrainingQuestion) -> tuple[torch.Tensor, list[int]]:
+        """Outputs (R, K) of documents and the sentences of their first windows, and the number of these sentences."""
+        documents = [QueryDocument(question.question, document.sentences) for document in question.documents]
+        tokens = tokenise_documents(documents, self._pairs.texts, self.tokenizer.unk_token_id)
+        assert self._pairs.template is not None
+        windows = DocumentWindows(tokens, self._pairs.template, self.settings.max_length)
+        first = np.searchsorted(windows.pair_of, np.arange(len(documents)))
+        counts = [end for _, end in (windows.sentences(row) for row in first.tolist())]
+        precision = self.settings.precision
+        with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
+            return SentenceOutputs().unpadded(self._reader, windows.sequences(first)), counts
+
+    @torch.inference_mode()
+    def _read_in_eval_mode(self, question: TrainingQuestion) -> tuple[F32, list[int]]:
+        self.model.eval()
+        outputs, counts = self._read(question)
+        return np.asarray(outputs.float().numpy(force=True)), counts
+
+    def _keep_best(self) -> None:
+        figures = self.evaluate()
+        mean = float(np.mean(list(figures.values())))
+        self.log.write(step=self.counters.step, dev=figures, mean=mean)
+        log.info("step %d: %s", self.counters.step, figures)
+        if self.counters.record(mean, self.settings.quarter_after):
+            self.checkpointer.save_best(self.model, self.tokenizer)
+
+    def _unpadded(self) -> UnpaddedBert:
+        """The forward pass for training, without dropout: a teacher's outputs are no labels to overfit."""
+        for module in self.model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        reader = unpad(self.model, trains=True) if can_unpad(self.model) else None
+        if not isinstance(reader, UnpaddedBert):
+            raise ArtefactError(
+                f"{self.settings.checkpoint}: {type(self.model).__name__} cannot read documents sentence by sentence; "
+                "give a checkpoint of BERT, MPNet, RoBERTa, XLM-R or DistilBERT."
+            )
+        return reader
+
+    def _identity(self) -> RunIdentity:
+        train, dev = self.mixture.hashes
+        names = [*self.mixture.scales, self.mixture.document]
+        return RunIdentity(
+            settings=asdict(self.settings),
+            schedule=fingerprint([asdict(self.settings), self.total, names, self.mixture.teacher]),
+            start=self._start,
+            data=train,
+            dev=dev,
+        )
+
+    def _state(self) -> RunState:
+        return RunState(
+            run=self._identity(),
+            counters=self.counters,
+            negatives=SampledNegatives(0, [], 0),
+            model=self.model.state_dict(),
+            optimisation=self.optimisation.state(),
+            random=RandomState.current(self.device),
+        )
+
+    def _restore(self, state: RunState) -> None:
+        self.counters = state.counters
+        self.model.load_state_dict(state.model)
+        self.optimisation.restore(state.optimisation)
+        state.random.restore(self.device)
+
+
+def _sample(
+    documents: tuple[TrainingDocument, ...], size: int, generator: random.Random
+) -> tuple[TrainingDocument, ...]:
+    """At most `size` documents, of which up to a third are relevant ones."""
+    relevant = [number for number, document in enumerate(documents) if document.label]
+    others = [number for number, document in enumerate(documents) if not document.label]
+    chosen = generator.sample(relevant, min(len(relevant), max(1, size // 3)))
+    chosen += generator.sample(others, min(len(others), size - len(chosen)))
+    return tuple(documents[number] for number in sorted(chosen))
+
+
+def _single(document: TrainingDocument, generator: random.Random) -> TrainingDocument:
+    """A sentence of a document as a document without a label."""
+    number = generator.randrange(len(document.sentences))
+    row = slice(number, number + 1)
+    return TrainingDocument(
+        sentences=document.sentences[row],
+        gold=None if document.gold is None else document.gold[row],
+        teacher=None if document.teacher is None else document.teacher[row],
+    )
+
+
+def _example(question: TrainingQuestion, label: float) -> Example:
+    return Example(group=question.id, question=question.question, sentence="", label=label)

@@ -1,0 +1,199 @@
+"""Training on whole documents: it learns, an interrupted run ends as an uninterrupted one, its bundle ranks."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from mpir import Reranker
+from mpir.app.cli import main
+from mpir.errors import ArtefactError, InputError
+from mpir.lab.train.document_loss import question_loss
+from mpir.lab.train.document_mixture import read_document_mixture
+from mpir.lab.train.document_rows import TrainingDocument, read_document_rows
+from mpir.lab.train.document_trainer import DocumentTuner
+from mpir.lab.train.settings import TrainingSettings
+from mpir.models.encoder import Encoder
+
+QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"
+
+
+def document(*texts: str, judged: bool = True, taught: bool = True) -> dict[str, Any]:
+    gold = [float(text == GOOD) for text in texts]
+    teacher = [[4.0 * value - 2.0, value, -value] for value in gold]
+    values: dict[str, Any] = {"sentences": list(texts)}
+    values |= {"label": int(any(gold)), "gold": gold} if judged else {}
+    return values | ({"teacher": teacher} if taught else {})
+
+
+def question(number: int) -> dict[str, Any]:
+    documents = [
+        document("aspirin", BAD, GOOD),
+        document("the heart", BAD),
+        document(GOOD, judged=False),
+        document(BAD, BAD),
+    ]
+    return {"id": f"q{number}", "question": QUESTION, "documents": documents[number % 2 :] + documents[: number % 2]}
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    for name, count in (("train", 40), ("dev", 4)):
+        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(question(number)) + "\n" for number in range(count))
+    declared = {"train": "train.jsonl.gz", "dev": "dev.jsonl.gz", "document": "whole"}
+    declared |= {"outputs": {"relevance": "probability", "sts": "0-5", "sia": "0-4"}}
+    (tmp_path / "mixture.json").write_text(json.dumps({"documents": declared}), encoding="utf-8")
+    return tmp_path / "mixture.json"
+
+
+def tuner(mixture: Path, checkpoint: Path, folder: Path, **options: Any) -> DocumentTuner:
+    usual: dict[str, Any] = {"learning_rate": 1e-3, "precision": "fp32", "max_length": 64, "batch_size": 3}
+    settings = TrainingSettings(
+        checkpoint=str(checkpoint), **{**usual, "evaluate_every": 20, "save_every": 10, **options}
+    )
+    return DocumentTuner(settings, read_document_mixture(mixture), folder, device="cpu")
+
+
+def test_it_learns_sentences_and_documents(mixture: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
+    run = tuner(mixture, tiny_checkpoint, tmp_path / "run")
+    best = run.run()
+    assert run.evaluate() == {"relevance": 1.0, "whole": 1.0}
+    lines = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert len(losses) == 40
+    assert np.mean(losses[-5:]) < np.mean(losses[:5]) / 2
+    assert (best / "model.safetensors").is_file()
+
+
+def test_an_interrupted_run_ends_as_an_uninterrupted_one(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tuner(mixture, tiny_checkpoint, tmp_path / "whole")
+    whole.run()
+    original, steps = DocumentTuner._train_step, list[int]()
+
+    def interrupted(self: DocumentTuner) -> float:
+        steps.append(self.counters.step)
+        if len(steps) == 17:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(DocumentTuner, "_train_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tuner(mixture, tiny_checkpoint, tmp_path / "parts").run()
+    resumed = tuner(mixture, tiny_checkpoint, tmp_path / "parts")
+    resumed.run()
+    assert steps[17] == 10  # the last saved state
+    for name, weights in whole.model.state_dict().items():
+        torch.testing.assert_close(weights, resumed.model.state_dict()[name])
+    with pytest.raises(ArtefactError, match=r"belongs to a run with other settings \(seed was 1, and is 2\)"):
+        tuner(mixture, tiny_checkpoint, tmp_path / "parts", seed=2).run()
+
+
+def test_the_command_makes_a_bundle_that_reads_documents(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--mixture", str(mixture), "--checkpoint", str(tiny_checkpoint), "--output", str(tmp_path / "run")]
+    arguments += ["--bundle", str(tmp_path / "bundle"), "--max-steps", "30", "--learning-rate", "1e-3", "--quiet"]
+    assert main(["train", *arguments, "--precision", "fp32", "--max-length", "64", "--device", "cpu"]) == 0
+    assert "whole: " in capsys.readouterr().out
+    reranker = Reranker(tmp_path / "bundle", device="cpu")
+    ranking = reranker.rerank(QUESTION, [f"{BAD}. {BAD}.", f"{BAD}. {GOOD}."])
+    assert [perspective.level for perspective in reranker.perspectives] == ["sentence"] * 3 + ["document"]
+    assert ranking.documents[0].text.endswith(f"{GOOD}.")
+
+
+def test_a_bundle_teaches_the_rows_that_have_no_teacher(
+    mixture: Path, tiny_bundle: Path, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    rows = [question(number) for number in range(3)]
+    for row in rows:
+        for number, item in enumerate(row["documents"]):
+            item["teacher"] = [[9.0, 9.0, 9.0]] * len(item["sentences"]) if number == 1 else None
+    (tmp_path / "untaught.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
+    declared |= {"train": "untaught.jsonl", "teacher": str(tiny_bundle)}
+    mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
+    run = tuner(mixture, tiny_checkpoint, tmp_path / "run", max_steps=3)
+    run.run()
+    encoder = Encoder(tiny_bundle / "model", device="cpu", precision="fp32")
+    for row in run.mixture.train:
+        for number, item in enumerate(row.documents):
+            raw, _ = encoder.outputs([(QUESTION, sentence) for sentence in item.sentences])
+            np.testing.assert_allclose(item.teacher, raw if number != 1 else np.full_like(raw, 9), atol=1e-5)
+    declared |= {"outputs": {"relevance": "probability", "novelty": "0-5", "sia": "0-4"}}
+    mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"no cross-encoder's perspective 'novelty' beside 'relevance' \(got "):
+        tuner(mixture, tiny_checkpoint, tmp_path / "other")
+
+
+def test_a_loss_counts_only_known_targets() -> None:
+    outputs = torch.tensor([[9.0, 9, 9, 0.5], [1.0, 2, 3, 9], [0.0, 1, 0, 9], [9.0, 9, 9, -0.5], [2.0, 0, 0, 9]])
+    taught = TrainingDocument(sentences=("a", "b"), teacher=np.array([[1, 2, 3], [0, 1, 0]], np.float32))
+    other = TrainingDocument(sentences=("c", "d"), label=0.0)  # the second is beyond the first window
+    unknown = TrainingDocument(sentences=("c",))
+    spread = torch.ones(3)
+    assert question_loss(outputs, [taught, unknown], [2, 1], spread).item() == pytest.approx(0.0, abs=1e-6)
+    assert question_loss(outputs, [taught, other], [2, 1], spread).item() == pytest.approx(0.0, abs=1e-6)
+    wrong = TrainingDocument(sentences=("c",), teacher=np.array([[0, 0, 0]], np.float32))
+    error = (2.0**2) / 9
+    student, target = np.array([1.0, 0, 2]), np.array([1.0, 0, 0])
+    log = [values - np.log(np.exp(values).sum()) for values in (student, target)]
+    divergence = (np.exp(log[1]) * (log[1] - log[0])).sum()
+    whole = [values - np.log(np.exp(values).sum()) for values in (np.array([0.5, -0.5]), np.array([1.0, 0]))]
+    documents = (np.exp(whole[1]) * (whole[1] - whole[0])).sum()
+    loss = question_loss(outputs, [taught, wrong], [2, 1], spread).item()
+    assert loss == pytest.approx(error + 0.3 * divergence + 0.3 * documents, abs=1e-5)
+    judged = [TrainingDocument(sentences=("a", "b"), label=1.0, gold=np.array([1, 0], np.float32)), other]
+    entropy = (np.log1p(np.exp(-1.0)) + np.log(2.0)) / 2
+    binary, listwise = np.log1p(np.exp(-0.5)), np.log1p(np.exp(-1.0))
+    loss = question_loss(outputs, judged, [2, 1], spread).item()
+    assert loss == pytest.approx(0.3 * entropy + 0.5 * binary + 0.3 * listwise, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": 3}, r"rows.jsonl:2: invalid id \(got 3, expected a text\)"),
+        ({"documents": []}, r"rows.jsonl:2: invalid documents \(got \[\], expected a list of one or more\)"),
+        ({"documents": [{"sentences": []}]}, r"expected a list of one or more texts\)"),
+        ({"documents": [{"sentences": ["a"], "label": 2}]}, r"invalid label \(got 2, expected 0 or 1, or null"),
+        (
+            {"documents": [{"sentences": ["a"], "gold": [1, 0]}]},
+            r"invalid gold \(got .* expected 1 finite numbers",
+        ),
+        (
+            {"documents": [{"sentences": ["a"], "teacher": [[1, 2]]}]},
+            r"expected 1 × 3 finite numbers",
+        ),
+        ({"documents": [{"sentences": ["a"], "teacher": [["x"]]}]}, r"invalid teacher"),
+    ],
+)
+def test_invalid_rows_are_refused_with_their_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (question(0), {**question(1), **change})))
+    with pytest.raises(InputError, match=message):
+        read_document_rows(path, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"outputs": {}}, r"documents: outputs is \{\}; expected scales by name, relevance first"),
+        ({"outputs": {"relevance": "percent"}}, "documents: outputs: relevance"),
+        ({"epochs": 0}, "documents: epochs"),
+        ({"document": "sts"}, "two perspectives are called 'sts'"),
+        ({"tain": "x"}, "documents: a key"),
+        ({"train": None}, "documents: train is missing; expected a path"),
+    ],
+)
+def test_invalid_mixtures_are_refused(mixture: Path, change: dict[str, Any], message: str) -> None:
+    declared = json.loads(mixture.read_text(encoding="utf-8"))
+    mixture.write_text(json.dumps({"documents": {**declared["documents"], **change}}), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_document_mixture(mixture)
