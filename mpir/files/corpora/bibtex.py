@@ -126,5 +126,5 @@ def _line(block: Block) -> int:
 
 
 def _plain(text: str, unknown: set[str] | None = None) -> str:
-    """Return a field's text in one line, without BibTeX braces and LaTeX commands. Raises InputError for too much LaTeX."""
+    """Return a field's text in one line, without braces and LaTeX commands. Raises InputError for too much LaTeX."""
     return " ".join(_BRACE.sub("", plain_latex(text, unknown)).split()).strip('"')

@@ -32,6 +32,8 @@ _IDS = ("DO", "LID", "AID", "AN", "ID")
 _TEXT_TAGS = ("TI", "T1", "TT", "BTI", "AB", "N2", "OAB")
 _SINGLE = frozenset(("UI", "VN", "AN", "ID", "TI", "T1", "DB", "ST"))
 """Tags that begin the next reference where they begin this one, if no TY, ER or blank line does."""
+_SINGLE_OF_RIS = frozenset(("AN", "TI", "T1"))
+"""Tags of RIS that begin the next reference behind an abstract, if this one has them and no ER ended it."""
 _SPLIT = frozenset(("de", "keywordsplus", "dt"))
 """Fields of several values in one text."""
 
@@ -87,8 +89,10 @@ def _begins_reference(tag: str, fields: Fields, after_blank: bool) -> bool:
     has_text = any(name in fields for name in _TEXT_TAGS)
     if tag in _FIRST:
         return tag in fields or (after_blank and (has_text or any(name in fields for name in (*_FIRST, *_IDS))))
-    if not has_text or tag not in fields or "TY" in fields:
+    if not has_text or tag not in fields:
         return False
+    if "TY" in fields:
+        return tag in _SINGLE_OF_RIS and any(name in fields for name in ("AB", "N2"))
     return after_blank or (tag in _SINGLE and tag == next(iter(fields)))
 
 
