@@ -28,6 +28,7 @@ from mpir.search.feedback import Rm3
 from mpir.search.java import java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.search.record import from_record
+from mpir.search.steady import open_steadily
 from mpir.types import F64
 from mpir.validation import whole_number
 
@@ -64,15 +65,22 @@ class LuceneIndex:
             InputError: k1 or b out of bounds.
         """
         check_parameters(k1, b)
-        self.info = read_info(folder)
         self._folder, self._names = Path(folder), str(folder)
-        check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
         self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
+        open_steadily([path / MANIFEST for path in self._folders], self._open_files, self.close)
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [self._folder]
+
+    def _open_files(self) -> None:
+        """Read the manifest, check the files, and open the searchers."""
+        self.info = checked_info(self._folder)
         self._searcher = self._open()
         # A searcher with RM3 refuses compound queries, which `scores_of` needs.
-        self._expander = self._searcher if rm3 is None else self._open()
-        if rm3 is not None:
-            self._expander.set_rm3("JsonCollection", rm3.terms, rm3.documents, rm3.weight)
+        self._expander = self._searcher if self.rm3 is None else self._open()
+        if self.rm3 is not None:
+            self._expander.set_rm3("JsonCollection", self.rm3.terms, self.rm3.documents, self.rm3.weight)
 
     def _open(self) -> Any:
         """Anserini's searcher with BM25's parameters and the index's analyzer."""
@@ -181,6 +189,13 @@ class LuceneIndex:
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
+
+
+def checked_info(folder: Path) -> IndexInfo:
+    """Return an index's manifest, after a comparison with its files. Raises ArtefactError for damage."""
+    info = read_info(folder)
+    check_opening(folder, info.files, folder / MANIFEST, REMEDY)
+    return info
 
 
 def _weighted(weights: Mapping[str, float]) -> Any:

@@ -26,6 +26,7 @@ from mpir.search.dense.id_lookup import DocumentLookup
 from mpir.search.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.search.dense.segment import IDS, MAPPED, NAME, OFFSETS, VECTORS, Hits, Segment, load
 from mpir.search.dense.shards import Vectoriser, check_unique, has_words, write_shard
+from mpir.search.steady import open_steadily
 from mpir.types import F32, F64, I64
 from mpir.validation import COSINE_LIMIT, whole_number
 
@@ -56,7 +57,7 @@ class DenseIndex:
         """
         engine.faiss()
         self.folder, self.encoder, self.parameters = Path(folder), encoder, parameters
-        self._open()
+        open_steadily([self.folder / MANIFEST], self._open, self.close)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -234,7 +235,7 @@ class DenseIndex:
     def _sentences(self, id: str, query_vectors: F32) -> list[tuple[Sentence, float]]:
         segment, number = self._find(id)
         scores = segment.sentence_scores(number, query_vectors)
-        if scores is None or not (segment.folder / OFFSETS).exists():
+        if scores is None or not segment.has_texts:
             raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
         self._check_scores(segment, query_vectors, [scores])
         texts = split_sentences(segment.document(number))
