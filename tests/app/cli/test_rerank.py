@@ -248,6 +248,15 @@ def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
     assert [(row["query id"], row["rank"]) for row in rows] == [("q7", "1"), ("q7", "2"), ("q8", "1"), ("q8", "2")]
 
 
+def test_truncated_words_count_for_bm25(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [{"id": "1", "title": "Nurses gave thrombolysis."}, {"id": "2", "title": "Tears are salty."}]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    options = ["--docs", str(tmp_path / "in.jsonl"), "--set", "cache.folder=none", "--format", "json"]
+    assert main(["rerank", "thrombolys*[tiab] AND nurs*[tiab]", *options]) == 0
+    bm25 = {d["id"]: d["scores"]["bm25"] for d in json.loads(capsys.readouterr().out)["documents"]}
+    assert bm25["1"] > bm25["2"] == 0
+
+
 def test_what_not_excludes_may_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [{"id": "1", "title": "Asthma of adults."}, {"id": "2", "title": "Asthma of a child."}]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
