@@ -12,7 +12,7 @@ import pytest
 from mpir.files.weights import write_weights
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-pytest_plugins = ["tests.app.serve.running"]
+pytest_plugins = ["tests.programs", "tests.app.serve.running"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
