@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return _check(arguments)
     if arguments.join is not None:
-        check_share("--join", arguments.join)
+        check_share("output.join", arguments.join)
     arguments = _with_sample(arguments)
     output, run_file = _outputs(arguments)
     _check_paths(arguments, output, run_file)

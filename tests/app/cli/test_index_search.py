@@ -132,7 +132,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_other_stop_words_are_another_index(corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for stop_words, retained in (("none", False), ("none", True), ("english", False)):
-        assert mpir("index", corpus, "--index", folder, "--stop-words", stop_words) == 0
+        assert mpir("index", corpus, "--index", folder, "--set", f"index.stop_words={stop_words}") == 0
         assert json.loads(capsys.readouterr().out)["kept"] is retained
         assert mpir("search", "--index", folder, "the in") == 0
         result = json.loads(capsys.readouterr().out)["documents"]

@@ -193,7 +193,7 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
     replace(scored, questions=bare).save(tmp_path / "scored")
     assert tune(tmp_path) == 2
-    assert "of 2 have no gold document among their candidates; use other --folds" in capsys.readouterr().err
+    assert "of 2 have no gold document among their candidates; use other folds" in capsys.readouterr().err
     assert not list(tmp_path.glob("*trials*"))
 
 

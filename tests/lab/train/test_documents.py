@@ -99,8 +99,19 @@ def test_the_command_makes_a_bundle_that_reads_documents(
     mixture: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--mixture", str(mixture), "--checkpoint", str(tiny_checkpoint), "--output", str(tmp_path / "run")]
-    arguments += ["--bundle", str(tmp_path / "bundle"), "--max-steps", "30", "--learning-rate", "1e-3", "--quiet"]
-    assert main(["train", *arguments, "--precision", "fp32", "--max-length", "64", "--device", "cpu"]) == 0
+    arguments += [
+        "--bundle",
+        str(tmp_path / "bundle"),
+        "--set",
+        "train.max_steps=30",
+        "--set",
+        "train.learning_rate=1e-3",
+        "--quiet",
+    ]
+    assert (
+        main(["train", *arguments, "--set", "train.precision=fp32", "--set", "train.max_length=64", "--device", "cpu"])
+        == 0
+    )
     assert "whole: " in capsys.readouterr().out
     reranker = Reranker(tmp_path / "bundle", device="cpu")
     ranking = reranker.rerank(QUESTION, [f"{BAD}. {BAD}.", f"{BAD}. {GOOD}."])
