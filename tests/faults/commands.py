@@ -22,8 +22,8 @@ COMMANDS = {
     "index --dense --shard": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 1/2",
     "index --dense --shard 2": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 2/2",
     "index --dense": "index docs.jsonl --index {out} --dense --encoder ./encoder",
-    "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle --set cache.folder=none --device cpu "
-    "--output {out}/page.html --output {out}/table.csv",
+    "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle "
+    "--set cache.folder=none --device cpu --output {out}/page.html --output {out}/table.csv",
     "score": f"{SCORE} --device cpu --output {{out}}",
     "score --shard": f"{SCORE} --device cpu --shard 1/2 --output {{out}}",
     "score --shard 2": f"{SCORE} --device cpu --shard 2/2 --output {{out}}",

@@ -61,7 +61,8 @@ class NegativeSettings:
             real_number(f"negatives.{option}", getattr(self, option), "a number above 0", lambda value: value > 0)
         if self.dev and self.dev_titles >= self.max_titles:
             raise InputError(
-                f"negatives.dev_titles is {self.dev_titles}; expected fewer than the {self.max_titles} titles of --limit."
+                f"negatives.dev_titles is {self.dev_titles}; expected fewer than the "
+                f"{self.max_titles} titles of --limit."
             )
 
     @property
