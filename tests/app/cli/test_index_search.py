@@ -1,6 +1,5 @@
 """``mpir index`` and ``mpir search``: from a corpus to hits, in a pipe and at a terminal."""
 
-import argparse
 import io
 import json
 import os
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.app.cli import index, main, search
+from mpir.app.cli import main, make_parser
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files.checksum import read_json_with_checksum
 
@@ -28,11 +27,7 @@ with open(sys.argv[1], "w") as stream:
 
 
 def mpir(*arguments: object) -> int:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    commands = parser.add_subparsers(required=True)
-    index.add_parser(commands)
-    search.add_parser(commands)
-    parsed = parser.parse_args([str(argument) for argument in arguments])
+    parsed = make_parser().parse_args([str(argument) for argument in arguments])
     return int(parsed.run(parsed))
 
 
