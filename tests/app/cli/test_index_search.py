@@ -266,9 +266,7 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize(
-    "options", [["--encoder", "x"], ["--set", "index.factory=Flat"], ["--set", "index.sentence_vectors=true"]]
-)
+@pytest.mark.parametrize("options", [["--encoder", "x"], ["--shard", "1/2"]])
 def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
     with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
         mpir("index", corpus, "--index", tmp_path / "index", *options)
