@@ -25,6 +25,7 @@ from mpir.app.cli.value_options import (
 from mpir.core.text.terms import StopWords
 from mpir.core.weights import PUBLISHED, Normalise
 from mpir.reranking.cascade import DEFAULT_SHARE
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
 
 MODELS = "rerank pubmed bioasq benchmark score serve mcp explain"
 RERANKERS = "rerank pubmed bioasq score serve mcp explain"
@@ -224,8 +225,8 @@ SEARCH_OPTIONS = (
     option("search.dense_weight",
         {SEARCHES: "the vectors' share in search.fusion=sum, 0 to 1 (BM25 has the rest), or tuned weights"},
         dest="dense_weight", default="0.5", type=text_path, metavar="W"),
-    option("bm25.k1", {SEARCHES: "BM25's k1"}, dest="k1", default=0.9, type=float, metavar="X"),
-    option("bm25.b", {SEARCHES: "BM25's b"}, dest="b", default=0.4, type=float, metavar="X"),
+    option("bm25.k1", {SEARCHES: "BM25's k1"}, dest="k1", default=DEFAULT_K1, type=float, metavar="X"),
+    option("bm25.b", {SEARCHES: "BM25's b"}, dest="b", default=DEFAULT_B, type=float, metavar="X"),
     option("bm25.question_words", {SEARCHES: 'search for query words such as "which" and "list", too'},
         dest="question_words", default=True, **BOOL),
     option("rm3.documents",
