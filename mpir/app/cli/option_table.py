@@ -271,6 +271,8 @@ FILTERS = (
     option("filter.type", {"rerank": "their publication types, such as review"}, needs="--docs", dest="type",
         default=(), type=path_list, metavar="NAME,…"),
 )
+    option("--exclude-not", {"rerank": "leave out documents of --docs that match what NOT excludes in the query"},
+        needs="--docs", default=False, action="store_true", group="filters", advanced=True),
 """Which documents."""
 
 INDEXING = (
@@ -389,6 +391,8 @@ SERVER = (
         default={"serve": 8000, "explain": 0, "mcp": 8765}, type=int),
     option("--allowed-host", {"serve": "another name by which clients reach the server"}, default=[], action="append",
         metavar="NAME", advanced=True),
+    option("--cors", {"serve": "let pages of this origin use the server, such as https://app.example.org"}, default=[],
+        action="append", metavar="ORIGIN", advanced=True),
     option("--insecure", {"serve": "allow other machines without a key"}, default=False, action="store_true"),
     option("--pubmed", {"serve explain": "let the page and /search (mode pubmed) search PubMed over the network"},
         default=False, action="store_true"),

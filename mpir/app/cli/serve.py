@@ -87,6 +87,7 @@ def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> No
 
 
 def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None) -> Service:
+    from mpir.app.serve.host_check import origin_names
     from mpir.app.serve.service import Service
     from mpir.app.serve.settings import Limits, Settings
 
@@ -99,14 +100,20 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
         seconds=arguments.timeout,
     )
     _check(arguments)
-    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed)}
+    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed, limits.seconds)}
     names = (
         frozenset()
         if arguments.any_model
         else frozenset({"mpir", str(arguments.bundle), *arguments.models, *arguments.model_name})
     )
     settings = Settings(
-        name=str(arguments.bundle), models=names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits
+        name=str(arguments.bundle),
+        models=names,
+        key=key,
+        hosts=hosts,
+        origins=origin_names(arguments.cors),
+        warm_up=arguments.warmup,
+        limits=limits,
     )
     return Service(load_reranker(arguments, keeps=False), settings, indexes)
 
@@ -140,11 +147,11 @@ def _indexes(folders: Sequence[str] | None) -> dict[str, FirstStage]:
     return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
 
 
-def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
-    """PubMed as a first stage, if the server may search it. Raises InputError for invalid settings."""
+def _pubmed(is_allowed: bool, seconds: float) -> dict[str, FirstStage]:
+    """PubMed as a first stage, whose searches end with a request's time. Raises InputError for invalid settings."""
     if not is_allowed:
         return {}
     from mpir.search.pubmed.first_stage import PubMedFirstStage
     from mpir.search.pubmed.settings import Settings
 
-    return {"pubmed": PubMedFirstStage(Settings.from_environment())}
+    return {"pubmed": PubMedFirstStage(Settings.from_environment(seconds=seconds))}
