@@ -270,9 +270,9 @@ FILTERS = (
         dest="last_year", type=positive, metavar="YEAR"),
     option("filter.type", {"rerank": "their publication types, such as review"}, needs="--docs", dest="type",
         default=(), type=path_list, metavar="NAME,…"),
-)
     option("--exclude-not", {"rerank": "leave out documents of --docs that match what NOT excludes in the query"},
         needs="--docs", default=False, action="store_true", group="filters", advanced=True),
+)
 """Which documents."""
 
 INDEXING = (
