@@ -355,6 +355,9 @@ FILTERS = (
     option("filter.type", {
         "rerank": "their publication types, such as review",
     }, needs="--docs", dest="type", default=(), type=path_list, metavar="NAME,…"),
+    option("--exclude-not", {
+        "rerank": "leave out documents of --docs that match what NOT excludes in the query",
+    }, needs="--docs", default=False, action="store_true", group="filters"),
 )
 """Which documents."""
 

@@ -27,7 +27,8 @@ class Settings:
     `eutils` is the base URL of ``/esearch.fcgi``, `europepmc` that of ``/search``. `timeout` is in seconds without a
     byte received; `back_off` is the first pause in seconds before a retry, and doubles each time. `cache` is the
     folder of cached answers (None disables it); `refresh` fetches anew and caches the new answer. `rate` replaces the
-    services' limits on requests per second, for servers of your own.
+    services' limits on requests per second, for servers of your own. `seconds` is the time for a whole search (None: 40
+    time-outs).
     """
 
     eutils: str = EUTILS
@@ -39,6 +40,7 @@ class Settings:
     refresh: bool = False
     back_off: float = 1.0
     rate: float | None = None
+    seconds: float | None = None
 
     @classmethod
     def from_environment(cls, **chosen: Any) -> Settings:

@@ -59,7 +59,8 @@ class Client:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._answers = KeptAnswers(settings.cache)
-        self._deadline = time.monotonic() + SEARCH * settings.timeout
+        self._seconds = settings.seconds or SEARCH * settings.timeout
+        self._deadline = time.monotonic() + self._seconds
 
     def ask(
         self,
@@ -118,8 +119,7 @@ class Client:
         request: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
         seconds = min(PATIENCE * self.settings.timeout, self._deadline - time.monotonic())
         if seconds <= 0:
-            limit = SEARCH * self.settings.timeout
-            raise ServiceError(service.label, f"did not end the search within {limit:g} s; try again later.")
+            raise ServiceError(service.label, f"did not end the search within {self._seconds:g} s; try again later.")
         answer = exchange("POST" if is_long else "GET", url, seconds=seconds, silence=self.settings.timeout, **request)
         if answer.status != 200:
             raise _refused(service, answer, has_key=bool(self.settings.key) and service.option == "--eutils")
