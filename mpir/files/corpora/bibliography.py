@@ -89,8 +89,9 @@ def first_telling(texts: Iterable[str]) -> str:
 
 def distinct_names(texts: Iterable[str]) -> list[str]:
     """Return the names that are no placeholders, in one line and once; mpir's own keywords are left out."""
-    names = islice(_telling(texts), _MAX_NAMES)
-    return list(dict.fromkeys(name for name in names if not (name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name))))
+    names = {" ".join(text.split()): None for text in texts if text and not says_nothing(text)}
+    own = [name for name in names if name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name)]
+    return list(islice((name for name in names if name not in own) if own else names, _MAX_NAMES))
 
 
 _KINDS = {
