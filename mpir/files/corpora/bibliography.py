@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, cast
@@ -84,7 +84,10 @@ class Bibliography:
 
 def first_telling(texts: Iterable[str]) -> str:
     """Return the first text that is no placeholder, in one line, or ""."""
-    return next(_telling(texts), "")
+    for text in texts:
+        if text and not says_nothing(text):
+            return " ".join(text.split())
+    return ""
 
 
 def distinct_names(texts: Iterable[str]) -> list[str]:
@@ -134,7 +137,3 @@ def split_authors(text: str) -> list[str]:
     if len(pieces) > 1 and all(map(_NAME_AND_INITIALS.fullmatch, pieces)):
         return pieces
     return [text.strip()] if len(pieces) < 4 else [piece for piece in pieces if piece]
-
-
-def _telling(texts: Iterable[str]) -> Iterator[str]:
-    return (" ".join(text.split()) for text in texts if text and not says_nothing(text))

@@ -142,7 +142,12 @@ def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, An
 
 
 def _text(value: Value) -> str:
-    return value if isinstance(value, str) else next((text for text in value if not says_nothing(text)), "")
+    if isinstance(value, str):
+        return value
+    for text in value:
+        if not says_nothing(text):
+            return text
+    return ""
 
 
 def _texts(value: Value) -> Sequence[str]:
