@@ -13,25 +13,25 @@ bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submissio
 
 tune: .venv/ready  ## a small complete tuning on the sample questions: weights, evidence, pictures; docs/guides/tuning.md
 	$(BIN)/mpir index mpir/sample/documents.jsonl --index runs/sample/index
-	$(BIN)/mpir score --questions mpir/sample/questions.json --index runs/sample/index --candidates 20 --output runs/sample/scored
+	$(BIN)/mpir score --questions mpir/sample/questions.json --index runs/sample/index --k 20 --output runs/sample/scored
 	rm -f runs/sample/weights.json
 	$(BIN)/mpir tune runs/sample/scored --output runs/sample/weights.json --measure document-sentence-map \
-		--against mpir/bundles/default/weights.json --calls 20 --loops 2 --plots runs/sample/plots
+		--against mpir/bundles/default/weights.json --set tune.calls=20 --set tune.loops=2 --plots runs/sample/plots
 
 sia: .venv/ready  ## SIA data from the sample rows: small but complete; docs/guides/sia.md
-	$(BIN)/mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 30 --output runs/sia/vectors
+	$(BIN)/mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 --set vectors.epochs=30 --output runs/sia/vectors
 	$(BIN)/python data_scripts/tiny_writer.py mpir/sample/documents.jsonl --output runs/sia/tiny-gpt2
 	$(BIN)/mpir data sia --qasc mpir/sample/qasc.jsonl --vectors runs/sia/vectors \
 		--bioasq mpir/sample/questions.json --corpus mpir/sample/documents.jsonl \
-		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --epochs 20 --learning-rate 2e-3 \
-		--least-relevance 0 --least-grounded 0 --output runs/sia/data
+		--writer runs/sia/tiny-gpt2 --sources mpir/sample/questions.json --set sia.epochs=20 --set sia.learning_rate=2e-3 \
+		--set sia.least_relevance=0 --set sia.least_grounded=0 --output runs/sia/data
 
 radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and a search that knows the difference; docs/guides/radiology.md
 	mkdir -p runs/radiology
 	$(BIN)/mpir annotate mpir/sample/radiology/reports.jsonl --lexicon mpir/sample/radiology/chest-xray.tsv \
-		--triggers negation hedges radiology > runs/radiology/mentions.jsonl
+		--set lexicon.triggers=negation,hedges,radiology > runs/radiology/mentions.jsonl
 	$(BIN)/mpir rerank "no pleural effusion" --docs mpir/sample/radiology/reports.jsonl \
-		--lexicon mpir/sample/radiology/chest-xray.tsv --triggers negation hedges radiology --explain --top-k 5
+		--lexicon mpir/sample/radiology/chest-xray.tsv --set lexicon.triggers=negation,hedges,radiology --explain --top-k 5
 	$(BIN)/python -m experiments.radiology sample
 
 tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/guides/tripclick.md
@@ -92,7 +92,7 @@ ifneq ($(TORCH_INDEX),)
 endif
 	build/empty/bin/python -m pip install --quiet --constraint constraints.txt build/wheel/*.whl
 	cd build && empty/bin/mpir rerank "Which gene is mutated in cystic fibrosis?" --docs ../mpir/sample/documents.jsonl \
-		--top-k 3 --explain --no-cache --device cpu
+		--top-k 3 --explain --set cache.folder=none --device cpu
 
 docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

@@ -79,8 +79,8 @@ def commands(documents: Sequence[Document], path: Path, folder: Path) -> Iterato
     )
     reports = folder / "reports.jsonl"
     reports.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    options = ["annotate", str(reports), "--lexicon", str(path), "--triggers", *TRIGGERS]
-    for flags in ((), ("--partial",)):
+    options = ["annotate", str(reports), "--lexicon", str(path), "--set", f"lexicon.triggers={','.join(TRIGGERS)}"]
+    for flags in ((), ("--set", "lexicon.partial=0.6")):
         yield " ".join(("mpir annotate", *flags)), lambda flags=flags: silently([*options, *flags])
 
 

@@ -13,6 +13,6 @@ mpir benchmark --dataset beir/scifact/test --dataset beir/nfcorpus/test --datase
     "${arguments[@]}" --output "$output/ir_datasets"
 if [ -n "$bioasq" ]; then
     run=(); [ -f "$bioasq/bm25.trec" ] && run=(--run "$bioasq/bm25.trec")
-    mpir benchmark --corpus "$bioasq/corpus.jsonl" --topics "$bioasq/queries.jsonl" --qrels "$bioasq/test.qrels" \
+    mpir benchmark --corpus "$bioasq/corpus.jsonl" --queries "$bioasq/queries.jsonl" --qrels "$bioasq/test.qrels" \
         "${run[@]}" "${arguments[@]}" --output "$output/bioasq"
 fi

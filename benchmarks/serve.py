@@ -106,7 +106,7 @@ def shortened(document: Document, count: int | None) -> Document:
 
 def commands(bundle: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Return the commands of both servers by name, without the port."""
-    yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--timeout", "600", "--port"]
+    yield "mpir", [sys.executable, "-m", "mpir", "serve", "--bundle", bundle, "--set", "serve.timeout=600", "--port"]
     checkpoints = map(str, cut_outputs(bundle, str(folder)))
     code = f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import plain_server; "
     yield "plain", [sys.executable, "-c", f"{code}plain_server.main(int(sys.argv[1]), {list(checkpoints)!r})"]

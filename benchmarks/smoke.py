@@ -180,13 +180,13 @@ SCRIPTS = (
     Script(
         "experiments.ranking.models_table",
         "--data {data} --sets med --limit 2 --depth 2 --bundle fast --model mpir/bundles/fast/model "
-        "--model-option output=0",
+        "--set model.output=0",
         data=("med",),
     ),
     Script(
         "experiments.ranking.model_weight",
         "--data {data} --sets med --limit 2 --head 2 --bundle fast --model mpir/bundles/fast/model "
-        "--model-option output=0",
+        "--set model.output=0",
         data=("med",),
     ),
     Script("experiments.ranking.precision", "--data {data} --bundles fast --limit 2", data=("bioasq", "pubmed")),
@@ -224,12 +224,13 @@ SCRIPTS = (
     ),
     Script(
         "experiments.tripclick.rerank",
-        "--output {work}/tripclick --models dot --depth 5 --device cpu --train --max-steps 1 --evaluate-every 1",
+        "--output {work}/tripclick --models dot --depth 5 --device cpu --train "
+        "--set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim"),
     ),
     Script(
         "experiments.tripclick.dense",
-        "--output {work}/tripclick --device cpu --train --max-steps 1 --evaluate-every 1",
+        "--output {work}/tripclick --device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim", "faiss"),
     ),
     Script(
@@ -243,11 +244,11 @@ SCRIPTS = (
 PREPARATION = (
     ("-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",),
     (
-        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 "
-        "--output {work}/scored",
-        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --candidates 3 --no-agreement "
+        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --output {work}/scored",
+        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --set score.agreement=false "
         "--bundle {work}/start.json --output {work}/free",
-        "-m mpir data vectors mpir/sample/documents.jsonl --least 2 --epochs 1 --output {work}/vectors",
+        "-m mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 "
+        "--set vectors.epochs=1 --output {work}/vectors",
     ),
 )
 """Inputs that several scripts share, made of the sample; the commands of a step run side by side."""

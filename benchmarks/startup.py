@@ -94,7 +94,18 @@ def contenders(folder: Path, bundle: str, checkpoint: str, count: int) -> dict[s
     corpus, records_file = folder / "documents.jsonl", folder / "given.json"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in plain), encoding="utf-8")
     records_file.write_text(json.dumps({"query": query, "documents": plain, "sentences": texts}), encoding="utf-8")
-    rerank = ["rerank", query, "--docs", str(corpus), "--bundle", bundle, "--no-cache", "--device", "cpu"]
+    rerank = [
+        "rerank",
+        query,
+        "--docs",
+        str(corpus),
+        "--bundle",
+        bundle,
+        "--set",
+        "cache.folder=none",
+        "--device",
+        "cpu",
+    ]
     return {
         "mpir rerank": [sys.executable, "-m", "mpir", *rerank, "--precision", "fp32"],
         "mpir, Python": [sys.executable, "-c", LIBRARY, str(records_file), bundle],

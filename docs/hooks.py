@@ -32,4 +32,4 @@ def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def _section(parser: argparse.ArgumentParser) -> str:
-    return f"## {parser.prog}\n\n```text\n{parser.format_help().rstrip()}\n```"
+    return f"## {parser.prog}\n\n```text\n{parser.format_full_help().rstrip()}\n```"

@@ -1,6 +1,7 @@
 """The loss of the adaptive cascade, which selects sentences by their words and embeds only the best documents.
 
-    mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 100 --output runs/cascade/dev
+    mpir score --questions 5B?_golden.json --index INDEX --set score.gold_in_index=true --k 100 \\
+        --output runs/cascade/dev
     python -m experiments.cascade.adaptive --scored runs/cascade/dev
 
 Like `experiments.cascade.words`, it removes scores from a scored set and blends the rest with the bundle's weights. A

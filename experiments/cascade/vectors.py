@@ -7,7 +7,8 @@ Like `experiments.cascade.words`, but the first pass uses the sentence's cosine 
 both (each scaled to 0-1 per question). With --early-exit, a further first pass is the blend of a smaller bundle, which
 scored the same candidates: `fast` has three of the default's six layers, so it stands for an early exit after the third
 layer, and its cost is half a pair for each sentence. The sentences are those of the first --candidates documents of
-each question; their vectors, as from `mpir index --dense --sentence-vectors`, are computed once and kept in OUTPUT.
+each question; their vectors, as from `mpir index --dense --set index.sentence_vectors=true`, are computed once and kept
+in OUTPUT.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The cost and loss of the cascade: the quality-time curve of a first pass over sentences.
 
-    mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 100 --output runs/cascade/dev
+    mpir score --questions 5B?_golden.json --index INDEX --set score.gold_in_index=true --k 100 \\
+        --output runs/cascade/dev
     python -m experiments.cascade.words --scored runs/cascade/dev --output runs/cascade/results
 
 A first pass only leaves sentences out, so a scored set has everything that the curve needs, and no model runs. For each

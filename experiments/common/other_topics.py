@@ -4,7 +4,7 @@ For each question, candidates are its gold snippet sentences and, from the gold 
 `train` and of the split itself), the nearest by BM25 or by a sentence encoder's vectors. Sentences that are relevant
 for both questions are left out, and so are those that contain, or are contained in, a gold sentence of the question.
 Some of the others still answer it, because many questions are similar; `distinct_only` leaves these out, too, as do
-`mpir data negatives --from topics`.
+`mpir data negatives --source topics`.
 """
 
 from __future__ import annotations

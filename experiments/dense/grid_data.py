@@ -28,7 +28,7 @@ from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.search import MemoryIndex
 
 TRIPLES = ("-m", "mpir", "data", "triples")
-NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--skip", "5"]}
+NEGATIVES = {"random": ["--random"], "BM25": [], "mined": ["--mode", "dense", "--set", "negatives.skip=5"]}
 """Sources of negatives, with options of `mpir data triples`; "mined" uses the encoder itself."""
 PER_POSITIVE, DEPTH, DEV_ROWS = 5, 100, 32
 SETTINGS = ("encoder", "documents", "questions", "training")
@@ -163,7 +163,7 @@ def _sample(folder: Path, name: str, options: Sequence[str], encoder: str) -> No
     if "--random" not in options and mpir(["index", str(corpus), "--index", str(index), *vectors, "--quiet"]):
         raise MpirError(f"{index}: could not be made; see the message above.")
     source = ["--corpus", corpus] if "--random" in options else ["--index", index]
-    amounts = ["--negatives", PER_POSITIVE, "--depth", DEPTH, "--seed", DRAWN]
+    amounts = ["--set", f"negatives.most={PER_POSITIVE}", "--k", DEPTH, "--seed", DRAWN]
     files = ["--questions", folder / "train.json", "--output", folder / f"{name}.tsv"]
     command = [sys.executable, *TRIPLES, *source, *options, *files, *amounts]
     if subprocess.run([str(word) for word in command], check=False).returncode:

@@ -1,7 +1,7 @@
 """Does the blend help with only a few candidates? The first N of a search, compared with untrained baselines.
 
-    mpir score --questions 5B?_golden.json --index INDEX --gold-in-index --candidates 30 --output runs/few/dev
-    mpir score … --bundle experiments/bundles/start.json --no-agreement --output runs/few/free-dev
+    mpir score --questions 5B?_golden.json --index INDEX --set score.gold_in_index=true --k 30 --output runs/few/dev
+    mpir score … --bundle experiments/bundles/start.json --set score.agreement=false --output runs/few/free-dev
     python -m experiments.ranking.few_candidates --scored runs/few/dev --free runs/few/free-dev
 
 No model runs: candidates after the first N of each question are removed, and the rest is reranked. "deviation as it is"

@@ -1,6 +1,6 @@
 """The weight of an untuned model's document column next to the default bundle: nDCG@10 for several weights.
 
-    python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --model-option output=0
+    python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --set model.output=0
     python -m experiments.ranking.model_weight --data DATA --sets bioasq scifact --encoder ENCODER
 
 For each collection, BM25's best documents for a query are scored once by the bundle and by each model. Then documents

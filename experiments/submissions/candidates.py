@@ -1,8 +1,8 @@
 """Does a better first stage make a better submission? Measures of the same questions with other candidates.
 
-    mpir score --questions DATA/bioasq/5B?_golden.json --index abstracts-index --gold-in-index --candidates 30 \\
+    mpir score --questions DATA/bioasq/5B?_golden.json --index abstracts-index --set score.gold_in_index=true --k 30 \\
         --output runs/submissions/bm25
-    mpir score … --rm3 --output runs/submissions/rm3
+    mpir score … --set rm3.terms=20 --output runs/submissions/rm3
     python -m experiments.submissions.candidates --weights mpir/bundles/default/weights.json --share 0.58 \\
         --scored BM25=runs/submissions/bm25 RM3=runs/submissions/rm3
 

@@ -15,7 +15,8 @@ from mpir.files.read import read_json
 from mpir.models.perspectives import Perspective, open_bundle
 
 ROOT = Path(__file__).parents[2]
-SMALL = ["--max-steps", "60", "--learning-rate", "2e-3", "--evaluate-every", "30", "--precision", "fp32", "--quiet"]
+SMALL = {"max_steps": 60, "learning_rate": 2e-3, "evaluate_every": 30, "precision": "fp32"}
+"""Settings of a run on the sample."""
 """Settings that differ from the mixtures for a sample."""
 
 
@@ -26,7 +27,7 @@ def make_ready(arguments: argparse.Namespace) -> Prepared:
     made_by = {"collection": prepared.folder.name, "triples": arguments.triples}
     check_made_by(prepared.data, made_by, finished="triples.tsv")
     if not (prepared.data / "triples.tsv").is_file():
-        sample_triples(prepared, "--index", prepared.index_folder, "--number", arguments.triples)
+        sample_triples(prepared, "--index", prepared.index_folder, "--limit", arguments.triples)
     return prepared
 
 
@@ -65,13 +66,14 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
     check_made_by(folder, {**data, **begun, "options": options}, finished="bundle/bundle.json")
     if not (folder / "bundle/bundle.json").is_file():
         files = ["--mixture", mixture, "--data", prepared.data, "--output", folder, "--bundle", folder / "bundle"]
-        usual = ["train", *files, "--checkpoint", start, "--device", arguments.device, "--seed", arguments.seed]
+        usual = ["train", *files, "--checkpoint", start, "--device", arguments.device]
         run_step(mpir, *usual, *options, failed=f"{folder}: {name} could not be trained")
     return open_bundle(folder / "bundle").perspectives(device=arguments.device)[0]
 
 
 def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
     """Return options of `mpir train` that differ from the mixture."""
-    small = SMALL if prepared.is_sample else []
     rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
-    return ["--learning-rate", rate, *small, *arguments.train]
+    settings = {"learning_rate": rate, "seed": arguments.seed, **(SMALL if prepared.is_sample else {})}
+    words = [word for name, value in settings.items() for word in ("--set", f"train.{name}={value}")]
+    return [*words, *(["--quiet"] if prepared.is_sample else []), *arguments.train]

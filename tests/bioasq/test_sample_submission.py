@@ -18,7 +18,7 @@ EXPECTED = json.loads((Path(__file__).parent / "sample_submission.json").read_te
 
 def test_the_main_job_answers_as_before(tmp_path: Path) -> None:
     output = tmp_path / "submission.json"
-    options = ["--precision", "fp32", "--candidates", "5", "--snippets", "10", "--no-cache", "--quiet"]
+    options = ["--precision", "fp32", "--k", "5", "--snippets", "10", "--set", "cache.folder=none", "--quiet"]
     options += ["--output", str(output)]
     subprocess.run([sys.executable, str(ROOT / "experiments/bioasq.py"), *options], check=True, capture_output=True)
     result = {item["id"]: item for item in json.loads(output.read_text(encoding="utf-8"))["questions"]}

@@ -124,7 +124,7 @@ def test_code_of_a_model_runs_only_by_the_users_word(
         "class CodedModel(BertForSequenceClassification):\n    config_class = CodedConfig\n"
     )
     options = {"model_options": {"output": 0}, "device": "cpu"}
-    with pytest.raises(ArtefactError, match="--trust-remote-code"):
+    with pytest.raises(ArtefactError, match="--trust-code"):
         Reranker(model=folder, **options)  # type: ignore[arg-type]
     assert not marker.exists()
     reranker = Reranker(model=folder, trust_remote_code=True, only_model=True, **options)  # type: ignore[arg-type]

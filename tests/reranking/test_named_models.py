@@ -120,12 +120,23 @@ def test_rerank_takes_a_model_and_the_command_does(
     assert "one-label" in ranking[0].scores
     documents = tmp_path / "documents.jsonl"
     documents.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(DOCS)))
-    command = ["rerank", QUERY, "--docs", str(documents), "--bundle", str(tiny_bundle), "--json", "--no-cache"]
-    assert main([*command, "--model", str(one_label), "--model-option", "scale=logit"]) == 0
+    command = [
+        "rerank",
+        QUERY,
+        "--docs",
+        str(documents),
+        "--bundle",
+        str(tiny_bundle),
+        "--format",
+        "jsonl",
+        "--set",
+        "cache.folder=none",
+    ]
+    assert main([*command, "--model", str(one_label), "--set", "model.scale=logit"]) == 0
     printed = json.loads(capsys.readouterr().out)["documents"]
     scores = {document["id"]: document["scores"]["one-label"] for document in printed}
     np.testing.assert_allclose([scores[str(i)] for i in range(4)], logits(one_label, DOCS)[:, 0], atol=0.05)
-    assert main([*command, "--only-model"]) == 2
+    assert main([*command, "--set", "model.only=true"]) == 2
     assert "are for a model, but none is named" in capsys.readouterr().err
 
 

@@ -59,11 +59,11 @@ def test_a_saved_reranker_ranks_as_before(
 
 def test_a_bundle_of_models_alone(tiny_bundle: Path, model: Path, tmp_path: Path) -> None:
     new = ["bundle", "new", str(tmp_path / "mine"), "--bundle", str(tiny_bundle), "--model", str(model)]
-    assert main([*new, "--model-option", "output=0", "--only-model"]) == 0
+    assert main([*new, "--set", "model.output=0", "--set", "model.only=true"]) == 0
     made = Reranker(tmp_path / "mine", **ON_CPU)  # type: ignore[arg-type]
     named = Reranker(tiny_bundle, model=model, model_options={"output": 0}, only_model=True, **ON_CPU)  # type: ignore[arg-type]
     assert scores(made) == scores(named)
-    assert main([*new, "--model-option", "output=1"]) == 0  # replaced, as it is unchanged
+    assert main([*new, "--set", "model.output=1"]) == 0  # replaced, as it is unchanged
     (tmp_path / "mine/CARD.md").write_text("mine")
     assert main(new) == 2
     with pytest.raises(OutputError, match=r"CARD.md may have been changed"):

@@ -43,7 +43,17 @@ def test_weights_learn_from_grades(tiny_bundle: Path, tmp_path: Path) -> None:
     graded = write(tmp_path / "graded.jsonl", *(line(subject, 0, 3, None, 1) for subject in SUBJECTS))
     scored, weights = str(tmp_path / "scored"), tmp_path / "weights.json"
     assert main(["score", "--graded", graded, "--output", scored, "--bundle", str(tiny_bundle), "--quiet"]) == 0
-    budget = ["--calls", "4", "--initial", "2", "--loops", "1", "--folds", "2", "--quiet"]
+    budget = [
+        "--set",
+        "tune.calls=4",
+        "--set",
+        "tune.initial=2",
+        "--set",
+        "tune.loops=1",
+        "--set",
+        "tune.folds=2",
+        "--quiet",
+    ]
     assert main(["tune", scored, "--output", str(weights), *budget]) == 0
     assert "alpha" in json.loads(weights.read_text(encoding="utf-8"))
 

@@ -2,123 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING
 
 from mpir.errors import MpirError, OutputError, SafeFormatter, printable, shortened
-from mpir.version import __version__
 
-DESCRIPTION = """\
-Rank documents, and the sentences inside them, for biomedical questions.
+if TYPE_CHECKING:
+    from mpir.app.cli.parser import Parser
 
-  mpir index corpus.jsonl --index my-index         make a search index
-  mpir search --index my-index "a question"        BM25 alone
-  mpir search … | mpir rerank                      and several perspectives on top
-  mpir pubmed "a question"                         the same for candidates from PubMed and Europe PMC, online
-  mpir bioasq --questions Q --corpus PATH          a BioASQ submission of documents and snippets
-  mpir annotate FILE --lexicon L                   mentioned concepts, and which of them are negated
-  mpir evaluate bioasq --gold G --submission S     the official measures
-  mpir score … then mpir tune …                    weights for your own questions
-  mpir data sia --qasc FILE --output DIR           training data for semantic information availability
-  mpir train --mixture M --output DIR              train your own perspectives
-  mpir serve                                       rerank over HTTP, for the clients of other rerankers
-  mpir benchmark                                   measure models of your choice on judged queries
-  mpir mcp                                         search and rerank as tools for an agent
-  mpir explain                                     show in a browser why documents rank as they do
-  mpir doctor                                      show what is installed and what mpir would use
-"""
 MISTAKE, INTERRUPTED = 2, 130
-UNKNOWN = "unrecognized arguments: "
-"""The beginning of argparse's message about unexpected words."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit status: 0, 2 for a user's mistake, or 130 when interrupted."""
-    return guarded("mpir", lambda: _run(arguments))
+def main(arguments: Sequence[str] | None = None, *, name: str = "mpir") -> int:
+    """Run the command line and return the exit status: 0, 2 for a user's mistake, or 130 when interrupted.
+
+    Messages begin with the `name`.
+    """
+    return guarded(name, lambda: _run(arguments))
 
 
-RENAMED = {"--first-stage": "--mode"}
-"""Options of former versions, and their names now."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that refuses abbreviated options, shortens long values in messages, and suggests quotation marks."""
-
-    def __init__(self, *, allow_abbrev: bool = False, **settings: Any) -> None:
-        """Make the parser of a command. See `argparse.ArgumentParser`.
-
-        An abbreviation would change its meaning with the next option: `--model` was read as `--model-name`.
-        """
-        super().__init__(allow_abbrev=allow_abbrev, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        """End with the message. See `argparse.ArgumentParser.error`."""
-        words = message.removeprefix(UNKNOWN)
-        hint = ""
-        if words != message and (renamed := RENAMED.get(words.split()[0].partition("=")[0])):
-            hint = f"; the option is called {renamed} now"
-        elif words != message and not words.startswith("-"):
-            hint = "; put a question of several words in quotation marks"
-        super().error(shortened(message, 400) + hint)
-
-
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of the whole command line; parsed arguments have a `run` to call."""
     # imported here, so that an interrupt during the imports prints no traceback
-    from mpir.app.cli import (
-        annotate,
-        benchmark,
-        bioasq,
-        bundle,
-        completion,
-        data,
-        doctor,
-        evaluate,
-        explain,
-        index,
-        mcp,
-        merge,
-        pubmed,
-        rerank,
-        score,
-        search,
-        serve,
-        train,
-        tune,
-    )
+    from mpir.app.cli import parser
 
-    parser = Parser(prog="mpir", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"mpir {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    documents = (index, search, rerank, pubmed, bioasq, annotate)
-    for command in (
-        *documents,
-        evaluate,
-        benchmark,
-        score,
-        merge,
-        tune,
-        data,
-        train,
-        bundle,
-        serve,
-        mcp,
-        explain,
-        doctor,
-        completion,
-    ):
-        command.add_parser(subparsers)
-    return parser
+    return parser.make_parser()
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parsed = make_parser().parse_args(arguments)
+    from mpir.app.cli.arguments import Arguments
+    from mpir.app.cli.option_table import OPTIONS
+    from mpir.app.cli.settings import check_needs
+
+    parsed = Arguments(**vars(make_parser().parse_args(arguments)))
+    check_needs(OPTIONS, parsed)
     return int(parsed.run(parsed))
 
 

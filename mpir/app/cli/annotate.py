@@ -8,8 +8,6 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.path_options import text_path
-
 if TYPE_CHECKING:
     from mpir.core.text import Document
     from mpir.lab.annotate import Lexicon, NegEx
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LIKENESS = 0.6
 NOT_FOR_CLINICAL_USE = "not for clinical use"
 EPILOG = """\
 A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line. A phrase that ends with * matches any ending;
@@ -28,50 +25,8 @@ It is not for clinical use.
 
 examples:
   mpir annotate notes.jsonl --lexicon diseases.tsv
-  mpir annotate reports.jsonl --lexicon chest-xray.tsv --triggers negation hedges radiology
+  mpir annotate reports.jsonl --lexicon chest-xray.tsv --set lexicon.triggers=negation,hedges,radiology
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``annotate``."""
-    parser = subparsers.add_parser(
-        "annotate",
-        help="find a lexicon's concepts in documents, and whether they are negated",
-        description="Find a lexicon's concepts in documents, with offsets and a status: affirmed, negated, ….",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "paths",
-        type=text_path,
-        nargs="+",
-        metavar="FILE",
-        help="files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -",
-    )
-    parser.add_argument("--lexicon", type=text_path, required=True, metavar="FILE", help="concepts and their phrases")
-    add_annotation_options(parser)
-    parser.set_defaults(run=run)
-
-
-def add_annotation_options(parser: argparse._ActionsContainer) -> None:
-    """Add the options for reading a lexicon, which several commands share."""
-    parser.add_argument(
-        "--triggers",
-        type=text_path,
-        nargs="+",
-        metavar="NAME|FILE",
-        help="lists of negation triggers: negation, hedges, radiology, or files (default: negation hedges; all three "
-        "where the lexicon has phrases such as heart size)",
-    )
-    parser.add_argument(
-        "--partial",
-        nargs="?",
-        type=float,
-        const=LIKENESS,
-        metavar="LIKENESS",
-        help="also find phrases whose words are only similar, close together and in any order (without LIKENESS: "
-        "%(const)s)",
-    )
 
 
 def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:

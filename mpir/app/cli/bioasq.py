@@ -13,22 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.first_stage import (
-    add_first_stage_options,
-    add_index_option,
-    first_stage_identity,
-    index_source,
-    keep_vectors,
-    open_first_stage,
-)
+import mpir.version
+from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
 from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
+from mpir.app.cli.model_options import load_reranker
+from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError, format_names, format_value
 
 if TYPE_CHECKING:
-    from mpir.bioasq.cutoffs import Cutoff
     from mpir.bioasq.submissions import Answers
     from mpir.core.text import Question
     from mpir.files.journal import Journal
@@ -36,12 +29,6 @@ if TYPE_CHECKING:
     from mpir.reranking.reranker import Reranker
     from mpir.search import Retriever
 
-DESCRIPTION = """\
-BioASQ Task B Phase A: questions in, a submission of documents and snippets out.
-
-Without --questions, the sample that ships with mpir is run and measured against its gold answers. Lucene's BM25 finds
-candidates, the bundle's perspectives score each of their sentences, and the blend orders documents and sentences.
-"""
 EPILOG = """\
 Since round 9, snippets are ranked by mean F1, so a submission is cut off by score. --documents and --snippets set the
 cut-offs; by default they come from the weights, if `mpir tune` found any (only with --version 9), and are ten each
@@ -56,83 +43,17 @@ examples:
   mpir bioasq --check submission.json --questions testset1.json --index pubmed-index
 """
 EXIT_REFUSED = 2
+SUBMISSION = Path("submission.json")
+"""Where the submission goes by default."""
+SAMPLE = Path(mpir.version.__file__).parent / "sample"
 log = logging.getLogger(__name__)
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``bioasq``."""
-    add_options(
-        subparsers.add_parser(
-            "bioasq",
-            help="make a BioASQ submission",
-            description=DESCRIPTION,
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    )
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the job, of its first stage and of the models."""
-    add = parser.add_argument
-    add("--questions", type=file_path, metavar="FILE", help="BioASQ questions (default: the sample)")
-    add(
-        "--corpus",
-        nargs="+",
-        type=text_path,
-        metavar="PATH",
-        help="PubMed XML or JSON lines, files or folders (default: the sample)",
-    )
-    add(
-        "--output", type=file_path, metavar="FILE", default=Path("submission.json"), help="the submission (%(default)s)"
-    )
-    add_index_option(parser, "index folder, built from --corpus unless it matches these files (default: a cache)")
-    add("--gold", type=file_path, metavar="FILE", help="gold answers to measure against")
-    add("--version", type=int, default=9, help="version of the measures; 9 is for BioASQ 9 and later (%(default)s)")
-    add("--candidates", type=positive, default=100, help="candidates from the first stage (%(default)s)")
-    forms = "a number, or thresholds such as share=0.6,minimum=2,maximum=8"
-    default = "as tuned for --version 9, else 10"
-    add("--documents", type=cutoff, metavar="CUTOFF", help=f"documents to submit: {forms} (default: {default})")
-    add("--snippets", type=cutoff, metavar="CUTOFF", help=f"snippets to submit, in the same forms (default: {default})")
-    add(
-        "--join",
-        type=float,
-        metavar="SHARE",
-        help="submit neighbouring sentences as one snippet where the second scores at least this share of the first",
-    )
-    add(
-        "--check",
-        type=file_path,
-        metavar="FILE",
-        help="make no submission, but print what the upload would refuse in this one; it is compared with --questions "
-        "and with the documents of --index or --corpus",
-    )
-    add_first_stage_options(parser)
-    add("--run-file", type=file_path, metavar="FILE", help="also write all reranked candidates as a TREC run")
-    add_overwrite_option(parser)
-    add("--quiet", action="store_true", help="no progress bar")
-    add_model_options(parser)
-    parser.set_defaults(run=run)
-
-
-def cutoff(text: str) -> Cutoff:
-    """Parse a cut-off of documents or snippets, for argparse."""
-    from mpir.bioasq.cutoffs import parse_cutoff
-
-    try:
-        return parse_cutoff(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def main() -> int:
     """Run the job as a script (``python experiments/bioasq.py``); return the exit status."""
-    from mpir.app.cli import Parser, guarded
+    from mpir.app.cli import main
 
-    parser = Parser(description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser)
-    arguments = parser.parse_args()
-    return guarded("bioasq", lambda: run(arguments))
+    return main(["bioasq", *sys.argv[1:]], name="bioasq")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -146,14 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
         return _check(arguments)
     if arguments.join is not None:
         check_share("--join", arguments.join)
-    _check_paths(arguments)
+    arguments = _with_sample(arguments)
+    output, run_file = _outputs(arguments)
+    _check_paths(arguments, output, run_file)
     questions = read_questions(arguments.questions)
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}
     cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
     compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs, join=arguments.join)
-    with closing(_open_index(arguments)) as index:
+    arguments = _with_index(arguments)
+    with closing(open_first_stage(arguments)) as index:
         if gold is not None:
             _check_gold(gold, index)
         started = time.perf_counter()
@@ -161,17 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
             questions,
             index,
             reranker,
-            journal=_open_journal(arguments, index, reranker),
+            journal=_open_journal(arguments, output, index, reranker),
             compared=compared,
-            candidates=arguments.candidates,
-            progress=_shows_progress(arguments),
+            candidates=arguments.k,
+            progress=shows_progress(arguments),
         )
         seconds = time.perf_counter() - started
         validate_submission(answers.submission, lambda name: index.document(name).sections)
-    if arguments.run_file:
-        write_run(arguments.run_file, answers.run)
-    write_submission(arguments.output, answers.submission)
-    _report(arguments, answers, seconds, reranker.cache)
+    if run_file:
+        write_run(run_file, answers.run)
+    write_submission(output, answers.submission)
+    _report(output, answers, seconds, reranker.cache)
     report_usage(reranker.perspectives)
     if gold is not None:
         _report_measures(gold, answers, arguments.version)
@@ -183,13 +107,13 @@ def _check(arguments: argparse.Namespace) -> int:
     from mpir.bioasq.check import check_submission
     from mpir.files.corpora import read_questions
 
-    if arguments.gold or arguments.run_file:
-        raise InputError("--check makes no submission, so --gold and --run-file have no effect; leave them out.")
+    if arguments.gold or arguments.outputs:
+        raise InputError("--check makes no submission, so --gold and --output have no effect; leave them out.")
     questions = None if arguments.questions is None else read_questions(arguments.questions)
     if arguments.corpus is None and arguments.index is None:
         submitted, problems = check_submission(arguments.check, questions=questions)
     else:
-        with closing(_open_index(arguments)) as index:
+        with closing(open_first_stage(_with_index(arguments))) as index:
             sections = partial(_sections, index)
             submitted, problems = check_submission(arguments.check, questions=questions, sections=sections)
     if problems:
@@ -213,35 +137,39 @@ def _counts(answered: Sequence[Question]) -> str:
     return f"{len(answered)} questions, {documents} documents, {snippets} snippets"
 
 
-def _check_paths(arguments: argparse.Namespace) -> None:
-    """Use the sample if there are no questions, and refuse outputs that would replace an input."""
+def _with_sample(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with the sample if there are no questions. Raises InputError for inputs without questions."""
+    if arguments.questions is not None:
+        return arguments
+    if arguments.corpus or arguments.index or arguments.gold:
+        raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
+    questions, corpus = SAMPLE / "questions.json", [str(SAMPLE / "documents.jsonl")]
+    return Arguments(**{**vars(arguments), "questions": questions, "gold": questions, "corpus": corpus})
+
+
+def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
+    """The submission and, if one is to be written, the run. Raises InputError for several of a kind."""
+    runs = [path for path in arguments.outputs if path.suffix.lower() == ".trec"]
+    submissions = [path for path in arguments.outputs if path not in runs]
+    if len(runs) > 1 or len(submissions) > 1:
+        raise InputError("--output: at most one submission and one run (.trec) are written; leave the others out.")
+    return submissions[0] if submissions else SUBMISSION, runs[0] if runs else None
+
+
+def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
+    """Refuse outputs that would replace an input."""
     from mpir.files.output_checks import check_files, check_replaceable_file
     from mpir.files.own_files import is_run, is_submission
 
-    if arguments.questions is None:
-        if arguments.corpus or arguments.index or arguments.gold:
-            raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
-        sample = Path(__file__).parents[2] / "sample"
-        arguments.questions = arguments.gold = sample / "questions.json"
-        arguments.corpus = [str(sample / "documents.jsonl")]
-    check_files(
-        [("--output", arguments.output), ("--run-file", arguments.run_file)],
-        [
-            *(
-                (f"--{name}", getattr(arguments, name))
-                for name in ("questions", "gold", "weights", "bundle", "lexicon")
-            ),
-            *(("--corpus", path) for path in arguments.corpus or []),
-            *(("--triggers", path) for path in arguments.triggers or []),
-            *(("--index", folder) for folder in arguments.index or []),
-        ],
-    )
-    scored = _journal_of(arguments).is_file()
-    overwrite = arguments.overwrite
-    check_replaceable_file(
-        "--output", arguments.output, lambda head: scored and is_submission(head), overwrite=overwrite
-    )
-    check_replaceable_file("--run-file", arguments.run_file, is_run, overwrite=overwrite)
+    names = ("questions", "gold", "weights", "bundle", "lexicon")
+    read = [(f"--{name}", getattr(arguments, name)) for name in names]
+    read += [("--corpus", path) for path in arguments.corpus or ()]
+    read += [("--index", folder) for folder in arguments.index or ()]
+    read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
+    check_files([("--output", output), ("--output", run_file)], read)
+    scored, overwrite = _journal_of(output).is_file(), arguments.overwrite
+    check_replaceable_file("--output", output, lambda head: scored and is_submission(head), overwrite=overwrite)
+    check_replaceable_file("--output", run_file, is_run, overwrite=overwrite)
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
@@ -271,26 +199,25 @@ def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
     )
 
 
-def _open_index(arguments: argparse.Namespace) -> Retriever:
-    """The index of the corpus: the existing one if it was made from the same files, else a new one."""
-    if arguments.corpus:
-        _make_index(arguments)
-    elif arguments.index is None:
-        raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
-    return open_first_stage(arguments)
+def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with the index of the corpus, which is made unless it exists and is of the same files."""
+    if not arguments.corpus:
+        if arguments.index is None:
+            raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
+        return arguments
+    return Arguments(**{**vars(arguments), "index": [_make_index(arguments)]})
 
 
-def _make_index(arguments: argparse.Namespace) -> None:
+def _make_index(arguments: argparse.Namespace) -> Path:
     from mpir.files.corpora import corpus_fingerprint, naming_places, read_collection
     from mpir.files.hash import fingerprint
     from mpir.files.write import cache_folder
     from mpir.search import build_index, index_matches
 
-    progress, source = _shows_progress(arguments), corpus_fingerprint(arguments.corpus)
+    progress, source = shows_progress(arguments), corpus_fingerprint(arguments.corpus)
     if len(arguments.index or []) > 1:
         raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
     folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)
-    arguments.index = [folder]
     if not index_matches(folder, source):
         if folder.exists():
             log.warning("%s: not a complete index of this corpus; a new index replaces it", folder)
@@ -298,9 +225,10 @@ def _make_index(arguments: argparse.Namespace) -> None:
             build_index(read_collection(arguments.corpus), folder, source=source, progress=progress)
     if arguments.mode != "bm25":
         keep_vectors(arguments.corpus, folder, arguments.encoder, progress=progress)
+    return folder
 
 
-def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Reranker) -> Journal:
+def _open_journal(arguments: argparse.Namespace, output: Path, index: Retriever, reranker: Reranker) -> Journal:
     """The journal of scores, tied to everything that scores depend on."""
     from mpir.files.journal import Journal
 
@@ -308,27 +236,23 @@ def _open_journal(arguments: argparse.Namespace, index: Retriever, reranker: Rer
         "index": index_source(arguments.index),
         **first_stage_identity(arguments, index),
         "documents": len(index),
-        "candidates": arguments.candidates,
+        "candidates": arguments.k,
         "bm25": [arguments.k1, arguments.b],
         **reranker.identity,
     }
-    return Journal(_journal_of(arguments), settings, replace=True)
+    return Journal(_journal_of(output), settings, replace=True)
 
 
-def _journal_of(arguments: argparse.Namespace) -> Path:
+def _journal_of(output: Path) -> Path:
     """The path of the journal, which stays beside a submission."""
-    return Path(f"{arguments.output}.scores.jsonl")
+    return Path(f"{output}.scores.jsonl")
 
 
-def _shows_progress(arguments: argparse.Namespace) -> bool:
-    return not arguments.quiet and sys.stderr.isatty()
-
-
-def _report(arguments: argparse.Namespace, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
+def _report(output: Path, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
     """Print the numbers of answers, the time and the memory."""
     answered = answers.submission
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{arguments.output}: {_counts(answered)}; valid.")
+    print(f"{output}: {_counts(answered)}; valid.")
     if without_documents := [question.id for question in answered if not question.documents]:
         names = format_names(map(format_value, without_documents))
         print(f"Nothing was found for {len(without_documents)} of them, so they have no documents: {names}.")

@@ -6,8 +6,6 @@ import argparse
 from functools import reduce
 from pathlib import Path
 
-from mpir.app.cli.path_options import text_path
-
 EPILOG = """\
 examples:
   mpir bundle show
@@ -19,83 +17,14 @@ examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``bundle`` and its actions."""
-    parser = subparsers.add_parser(
-        "bundle",
-        help="show, make, seal, calibrate or share a bundle of perspectives",
-        description="A bundle is a folder with trained perspectives, the weights that blend them, and a model card.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="check that a bundle can rerank, and print its card and licences")
-    show.add_argument(
-        "bundle", type=text_path, nargs="?", default="default", metavar="DIR|NAME", help="default: the one that ships"
-    )
-    show.add_argument(
-        "--trust-code",
-        action="store_true",
-        help="let the bundle run code, ask servers and fetch models",
-    )
-    show.set_defaults(run=run_show)
-    _add_new(actions)
-    push = actions.add_parser("push", help="upload a bundle to a hub (key: $HF_TOKEN)")
-    push.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
-    push.add_argument("repository", metavar="ORG/NAME", help="the hub's repository, created if it does not exist")
-    push.add_argument("--private", action="store_true", help="make a new repository private")
-    push.add_argument("--message", metavar="TEXT", help="commit message")
-    push.set_defaults(run=run_push)
-    seal = actions.add_parser("seal", help="write the files' hashes into the manifest after an intended change")
-    seal.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json")
-    seal.set_defaults(run=run_seal)
-    calibrate = actions.add_parser(
-        "calibrate", help="calibrate relevance_score on scored questions, and seal the bundle"
-    )
-    calibrate.add_argument("bundle", type=text_path, metavar="DIR", help="a folder with a bundle.json and weights")
-    calibrate.add_argument(
-        "scored",
-        type=text_path,
-        nargs="+",
-        metavar="SCORED",
-        help="folder from `mpir score`; several join their columns",
-    )
-    calibrate.set_defaults(run=run_calibrate)
-
-
-def _add_new(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from mpir.app.cli.model_options import add_named_model_options
-
-    new = actions.add_parser("new", help="make a bundle from another bundle and models of your choice")
-    new.add_argument("folder", type=text_path, metavar="DIR", help="a new folder, or one that this command made")
-    new.add_argument(
-        "--bundle",
-        type=text_path,
-        default="default",
-        metavar="DIR|NAME",
-        help="a bundle whose perspectives are included (%(default)s)",
-    )
-    new.add_argument(
-        "--encoder", type=text_path, metavar="NAME|DIR", help="an embedding model, for a column of vectors"
-    )
-    new.add_argument("--weights", type=text_path, metavar="FILE|NAME", help="weights instead of the bundle's")
-    new.add_argument(
-        "--trust-code",
-        action="store_true",
-        help="let the bundle run code, ask servers and fetch models",
-    )
-    add_named_model_options(new)
-    new.set_defaults(run=run_new)
-
-
 def run_new(arguments: argparse.Namespace) -> int:
     """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
     from mpir.models.bundles.bundle import BUNDLE
     from mpir.reranking.reranker import Reranker
 
     BUNDLE.check_replaceable(arguments.folder)
-    names = ("models", "only_model", "level", "revision", "trust_remote_code", "instruction", "encoder", "weights")
-    options = {name: getattr(arguments, name) for name in (*names, "trust_code")}
+    names = ("models", "only_model", "level", "revision", "instruction", "encoder", "weights", "trust_code")
+    options = {name: getattr(arguments, name) for name in names} | {"trust_remote_code": arguments.trust_code}
     reranker = Reranker(arguments.bundle, model_options=dict(arguments.model_options), device="cpu", **options)
     reranker.save_pretrained(arguments.folder)
     names_text = ", ".join(perspective.name for perspective in reranker.perspectives)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from mpir.app.cli.path_options import add_overwrite_option, file_path
-
 EPILOG = """\
 PHRASES is the folder `phrases` of https://github.com/stanfordmlgroup/chexpert-labeler.
 
 example:
   mpir data chexpert PHRASES --output chexpert.tsv
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder and the output."""
-    parser.add_argument(
-        "phrases", type=file_path, metavar="PHRASES", help="folder with mention/*.txt and unmention/*.txt"
-    )
-    parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="the lexicon")
-    add_overwrite_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

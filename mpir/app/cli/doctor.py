@@ -23,18 +23,6 @@ EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "serve", "mcp", "for
 BUNDLES = ("default", "fast")
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``doctor``."""
-    parser = subparsers.add_parser(
-        "doctor",
-        help="show what is installed and what mpir would use",
-        description="Show versions, the chosen device and precision, extras, Java, cache and bundles.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the report; return 1 if something is broken."""
     checks: dict[str, Callable[[], str]] = {

@@ -7,9 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpir.app.cli.path_options import text_path
-
-BIOASQ_EXAMPLE = """\
+EPILOG_BIOASQ = """\
 The results equal those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
 5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in gold questions without documents or without
 snippets: 9 skips them. Without the flag, BioASQ's program uses 8. A gold question that the submission leaves out is
@@ -18,72 +16,13 @@ skipped, as in the official program; --omitted zero counts it as zero.
 example:
   mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json
 """
-RUN_EXAMPLE = """\
+EPILOG_RUN = """\
 Measures have the names of ir_measures: nDCG@10, RR, R@100, P@10, AP, Success@5, …
 A judged query that the run leaves out counts as zero. Ties are broken as in trec_eval.
 
 example:
   mpir evaluate run --qrels test.qrels --run bm25.trec --measures nDCG@10 R@1000
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``evaluate`` and its two commands, ``bioasq`` and ``run``."""
-    parser = subparsers.add_parser(
-        "evaluate", help="measure a BioASQ submission or a TREC run", description="Measure results against judgements."
-    )
-    commands = parser.add_subparsers(dest="what", required=True, metavar="{bioasq,run}")
-    _add_bioasq(commands)
-    _add_run(commands)
-
-
-def _add_bioasq(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = _command(
-        commands, "bioasq", "BioASQ Task B phase A: documents and snippets of a submission.", BIOASQ_EXAMPLE
-    )
-    parser.add_argument("--gold", type=text_path, required=True, metavar="FILE", help="gold questions (BioASQ JSON)")
-    parser.add_argument(
-        "--submission", type=text_path, required=True, metavar="FILE", help="submitted questions (BioASQ JSON)"
-    )
-    parser.add_argument(
-        "--version",
-        type=int,
-        default=9,
-        help="version of the measures: 2, 3, 5, 8, or 9 for BioASQ 9 and later (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--omitted",
-        choices=["skip", "zero"],
-        default="skip",
-        help="treatment of gold questions left out (default: skip, as the official program)",
-    )
-    parser.set_defaults(run=run_bioasq)
-
-
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = _command(commands, "run", "Standard retrieval measures of a TREC run.", RUN_EXAMPLE)
-    parser.add_argument(
-        "--qrels", type=text_path, required=True, metavar="FILE", help="judgements: query 0 document grade"
-    )
-    parser.add_argument(
-        "--run", type=text_path, required=True, metavar="FILE", dest="run_file", help="query Q0 document rank score tag"
-    )
-    parser.add_argument("--measures", nargs="+", metavar="NAME", help="default: nDCG@10 RR R@100 P@10 AP")
-    parser.set_defaults(run=run_run)
-
-
-def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name,
-        help=description.rstrip("."),
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
 
 
 def run_bioasq(arguments: argparse.Namespace) -> int:
@@ -94,7 +33,7 @@ def run_bioasq(arguments: argparse.Namespace) -> int:
     gold, submission = read_questions(arguments.gold), read_questions(arguments.submission, submission=True)
     figures = evaluate(gold, submission, version=arguments.version, omitted=arguments.omitted)
     rows = [[name, value, figures["snippets"][name]] for name, value in figures["documents"].items()]
-    _print(figures, rows, ["measure", "documents", "snippets"], as_json=arguments.json)
+    _print(figures, rows, ["measure", "documents", "snippets"], as_json=arguments.format == "json")
     return 0
 
 
@@ -105,7 +44,7 @@ def run_run(arguments: argparse.Namespace) -> int:
 
     measures = arguments.measures or DEFAULT_MEASURES
     figures = evaluate_run(read_qrels(arguments.qrels), read_run(arguments.run_file), measures)
-    _print(figures, list(figures.items()), ["measure", "mean"], as_json=arguments.json)
+    _print(figures, list(figures.items()), ["measure", "mean"], as_json=arguments.format == "json")
     return 0
 
 

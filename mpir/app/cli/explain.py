@@ -7,31 +7,18 @@ import sys
 import threading
 import webbrowser
 
-from mpir.app.cli.serve import add_server_options, serve
+from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.serve import serve
 
 EPILOG = """\
 The page ranks documents that you paste or, with --index, search results, and shows what every column adds to a score.
 Sliders change the weights and rerank in the browser. The page is served only on this machine and loads nothing from
-elsewhere. `mpir rerank QUERY --docs FILE --html PAGE` writes such a page with one ranking inside.
+elsewhere. `mpir rerank QUERY --docs FILE --output PAGE.html` writes such a page with one ranking inside.
 
 examples:
   mpir explain
   mpir explain --index pubmed-index --no-browser --port 8001
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``explain``."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="show in a browser why documents rank as they do",
-        description="Serve a page that ranks documents and shows how their scores are composed.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
-    add_server_options(parser, port=0)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,4 +30,5 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.no_browser:  # in a thread: w3m and lynx return only when their user leaves the page
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
-    return serve(arguments, started)
+    local = {"host": "127.0.0.1", "allowed_host": [], "insecure": False, "any_model": False, "model_name": []}
+    return serve(Arguments(**{**vars(arguments), **local}), started)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.path_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.search.base import check_different
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.search.feedback import Rm3
 from mpir.validation import real_number
 
@@ -22,68 +20,16 @@ if TYPE_CHECKING:
     from mpir.search.dense import DenseIndex, DenseIndexes
     from mpir.search.dense.shards import Vectoriser
 
-MODES, FUSIONS = ("bm25", "dense", "hybrid"), ("rrf", "sum")
 DENSE_FOLDER = "dense"
 """The vectors' folder inside an index folder."""
 DEFAULT = "default"
 
 
-def add_first_stage_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a first stage."""
-    parser.add_argument("--mode", choices=MODES, default="bm25", help="what to search by (default: bm25)")
-    parser.add_argument("--fusion", choices=FUSIONS, default="rrf", help="how a hybrid search fuses (default: rrf)")
-    parser.add_argument(
-        "--dense-weight",
-        type=text_path,
-        default="0.5",
-        metavar="W",
-        help="the vectors' share in --fusion sum, 0 to 1 (BM25 has the rest), or tuned weights (default: 0.5)",
-    )
-    parser.add_argument("--k1", type=float, default=DEFAULT_K1, help=f"BM25's k1 (default: {DEFAULT_K1})")
-    parser.add_argument("--b", type=float, default=DEFAULT_B, help=f"BM25's b (default: {DEFAULT_B})")
-    parser.add_argument(
-        "--no-question-words", action="store_true", help='let BM25 ignore query words such as "which" and "list"'
-    )
-    _add_feedback_options(parser)
-    add_encoder_option(parser, "(default: the one that the index was made with)")
-
-
-def add_index_option(parser: argparse.ArgumentParser, help: str, *, required: bool = False) -> None:
-    """Add ``--index``, which can be given several times."""
-    parser.add_argument(
-        "--index",
-        type=text_path,
-        action="append",
-        required=required,
-        metavar="DIR",
-        help=f"{help}; several, each with --index, are searched as one index of all",
-    )
-
-
-def _add_feedback_options(parser: argparse.ArgumentParser) -> None:
-    """Add BM25's pseudo-relevance feedback."""
-    defaults = Rm3()
-    parser.add_argument("--rm3", action="store_true", help="repeat BM25 with words of the best documents (RM3)")
-    parser.add_argument(
-        "--rm3-documents", type=int, metavar="N", help=f"documents to take words from (default: {defaults.documents})"
-    )
-    parser.add_argument("--rm3-terms", type=int, metavar="N", help=f"words to add (default: {defaults.terms})")
-    parser.add_argument(
-        "--rm3-weight", type=float, metavar="W", help=f"weight of the query's own words, 0 to 1 ({defaults.weight})"
-    )
-
-
 def feedback(arguments: argparse.Namespace) -> Rm3 | None:
-    """The feedback that the options select, or None.
-
-    Raises:
-        InputError: a number out of bounds, or numbers without --rm3.
-    """
-    options = {name: getattr(arguments, f"rm3_{name}", None) for name in ("documents", "terms", "weight")}
+    """The feedback that the settings of `rm3` select, or None without any. Raises InputError as `Rm3`."""
+    options = {name: getattr(arguments, f"rm3_{name}") for name in ("documents", "terms", "weight")}
     chosen = {name: value for name, value in options.items() if value is not None}
-    if chosen and not arguments.rm3:
-        raise InputError(f"--rm3-{min(chosen)} needs --rm3; add it, or leave this out.")
-    return Rm3(**chosen) if getattr(arguments, "rm3", False) else None
+    return Rm3(**chosen) if chosen else None
 
 
 def open_first_stage(arguments: argparse.Namespace) -> Retriever:
@@ -100,7 +46,7 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     if arguments.mode == "dense":
         return open_dense_indexes(folders, arguments.encoder)
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
-    options["question_words"] = not getattr(arguments, "no_question_words", False)
+    options["question_words"] = arguments.question_words
     lexical = open_lexical(folders, **options)
     if arguments.mode == "bm25":
         return lexical
@@ -151,12 +97,12 @@ def dense_weight(text: str) -> float:
         if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
             raise InputError(
                 f"{text}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
-                "--dense-weight takes "
+                "expected "
                 "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
             ) from None
         return both[1] / sum(both)
     expected = "a number from 0 to 1, or a file of tuned weights"
-    return real_number("--dense-weight", share, expected, lambda value: 0 <= value <= 1)
+    return real_number("search.dense_weight", share, expected, lambda value: 0 <= value <= 1)
 
 
 def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document]) -> dict[str, tuple[Sentence, float]]:
@@ -180,16 +126,6 @@ def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dic
     if arguments.mode == "bm25":
         return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
     return {"first_stage": identity}
-
-
-def add_encoder_option(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add ``--encoder``."""
-    parser.add_argument(
-        "--encoder",
-        type=text_path,
-        metavar="NAME",
-        help=f"encoder for vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name {default}",
-    )
 
 
 def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:

@@ -7,14 +7,12 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, add_encoder_option, keep_vectors, open_encoder
+from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, keep_vectors, open_encoder
 from mpir.app.cli.index_update import update
-from mpir.app.cli.path_options import text_path
-from mpir.app.cli.ray_options import add_ray_options, check_ray_options, encoding_on_actors
-from mpir.app.cli.shard_option import add_shard_option, chosen_shard
-from mpir.core.text.terms import StopWords
+from mpir.app.cli.ray_options import check_ray_options, encoding_on_actors
+from mpir.app.cli.shard_option import chosen_shard
 from mpir.errors import InputError
 from mpir.validation import optional_whole_number
 
@@ -33,9 +31,9 @@ files with the same id and text is indexed once; the same id with different text
 
 examples:
   mpir index abstracts.jsonl --index pubmed-index
-  mpir index baseline/ updatefiles/ --index pubmed-index --threads 8
+  mpir index baseline/ updatefiles/ --index pubmed-index --workers 8
   mpir index abstracts.jsonl --index pubmed-index --dense
-  mpir index reports.jsonl --index reports-index --stop-words not-no
+  mpir index reports.jsonl --index reports-index --set index.stop_words=not-no
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
   mpir index updatefiles/pubmed26n1335.xml.gz --update --index pubmed-index
   mpir index --verify --index pubmed-index
@@ -57,45 +55,6 @@ MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``index``."""
-    parser = subparsers.add_parser(
-        "index",
-        help="make a search index of a corpus",
-        description="Index the titles and abstracts of a corpus with Lucene, for `mpir search` and the rerankers.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("paths", type=text_path, nargs="*", metavar="PATH", help="corpus file or folder")
-    parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="folder that the index goes to")
-    parser.add_argument("--dense", action="store_true", help="index the documents' vectors, too")
-    add_encoder_option(parser, f"(default: the bundle {DEFAULT})")
-    parser.add_argument(
-        "--factory",
-        metavar="STRING",
-        help="faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 … (default: Flat)",
-    )
-    parser.add_argument("--sentence-vectors", action="store_true", help="keep the vectors of every sentence, too")
-    add_shard_option(parser, "make only shard i of n of the vectors, without an index of words")
-    add_ray_options(parser, "with --dense: make the vectors on the machines of a cluster")
-    parser.add_argument(
-        "--stop-words",
-        choices=get_args(StopWords),
-        default="english",
-        help='words that a search leaves out: Lucene\'s English ones, these but for "no" and "not", or none '
-        "(default: english)",
-    )
-    parser.add_argument(
-        "--update", action="store_true", help="change the index that is there by the documents of PATH alone"
-    )
-    parser.add_argument("--threads", type=int, metavar="N", help="indexing threads (default: one per core)")
-    parser.add_argument(
-        "--verify", action="store_true", help="build nothing, but compare every file of the index with its hash"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
-    parser.set_defaults(run=run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Build, keep, update or verify the index; 0 is the exit status. Raises MpirError for a user's mistake."""
     if arguments.verify:
@@ -107,15 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.files.read import STDIN
     from mpir.search.indexer import MOST_THREADS
 
-    threads = optional_whole_number("--threads", arguments.threads, maximum=MOST_THREADS)
+    workers = None if arguments.ray else arguments.workers
+    threads = optional_whole_number("--workers", workers, maximum=MOST_THREADS)
     check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
     if arguments.update:
         return update(arguments, threads)
     source = corpus_fingerprint(arguments.paths)
     check_ray_options(arguments)
-    for name in ("encoder", "factory", "sentence_vectors", "shard", "ray"):
+    for name in ("encoder", "shard", "ray"):
         if getattr(arguments, name) and not arguments.dense:
-            raise InputError(f"--{name.replace('_', '-')} says how vectors are made; add --dense, or leave it out.")
+            raise InputError(f"--{name} says how vectors are made; add --dense, or leave it out.")
     if arguments.dense and STDIN in arguments.paths:
         raise InputError("--dense reads the corpus twice, which standard input cannot give; write it to a file.")
     shard = chosen_shard(arguments) if arguments.dense else None

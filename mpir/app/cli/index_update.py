@@ -14,7 +14,7 @@ from mpir.errors import InputError
 if TYPE_CHECKING:
     from mpir.search.dense.shards import Vectoriser
 
-BUILDING = ("factory", "sentence_vectors", "shard", "ray")
+BUILDING = ("shard", "ray")
 """Options that apply only to building an index."""
 
 
@@ -44,9 +44,7 @@ def _check_options(arguments: argparse.Namespace, stdin: str) -> None:
     """Raise InputError for options that do not apply to an update."""
     for name in BUILDING:
         if getattr(arguments, name):
-            raise InputError(
-                f"--{name.replace('_', '-')} is for building; an update keeps it as it is, so leave it out."
-            )
+            raise InputError(f"--{name} is for building; an update keeps it as it is, so leave it out.")
     if stdin in arguments.paths:
         raise InputError("--update reads the documents twice, which standard input cannot give; write it to a file.")
 

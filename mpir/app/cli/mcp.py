@@ -8,8 +8,8 @@ import sys
 from contextlib import ExitStack, closing
 from typing import Any
 
-from mpir.app.cli.first_stage import add_index_option, open_lexical
-from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.app.cli.first_stage import open_lexical
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import whole_number
@@ -24,24 +24,6 @@ examples:
   mpir mcp --index pubmed-index --no-pubmed
   mpir mcp --http --port 8765
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``mcp``."""
-    parser = subparsers.add_parser(
-        "mcp",
-        help="serve search, rerank and evidence to agents (Model Context Protocol)",
-        description="Serve tools to language-model agents over the Model Context Protocol.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_index_option(parser, "index of `mpir index`, for search_index")
-    parser.add_argument("--no-pubmed", action="store_true", help="no tool that sends a query over the network")
-    parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
-    parser.add_argument("--host", default="127.0.0.1", help="address of this machine to listen on (%(default)s)")
-    parser.add_argument("--port", type=int, default=8765, help="port to listen on (%(default)s)")
-    add_model_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.path_options import add_overwrite_option, file_path, text_path
 from mpir.errors import ArtefactError, InputError, OutputError, format_names
 
 if TYPE_CHECKING:
@@ -28,29 +27,12 @@ examples:
   for i in 1 2 3; do mpir index corpus.jsonl --index vectors/$i --dense --shard $i/3; done
   mpir merge vectors/* --output my-index
 
-  for i in 1 2 3; do mpir rerank --queries candidates.jsonl --trec --shard $i/3 --output ranked/$i; done
+  for i in 1 2 3; do mpir rerank --queries candidates.jsonl --format trec --shard $i/3 --output ranked/$i; done
   mpir merge ranked/* --output run.trec
 
   for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output shards/$i; done
   mpir merge shards/* --output sia
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``merge``."""
-    parser = subparsers.add_parser(
-        "merge",
-        help="join the shards of a job that --shard made",
-        description="Join the shards that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "shards", type=text_path, nargs="+", metavar="SHARD", help="folders of all shards, in any order"
-    )
-    parser.add_argument("--output", required=True, type=file_path, metavar="PATH", help="where the joined result goes")
-    add_overwrite_option(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

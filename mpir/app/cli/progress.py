@@ -12,11 +12,6 @@ from mpir.files.read import at_terminal
 _CLEAR_LINE = "\r\x1b[K"
 
 
-def add_quiet_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--quiet``."""
-    parser.add_argument("--quiet", action="store_true", help="no progress (never shown in a pipe)")
-
-
 def shows_progress(arguments: argparse.Namespace) -> bool:
     """Whether progress is shown: on a terminal, unless --quiet is given."""
     return not arguments.quiet and at_terminal(sys.stderr)

@@ -7,11 +7,9 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
-from mpir.app.cli.number_options import positive
+from mpir.app.cli.model_options import NO_CACHE, check_options, load_reranker
 from mpir.app.cli.progress import shows_progress, stage
-from mpir.app.cli.ranking_output import add_output_options, check_output_options, write_ranking, write_tables
-from mpir.app.cli.search import query_text
+from mpir.app.cli.ranking_output import check_output_options, show_ranking, write_files
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,78 +24,27 @@ Several searches are sent, from strict (all distinctive words) to loose (any of 
 question with [tags] or with AND, OR, NOT in capitals is sent unchanged. So is --query; the results are still ranked by
 QUERY.
 
-$NCBI_API_KEY allows 10 requests per second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC replace
---email, --eutils and --europepmc. Proxies come from $HTTPS_PROXY and $NO_PROXY. Answers are kept for a day in mpir's
-cache folder.
+$NCBI_API_KEY allows 10 requests per second in place of 3. $NCBI_EMAIL, $MPIR_EUTILS and $MPIR_EUROPEPMC are used where
+the settings pubmed.email, pubmed.eutils and pubmed.europepmc are not given. Proxies come from $HTTPS_PROXY and
+$NO_PROXY. Answers are kept for a day in mpir's cache folder.
 
 examples:
   mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?"
-  mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?" --from 2015 --type "clinical trial" --html ipf.html
+  mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?" --from 2015 --type "clinical trial" --output ipf.html
   mpir pubmed "Which drugs slow idiopathic pulmonary fibrosis?" --k 500 --top-k 20 --explain
   mpir pubmed "Is nintedanib safe in the elderly?" --query 'nintedanib[tiab] AND aged[mh]' --source pubmed
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``pubmed``."""
-    parser = subparsers.add_parser(
-        "pubmed",
-        help="search PubMed and Europe PMC over the network, and rank the results",
-        description="Search PubMed and Europe PMC for a question, and rank their abstracts and sentences. "
-        "The question leaves this machine.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("query", nargs="?", type=query_text, metavar="QUERY", help="a question")
-    parser.add_argument(
-        "--candidates",
-        "--k",
-        dest="k",
-        type=positive,
-        default=200,
-        metavar="N",
-        help="documents to retrieve and rank, at most 10,000 (%(default)s)",
-    )
-    parser.add_argument(
-        "--from", dest="start", metavar="DATE", help="first publication date: 2015, 2015-03, 2015-03-01"
-    )
-    parser.add_argument("--to", dest="end", metavar="DATE", help="last publication date")
-    parser.add_argument(
-        "--type",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help='publication type, such as "clinical trial"; repeat it to allow several',
-    )
-    parser.add_argument("--query", dest="own_query", type=query_text, metavar="TEXT", help="send this search unchanged")
-    parser.add_argument("--preprints", action="store_true", help="also Europe PMC's preprints")
-    parser.add_argument(
-        "--source", action="append", metavar="NAME", help="pubmed or europepmc; may be repeated (default: both)"
-    )
-    _add_service_options(parser)
-    add_output_options(parser)
-    add_model_options(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_service_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("services")
-    group.add_argument("--eutils", metavar="URL", help="base URL of /esearch.fcgi (default: NCBI's)")
-    group.add_argument("--europepmc", metavar="URL", help="base URL of /search (default: Europe PMC's)")
-    group.add_argument("--email", metavar="ADDRESS", help="address for NCBI to contact if requests cause trouble")
-    group.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit for an answer (default: 30)")
-    group.add_argument("--refresh", action="store_true", help="fetch again, and replace the cached answers")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, rank and print; 0 is the exit status. Raises MpirError for a user's mistake or a service that fails."""
     check_options(arguments)
     check_output_options(arguments)
-    arguments.query = arguments.query or arguments.own_query
-    if not arguments.query:
+    query = arguments.query or arguments.own_query
+    if not query:
         raise InputError('there is no query; give one, as in `mpir pubmed "Which gene causes cystic fibrosis?"`.')
     reranker = load_reranker(arguments)  # before anything is sent, because an option may be invalid
-    result = _search(arguments)
+    result = _search(arguments, query)
     for warning in result.warnings:
         print(f"mpir: {warning}", file=sys.stderr)
     if not result.documents:
@@ -105,16 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     documents = list(result.documents)
     shown = shows_progress(arguments)
     with stage("splitting", shown=shown):  # scoring has its own progress bar
-        (ranking,) = reranker.rerank_batch([arguments.query], [documents], top_k=arguments.top_k, progress=shown)
+        (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
     if arguments.explain:
         print(_searches_table(result), end="\n\n")
     details = result.to_dict()
-    shown_ranking = write_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=details)
-    write_tables(arguments, [("1", shown_ranking)])
+    shown_ranking = show_ranking(arguments, "1", ranking, documents=documents, reranker=reranker, details=details)
+    write_files(arguments, [shown_ranking])
     return 0
 
 
-def _search(arguments: argparse.Namespace) -> SearchResult:
+def _search(arguments: argparse.Namespace, query: str) -> SearchResult:
     from mpir.search.pubmed import Settings, search
 
     settings = Settings.from_environment(
@@ -123,11 +70,11 @@ def _search(arguments: argparse.Namespace) -> SearchResult:
         email=arguments.email,
         timeout=arguments.timeout,
         refresh=arguments.refresh,
-        cache=False if arguments.no_cache else None,
+        cache=False if arguments.cache == NO_CACHE else None,
     )
     with _progress(shown=shows_progress(arguments)) as bar:
         return search(
-            arguments.query,
+            query,
             arguments.k,
             own_query=arguments.own_query,
             start=arguments.start,

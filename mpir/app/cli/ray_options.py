@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.arguments import Arguments
 from mpir.app.cli.model_options import load_reranker
 from mpir.errors import InputError
-from mpir.validation import is_finite, optional_whole_number
+from mpir.validation import is_finite
 
 if TYPE_CHECKING:
     from mpir.lab.ray.actor_jobs import PooledScorer
@@ -19,46 +20,23 @@ if TYPE_CHECKING:
     from mpir.reranking.reranker import Reranker
 
 
-def add_ray_options(parser: argparse.ArgumentParser, action: str) -> None:
-    """Add ``--ray``, ``--workers`` and ``--gpus-per-worker``; `action` describes their effect in the command."""
-    group = parser.add_argument_group("Ray", f"{action} (docs/guides/ray.md)")
-    group.add_argument(
-        "--ray",
-        metavar="WHERE",
-        help="local (processes of this machine), auto (the cluster that this machine belongs to, or $RAY_ADDRESS), or "
-        "the HOST:PORT of a cluster's head",
-    )
-    group.add_argument("--workers", type=int, metavar="N", help="actors, each with the models loaded (default: 1)")
-    group.add_argument(
-        "--gpus-per-worker", type=float, metavar="G", help="GPUs of each actor; 0.5 lets two share one (default: 0)"
-    )
-
-
 def check_ray_options(arguments: argparse.Namespace) -> None:
     """Refuse invalid options before anything is read.
 
-    Without --cache, workers keep no scores, because their databases are not safe in a folder that machines share.
-
     Raises:
-        InputError: an option without --ray, an invalid number, or a chat model, which needs no actors.
+        InputError: an invalid number, or a chat model, which needs no actors.
         MissingExtraError: Ray is not installed.
     """
-    workers, gpus = optional_whole_number("--workers", arguments.workers), arguments.gpus_per_worker
+    gpus = arguments.gpus_per_worker
     if arguments.ray is None:
-        for name in ("workers", "gpus_per_worker"):
-            if getattr(arguments, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} is for --ray, which is not there; add it.")
         return
     if gpus is not None and not (is_finite(gpus) and (0 <= gpus <= 1 or (gpus > 1 and gpus.is_integer()))):
-        raise InputError(f"--gpus-per-worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
+        raise InputError(f"ray.gpus_per_worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
     if getattr(arguments, "llm", None) is not None:
         raise InputError("--llm asks a server, which needs no actors; leave --ray out.")
     from mpir.lab.ray.ray_cluster import import_ray
 
     import_ray()
-    arguments.workers = workers or 1
-    if hasattr(arguments, "cache"):
-        arguments.no_cache |= arguments.cache is None
 
 
 @contextmanager
@@ -69,7 +47,7 @@ def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator
         return
     from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job
 
-    with _opened_pool(arguments, scoring_job(reranker, partial(load_reranker, arguments))) as pool:
+    with _opened_pool(arguments, scoring_job(reranker, partial(load_reranker, arguments, keeps=False))) as pool:
         yield PooledScorer(reranker, pool)
 
 
@@ -83,8 +61,10 @@ def opened_ranker(
         return
     from mpir.lab.ray.actor_jobs import ranking_job
 
-    quiet = argparse.Namespace(**{**vars(arguments), "quiet": True})
-    with _opened_pool(arguments, ranking_job(reranker, partial(load_reranker, quiet), partial(rank, quiet))) as pool:
+    quiet = Arguments(**{**vars(arguments), "quiet": True})
+    with _opened_pool(
+        arguments, ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
+    ) as pool:
         yield pool.map
 
 
@@ -113,4 +93,4 @@ def _opened_pool(arguments: argparse.Namespace, job: ActorJob) -> Iterator[Actor
     from mpir.lab.ray.ray_cluster import cluster
 
     with cluster(arguments.ray) as ray:
-        yield ActorPool(ray, job, workers=arguments.workers, gpus_per_worker=arguments.gpus_per_worker or 0)
+        yield ActorPool(ray, job, workers=arguments.workers or 1, gpus_per_worker=arguments.gpus_per_worker or 0)

@@ -8,22 +8,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.filter_options import add_filter_options, check_filter_options, filter_documents
+from mpir.app.cli.filter_options import filter_documents
 from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress, stage
-from mpir.app.cli.ranking_output import (
-    add_output_options,
-    check_output_options,
-    files_of,
-    line_format,
-    needs_all,
-    write_ranking,
-    write_tables,
-)
-from mpir.app.cli.rerank_file import add_file_options, check_file_options, write_rankings_file
-from mpir.app.cli.search import name_of, query_text
+from mpir.app.cli.ranking_output import forms_of_one, has_trec, needs_all, show_ranking, write_files
+from mpir.app.cli.rerank_file import check_file_options, write_rankings_file
+from mpir.app.cli.search import name_of
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import STDIN, at_terminal, place_of, read_json_lines
 
@@ -36,130 +27,81 @@ if TYPE_CHECKING:
 EPILOG = """\
 Without a QUERY, standard input holds JSON lines as `mpir search` prints them:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1}, …]}
-Each query gives a table; --json gives a line of JSON for each, and --trec the lines of a TREC run. --queries reads the
-same lines from a file, and --output writes the results to one, in shards with --shard (docs/guides/scale.md).
+--queries reads the same lines from a file. With --output FILE.jsonl or FILE.trec, a file of queries is written once all
+are done; after an interrupt, repeat the command to resume. With --shard, OUTPUT is a folder (docs/guides/scale.md).
 
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
-  mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --html aspirin.html
-  mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --csv aspirin.csv
+  mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --output aspirin.html
+  mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv
+  mpir search --index pubmed-index --top-k 100 "Is aspirin a blood thinner?" | mpir rerank
+  mpir rerank --run bm25.trec --docs corpus.jsonl --queries topics.xml --output run.trec
+  mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --llm http://localhost:11434/v1#qwen3:4b
+
+more examples:
   mpir rerank "Is aspirin a blood thinner?" --docs paper.nxml other.pdf --sentences 5
-  mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv \\
-      --triggers negation hedges radiology --explain
-  mpir search --index pubmed-index --k 100 "Is aspirin a blood thinner?" | mpir rerank
-  mpir search --index pubmed-index --k 100 < questions.jsonl | mpir rerank --trec > run.trec
-  mpir rerank --run bm25.trec --corpus corpus.jsonl --topics topics.xml --format trec > run.trec
-  mpir rerank --queries candidates.jsonl --trec --shard 3/10 --output shards/3
-  mpir rerank --queries candidates.jsonl --trec --ray local --workers 2 --output run.trec
-  mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl \\
-      --llm http://localhost:11434/v1 --llm-model qwen3:4b
+  mpir search --index pubmed-index --top-k 100 < questions.jsonl | mpir rerank --format trec > run.trec
+  mpir rerank --queries candidates.jsonl --format trec --shard 3/10 --output shards/3
+  mpir rerank --queries candidates.jsonl --ray local --workers 2 --output run.trec
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``rerank``."""
-    parser = subparsers.add_parser(
-        "rerank",
-        help="rerank documents and their sentences",
-        description="Score every (query, sentence) pair from several perspectives and rank documents and sentences.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "query",
-        nargs="?",
-        type=query_text,
-        metavar="QUERY",
-        help="a question (default: JSON lines on standard input)",
-    )
-    parser.add_argument(
-        "--docs",
-        type=text_path,
-        nargs="+",
-        metavar="PATH",
-        help="with a QUERY: its documents (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)",
-    )
-    parser.add_argument(
-        "--run", dest="run_file", type=text_path, metavar="FILE", help="a TREC run whose documents are reranked"
-    )
-    parser.add_argument("--corpus", type=text_path, nargs="+", metavar="PATH", help="with --run: its documents")
-    parser.add_argument("--topics", type=text_path, metavar="FILE", help="with --run: its queries")
-    parser.add_argument(
-        "--queries", type=text_path, metavar="FILE", help="a file of such JSON lines, in place of standard input"
-    )
-    add_file_options(parser)
-    add_filter_options(parser)
-    add_output_options(parser)
-    add_model_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
-    shown, shard = shows_progress(arguments), check_file_options(arguments)
+    shown, job = shows_progress(arguments), check_file_options(arguments)
     with stage("reading", shown=shown):
         queries = _queries(arguments)
-        reranker = load_reranker(arguments)
-    if shard is not None:
-        write_rankings_file(arguments, queries, reranker, shard)
+        reranker = load_reranker(arguments, keeps=job is None)
+    if job is not None:
+        write_rankings_file(arguments, queries, reranker, job)
     else:
-        _print_rankings(arguments, queries, reranker, shown=shown)
+        _show_rankings(arguments, queries, reranker, shown=shown)
     report_usage(reranker.perspectives)
     return 0
 
 
-def _print_rankings(
-    arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, *, shown: bool
-) -> None:
+def _show_rankings(arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, *, shown: bool) -> None:
     """Rerank each query and print its ranking as soon as it is ready."""
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has its own progress bar
             (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
-        shown_ranking = write_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
+        shown_ranking = show_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
         if needs_all(arguments):
-            rankings.append((identifier, shown_ranking))
-    write_tables(arguments, rankings)
+            rankings.append(shown_ranking)
+    write_files(arguments, rankings)
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     """The queries to rerank. Raises InputError for options that conflict with each other or with the input."""
     check_options(arguments)
-    if arguments.docs and arguments.query is None:
-        raise InputError("--docs names the documents of a QUERY, but there is none; put it before --docs.")
-    check_filter_options(arguments)
-    check_output_options(arguments, [("--docs", path) for path in arguments.docs or []])
+    if arguments.docs and arguments.query is None and not arguments.run_file:
+        raise InputError("--docs names the documents of a QUERY or a --run, but there is none; put it before --docs.")
     inputs = _inputs(arguments)
     first = next(inputs, None)
-    source = arguments.queries or arguments.run_file or "standard input"
+    source = arguments.query_file or arguments.run_file or "standard input"
     if first is None:
         raise InputError(f"{source}: there is no query; pipe in what `mpir search` prints, or give a QUERY.")
-    for name in files_of(arguments):
+    for name in forms_of_one(arguments):
         if next(inputs, None) is not None:
-            raise InputError(
-                f"--{name} shows the ranking of one query, but {source} has more; give one query at a time."
-            )
+            raise InputError(f"{name} shows the ranking of one query, but {source} has more; give one query at a time.")
     return chain([first], inputs)
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
     """The queries of a run, a file, the command line or standard input. Raises InputError for several of them."""
-    named = {"--run": arguments.run_file, "--corpus": arguments.corpus, "--topics": arguments.topics}
-    absent = [name for name, value in named.items() if not value]
-    if len(absent) < len(named):
-        if absent:
-            raise InputError(f"{absent[0]} is missing; --run, --corpus and --topics go together.")
-        if arguments.query is not None or arguments.queries:
-            raise InputError("--run has queries of its own; leave the QUERY and --queries out.")
+    if arguments.query is not None and (arguments.run_file or arguments.query_file):
+        raise InputError("--run and --queries have queries of their own; leave the QUERY out.")
+    if arguments.run_file:
+        named = {"--docs": arguments.docs, "--queries": arguments.query_file}
+        if absent := [name for name, value in named.items() if not value]:
+            raise InputError(f"{absent[0]} is missing; --run, --docs and --queries go together.")
         from mpir.evaluate.collections import read_run_queries
 
-        return read_run_queries(arguments.run_file, arguments.corpus, arguments.topics, None)
-    trec = line_format(arguments) == "trec"
-    if arguments.queries:
-        if arguments.query is not None:
-            raise InputError("--queries has queries of its own; leave the QUERY out.")
-        return _read(arguments.queries, trec=trec)
-    return _single_query(arguments) if arguments.query is not None else _read(STDIN, trec=trec)
+        return read_run_queries(arguments.run_file, arguments.docs, arguments.query_file, None)
+    if arguments.query is not None:
+        return _single_query(arguments)
+    return _read(arguments.query_file or STDIN, trec=has_trec(arguments))
 
 
 def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:

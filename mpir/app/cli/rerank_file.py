@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.path_options import file_path
-from mpir.app.cli.ranking_output import FILES, line_format, ranking_lines, visible_ranking
-from mpir.app.cli.ray_options import add_ray_options, check_ray_options, opened_ranker
-from mpir.app.cli.shard_option import add_shard_option, chosen_shard
+from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.progress import shows_progress
+from mpir.app.cli.ranking_output import (
+    LINES,
+    OUTPUT,
+    check_output_options,
+    form_of,
+    ranking_lines,
+    visible_ranking,
+)
+from mpir.app.cli.ray_options import check_ray_options, opened_ranker
+from mpir.app.cli.shard_option import chosen_shard
 from mpir.errors import InputError, OutputError
+from mpir.files.output_checks import Named
 from mpir.files.read import STDIN
 
 if TYPE_CHECKING:
@@ -22,62 +32,58 @@ if TYPE_CHECKING:
     Query = tuple[str, str, list[Document]]
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--output``, ``--shard`` and the options of Ray."""
-    parser.add_argument(
-        "--output",
-        type=file_path,
-        metavar="PATH",
-        help="with --run or --queries, and --trec or --json: write the lines to this file once all are done; "
-        "after an interrupt, repeat the command to resume. With --shard, this is a folder",
-    )
-    add_shard_option(parser, "with --output: rerank only shard i of n of the queries")
-    add_ray_options(parser, "with --output: share the queries among the machines of a cluster")
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """The file, or with a shard the folder, that the lines of all queries go to, and their form."""
+
+    output: Path
+    form: str
+    shard: Shard
 
 
-def check_file_options(arguments: argparse.Namespace) -> Shard | None:
-    """The shard to write to --output, or None if the lines go to standard output.
+def check_file_options(arguments: argparse.Namespace) -> FileJob | None:
+    """The job of writing the rankings of a file of queries, or None if rankings are shown one by one.
 
-    Without --cache, such a run keeps no scores: in half precision they depend on the rest of their batch, and the lines
-    must not depend on earlier runs.
+    Without cache.folder, such a job keeps no scores: in half precision they depend on the rest of their batch, and the
+    lines must not depend on earlier runs.
 
     Raises:
-        InputError: --shard or --ray without --output, or --output without a file of queries or a format of lines.
+        InputError: --shard or --ray without a file of queries and an output of lines.
         MissingExtraError: --ray without Ray.
-        OutputError: the output is not writable, or is another kind of file.
+        OutputError: an output is not writable, or is another kind of file.
     """
     check_ray_options(arguments)
-    if arguments.output is None:
-        if arguments.ray is not None:
-            raise InputError("--ray shares the queries of a file; name it with --queries or --run, and add --output.")
-        if arguments.shard is not None:
-            raise InputError("--shard writes a shard of the rankings to a folder; give it with --output.")
+    has_file = (arguments.run_file or arguments.query_file or STDIN) != STDIN
+    forms = [form_of(arguments, path) for path in arguments.outputs]
+    if not (has_file and len(forms) == 1 and forms[0] in LINES):
+        for name in ("ray", "shard"):
+            if getattr(arguments, name) is not None:
+                raise InputError(
+                    f"--{name} shares the queries of a file; name it with --queries or --run, and give one --output of "
+                    "the form jsonl or trec."
+                )
+        check_output_options(arguments, _inputs(arguments))
         return None
-    if not arguments.run_file and (arguments.queries or STDIN) == STDIN:
-        raise InputError("--output needs a file of queries; give it with --run or --queries.")
-    if not line_format(arguments) or arguments.explain or any(getattr(arguments, name) for name in FILES):
-        raise InputError(
-            "--output holds only lines of a TREC run or of JSON; add --trec or --json, and leave other forms out."
-        )
-    shard = chosen_shard(arguments)
-    _check_output(arguments, shard)
-    arguments.no_cache |= arguments.cache is None
-    return shard
+    job = FileJob(arguments.outputs[0], forms[0], chosen_shard(arguments))
+    if job.shard.count == 1:
+        check_output_options(arguments, _inputs(arguments))
+    else:
+        _check_folder(job, _inputs(arguments))
+    return job
 
 
-def _check_output(arguments: argparse.Namespace, shard: Shard) -> None:
-    from mpir.files.output_checks import check_files, check_folders
+def _inputs(arguments: argparse.Namespace) -> list[Named]:
+    """The files that the job reads, by option."""
+    files = ("--run", arguments.run_file), ("--queries", arguments.query_file)
+    return [*files, *(("--docs", path) for path in arguments.docs or ())]
+
+
+def _check_folder(job: FileJob, read: list[Named]) -> None:
+    from mpir.files.output_checks import check_folders
     from mpir.reranking.ranking_files import RANKINGS_SHARD
 
-    files = ("--run", arguments.run_file), ("--topics", arguments.topics), ("--queries", arguments.queries)
-    corpus = (("--corpus", path) for path in arguments.corpus or ())
-    read = [*files, *corpus, ("--weights", arguments.weights), ("--lexicon", arguments.lexicon)]
-    if shard.count > 1:
-        check_folders([("--output", arguments.output)], read)
-        RANKINGS_SHARD.check_replaceable(arguments.output)
-    else:
-        check_files([("--output", arguments.output)], read)
-        check_rankings_file("--output", arguments.output, overwrite=arguments.overwrite)
+    check_folders([(OUTPUT, job.output)], read)
+    RANKINGS_SHARD.check_replaceable(job.output)
 
 
 def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
@@ -91,47 +97,45 @@ def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
 
 
 def write_rankings_file(
-    arguments: argparse.Namespace, queries: Iterable[Query], reranker: Reranker, shard: Shard
+    arguments: argparse.Namespace, queries: Iterable[Query], reranker: Reranker, job: FileJob
 ) -> None:
-    """Rerank the queries, or a shard of them, and write the lines to --output."""
-    from mpir.app.cli.progress import shows_progress
+    """Rerank the queries, or a shard of them, and write the lines to the output."""
     from mpir.reranking.ranking_files import write_rankings
 
-    progress = arguments.ray is not None and shows_progress(
-        arguments
-    )  # otherwise the reranker shows a bar for each query
+    # without Ray, the reranker shows a bar for each query
+    progress = arguments.ray is not None and shows_progress(arguments)
+    arguments = Arguments(**{**vars(arguments), "format": job.form})
     with opened_ranker(arguments, reranker, rank_query) as rank:
-        job = _job(arguments, reranker)
-        total = write_rankings(queries, rank, arguments.output, job, shard, progress=progress)
+        facts = _facts(arguments, reranker)
+        total = write_rankings(queries, rank, job.output, facts, job.shard, progress=progress)
     if not arguments.quiet:
-        print(f"{arguments.output}: " + (f"shard {shard} of " if shard.count > 1 else "") + f"{total} queries.")
+        share = f"shard {job.shard} of " if job.shard.count > 1 else ""
+        print(f"{job.output}: {share}{total} queries.")
 
 
 def rank_query(arguments: argparse.Namespace, reranker: Reranker, query: Query) -> str:
     """Rank one query; return its lines of the file."""
-    from mpir.app.cli.progress import shows_progress
-
     identifier, text, documents = query
     reranker.forget_texts()  # a shard must not depend on the texts of another
     (ranking,) = reranker.rerank_batch([text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments))
-    lines = ranking_lines(arguments, identifier, visible_ranking(arguments, ranking))
+    lines = ranking_lines(arguments.format, identifier, visible_ranking(arguments, ranking))
     return lines.encode("utf-8", "replace").decode()  # as on standard output
 
 
-def _job(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
+def _facts(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
     """Everything that the lines depend on, as JSON-able values."""
     from mpir.files.corpora.corpus import corpus_content, corpus_fingerprint
     from mpir.files.hash import sha256
     from mpir.files.job_shards import CORPUS
     from mpir.version import __version__
 
-    files = {name: getattr(arguments, name) for name in ("run_file", "topics", "queries")}
+    files = {"run_file": arguments.run_file, "queries": arguments.query_file}
     options = {name: getattr(arguments, name) for name in ("top_k", "min_probability", "join")}
     return {
         "mpir": __version__,
         "queries": {name: sha256(path) for name, path in files.items() if path},
-        **({CORPUS: corpus_content(corpus_fingerprint(arguments.corpus))} if arguments.corpus else {}),
-        "format": line_format(arguments),
+        **({CORPUS: corpus_content(corpus_fingerprint(arguments.docs))} if arguments.docs else {}),
+        "format": arguments.format,
         **options,
         "weights": reranker.weights.to_dict(),
         "calibration": reranker.relevance.to_dict(),

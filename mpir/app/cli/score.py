@@ -9,20 +9,12 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import (
-    add_first_stage_options,
-    add_index_option,
-    first_stage_identity,
-    index_source,
-    open_first_stage,
-)
+from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
 from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
-from mpir.app.cli.path_options import file_path, text_path
-from mpir.app.cli.ray_options import add_ray_options, check_ray_options, opened_scorer
-from mpir.app.cli.shard_option import add_shard_option, chosen_shard
+from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.ray_options import check_ray_options, opened_scorer
+from mpir.app.cli.shard_option import chosen_shard
 from mpir.errors import InputError, format_paths, format_value
-from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.core.text import Question
@@ -48,8 +40,8 @@ On a cluster, each task of an array scores its shard (docs/guides/scale.md), and
   mpir merge shards/* --output scored
 
 On the machines of a Ray cluster, with a GPU for each worker:
-  mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --gpus-per-worker 1 \
-    --precision bf16 --output scored
+  mpir score --questions training.json --index pubmed-index --ray HEAD:6379 --workers 8 --precision bf16 \
+      --set ray.gpus_per_worker=1 --output scored
 
 Questions with judgements in a separate file, such as TripClick's or TREC's:
   mpir score --questions topics.head.val.txt --qrels qrels.dctr.head.val.txt --index index --output scored
@@ -61,61 +53,6 @@ SENTENCES_AT_ONCE = 2048
 minute of work on one thread, even in fp32."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``score``."""
-    parser = subparsers.add_parser(
-        "score",
-        help="score questions with gold once, for tuning",
-        description="Retrieve candidates for every question, score their sentences, and write columns and gold.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--questions",
-        type=text_path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="BioASQ questions with gold; with --qrels any",
-    )
-    parser.add_argument(
-        "--qrels", type=text_path, nargs="+", default=[], metavar="FILE", help="gold: documents of a grade above 0"
-    )
-    add_index_option(parser, "index that `mpir index` made")
-    parser.add_argument(
-        "--graded",
-        type=text_path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="in place of all three: questions with graded candidates, as the page saves them",
-    )
-    parser.add_argument(
-        "--output", required=True, type=file_path, metavar="DIR", help="folder for the scored questions"
-    )
-    parser.add_argument(
-        "--candidates", type=int, default=100, metavar="N", help="documents of the first stage (%(default)s)"
-    )
-    parser.add_argument(
-        "--gold-in-index",
-        action="store_true",
-        help="count only gold that the index holds, and leave out questions without any",
-    )
-    add_first_stage_options(parser)
-    add_shard_option(parser, "score only shard i of n")
-    add_ray_options(parser, "score on the machines of a cluster")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    add_model_options(parser, weights=False)
-    parser.add_argument(
-        "--no-agreement",
-        dest="agreement",
-        action="store_const",
-        const=False,
-        help="without that column, to put these scores beside others that have it",
-    )
-    parser.set_defaults(run=run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.bioasq.task import score_questions
@@ -124,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tune.dataset import SCORED, Dataset
     from mpir.tune.score_shards import shard_facts
 
-    whole_number("--candidates", arguments.candidates)
     check_options(arguments)
     check_ray_options(arguments)
     shard = chosen_shard(arguments)
@@ -142,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             opened_scorer(arguments, reranker) as scorer,
             Journal(f"{arguments.output}.scores.jsonl", made_by) as journal,
         ):
-            scored = score_questions(share, index, scorer, journal, candidates=arguments.candidates, progress=progress)
+            scored = score_questions(share, index, scorer, journal, candidates=arguments.k, progress=progress)
             dataset = Dataset.collect(scored, made_by).save(arguments.output)
             journal.path.unlink()
     print(
@@ -155,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def open_scorer(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the options select, with batches that are cheap to repeat. Raises MpirError as it loads."""
-    reranker = load_reranker(arguments)
+    reranker = load_reranker(arguments, keeps=arguments.ray is None)
     reranker.pairs_at_once = min(reranker.pairs_at_once, SENTENCES_AT_ONCE)
     return reranker
 
@@ -182,9 +118,10 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], Can
 
 def _check_alone(arguments: argparse.Namespace) -> None:
     """Raise InputError for an option that --graded makes pointless."""
-    for name in ("questions", "qrels", "index", "gold_in_index"):
+    names = {"questions": "--questions", "qrels": "--qrels", "index": "--index", "gold_in_index": "score.gold_in_index"}
+    for name, spelling in names.items():
         if getattr(arguments, name):
-            raise InputError(f"--graded has questions, candidates and gold; leave --{name.replace('_', '-')} out.")
+            raise InputError(f"--graded has questions, candidates and gold; leave {spelling} out.")
     if arguments.mode != "bm25":
         raise InputError(f"--mode {arguments.mode} searches an index, and --graded has candidates; leave it out.")
 
@@ -275,7 +212,7 @@ def _made_by(arguments: argparse.Namespace, index: CandidateSource, reranker: Re
     """Everything that the columns depend on."""
     return {
         **_first_stage(arguments, index),
-        "candidates": arguments.candidates,
+        "candidates": arguments.k,
         "bm25": {"k1": arguments.k1, "b": arguments.b},
         **reranker.identity,
         "gold_in_index": arguments.gold_in_index,

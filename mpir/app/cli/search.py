@@ -10,9 +10,7 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import add_first_stage_options, add_index_option, nearest_sentences, open_first_stage
-from mpir.app.cli.path_options import text_path
-from mpir.core.text.normalise import without_surrogates
+from mpir.app.cli.first_stage import nearest_sentences, open_first_stage
 from mpir.errors import InputError, format_value
 from mpir.files.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.validation import whole_number
@@ -24,12 +22,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 Queries are arguments, or lines on standard input (plain text, or JSON objects with "query" or "body" and an optional
-"id"), or come from --questions: BioASQ's JSON, JSON lines, lines of id and text, or TREC topics. A terminal shows a
+"id"), or come from --queries: BioASQ's JSON, JSON lines, lines of id and text, or TREC topics. A terminal shows a
 table; a pipe gets one JSON object per query, in the order of the queries:
   {"id": "1", "query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "score": 7.1234}, …]}
 
 --mode dense searches by vectors, which `mpir index --dense` makes, and --mode hybrid by BM25 and vectors: it fuses
-their ranks (--fusion rrf), or scales and adds their scores (--fusion sum). Each document of a hybrid search also has
+their ranks, or scales and adds their scores (--set search.fusion=sum). Each document of a hybrid search also has
 "scores", BM25's and the vectors' by name, which `mpir rerank` uses as columns.
 
 examples:
@@ -39,49 +37,6 @@ examples:
   mpir search --index baseline-index --index updates-index "role of p53 in apoptosis"
 """
 BATCH = 64
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``search``."""
-    parser = subparsers.add_parser(
-        "search",
-        help="search an index with BM25, vectors or both",
-        description="Retrieve the documents that BM25, vectors or both rank best for each query.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "queries", nargs="*", type=query_text, metavar="QUERY", help="what to search for (default: standard input)"
-    )
-    parser.add_argument(
-        "--questions", type=text_path, metavar="FILE", help="queries from a file: .json, .jsonl, .tsv, or topics"
-    )
-    add_index_option(
-        parser,
-        "folder that `mpir index` made, or address of an `mpir serve` with one (key: $MPIR_API_KEY)",
-        required=True,
-    )
-    parser.add_argument(
-        "--top-k", "--k", dest="top_k", type=int, default=10, metavar="N", help="documents for each query (default: 10)"
-    )
-    add_first_stage_options(parser)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="a line of JSON for each query: --format jsonl")
-    form.add_argument(
-        "--format",
-        choices=("table", "jsonl", "trec"),
-        help="format of standard output (default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads)",
-    )
-    parser.set_defaults(run=run)
-
-
-def query_text(text: str) -> str:
-    """Parse a query argument, for argparse."""
-    if without_surrogates(text) != text:
-        raise argparse.ArgumentTypeError(f"{format_value(text)} is not UTF-8; check the terminal's encoding")
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the query is blank, so nothing can be ranked for it; give a question")
-    return text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,19 +56,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _format(arguments: argparse.Namespace) -> str:
     """The format of standard output: an option's, else a table at a terminal and JSON in a pipe."""
-    if arguments.json:
-        return "jsonl"
     return arguments.format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield (id, query) from arguments, a file or standard input. Raises InputError for two sources."""
-    if arguments.questions and arguments.queries:
-        raise InputError("both --questions and queries are given; give one of them.")
-    if arguments.questions:
+    if arguments.query_file and arguments.queries:
+        raise InputError("both --queries and a QUERY are given; give one of them.")
+    if arguments.query_file:
         from mpir.files.corpora.queries import read_queries
 
-        return read_queries(arguments.questions)
+        return read_queries(arguments.query_file)
     return _from_arguments(arguments.queries) if arguments.queries else _read()
 
 

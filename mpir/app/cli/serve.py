@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import DENSE_FOLDER, add_index_option, open_dense_indexes, open_lexical
+from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes, open_lexical
 from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import add_model_options, check_options, load_reranker
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
-from mpir.validation import real_number, whole_number
+from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.app.serve.service import FirstStage, Service
@@ -33,9 +33,10 @@ other request leaves this machine. The environment variables of `mpir pubmed` ap
 
 /explain shows rankings in a browser; /docs describes every path.
 
-If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to
-this machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are
-kept between runs only with --cache DIR. On SIGTERM, the server accepts no new requests and finishes those in flight.
+If $MPIR_API_KEY is set, clients must send it as a bearer token. Without a key, the server answers only requests to this
+machine's own names and those of --allowed-host, and listens to other machines only with --insecure. Scores are kept
+between runs only with --set cache.folder=DIR. On SIGTERM, the server accepts no new requests and finishes those in
+flight.
 
 examples:
   mpir serve
@@ -43,65 +44,6 @@ examples:
   curl -s localhost:8000/v1/rerank -H 'Content-Type: application/json' \\
     -d '{"query": "Which gene causes cystic fibrosis?", "documents": ["CFTR causes it.", "KRAS does not."]}'
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``serve``."""
-    parser = subparsers.add_parser(
-        "serve",
-        help="serve a reranker over HTTP to clients of other rerankers",
-        description="Serve a reranker over HTTP, in the dialects of Cohere, Jina, Voyage, TEI and vLLM.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_server_options(parser, port=8000)
-    parser.set_defaults(run=run)
-
-
-def add_server_options(parser: argparse.ArgumentParser, *, port: int) -> None:
-    """Add the options of a server, with this default port."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)")
-    parser.add_argument("--port", type=int, default=port, help="port to listen on; 0 takes a free one (%(default)s)")
-    parser.add_argument(
-        "--allowed-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="another name by which clients reach the server",
-    )
-    parser.add_argument("--insecure", action="store_true", help="allow other machines without a key")
-    add_index_option(parser, "index of `mpir index`, for /search")
-    parser.add_argument(
-        "--pubmed", action="store_true", help="let the page and /search (mode pubmed) search PubMed over the network"
-    )
-    parser.add_argument("--model-name", action="append", default=[], metavar="NAME", help="another name of the model")
-    parser.add_argument("--any-model", action="store_true", help="accept any model name in requests")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes that score (N CPU processes or N GPUs)"
-    )
-    parser.add_argument(
-        "--warmup", action=argparse.BooleanOptionalAction, default=True, help="load the models at once (default: yes)"
-    )
-    parser.add_argument("--max-documents", type=int, default=1000, metavar="N", help="limit per request (%(default)s)")
-    parser.add_argument(
-        "--max-sentences", type=int, default=50_000, metavar="N", help="limit per request (%(default)s)"
-    )
-    parser.add_argument(
-        "--max-body", type=int, default=16 * 2**20, metavar="BYTES", help="limit per request (%(default)s)"
-    )
-    parser.add_argument(
-        "--queue", type=int, default=2_000_000, metavar="TOKENS", help="may wait before clients get 429 (%(default)s)"
-    )
-    parser.add_argument(
-        "--max-connections", type=int, default=1000, metavar="N", help="open at the same time (%(default)s)"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="limit for an answer (%(default)s)"
-    )
-    parser.add_argument(
-        "--grace", type=float, default=60.0, metavar="SECONDS", help="to finish when stopped (%(default)s)"
-    )
-    add_model_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -148,8 +90,6 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
     from mpir.app.serve.service import Service
     from mpir.app.serve.settings import Limits, Settings
 
-    arguments.device = devices(arguments.device, arguments.workers)
-    arguments.no_cache = arguments.cache is None
     limits = Limits(
         documents=arguments.max_documents,
         sentences=arguments.max_sentences,
@@ -168,7 +108,7 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
     settings = Settings(
         name=str(arguments.bundle), models=names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits
     )
-    return Service(load_reranker(arguments), settings, indexes)
+    return Service(load_reranker(arguments, keeps=False), settings, indexes)
 
 
 def _key() -> str:
@@ -183,9 +123,7 @@ def _key() -> str:
 
 def _check(arguments: argparse.Namespace) -> None:
     for name in ("max_documents", "max_sentences", "max_body", "max_connections", "queue", "timeout", "grace"):
-        real_number(
-            f"--{name.replace('_', '-')}", getattr(arguments, name), "a number above 0", lambda value: value > 0
-        )
+        real_number(f"serve.{name}", getattr(arguments, name), "a number above 0", lambda value: value > 0)
     check_options(arguments)
 
 
@@ -210,17 +148,3 @@ def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
     from mpir.search.pubmed.settings import Settings
 
     return {"pubmed": PubMedFirstStage(Settings.from_environment())}
-
-
-def devices(device: str, workers: int) -> str:
-    """The device option for `workers` processes, on the CPU or on GPUs. Raises InputError for fewer than 1.
-
-    A list of devices is returned unchanged.
-    """
-    if whole_number("--workers", workers) == 1 or "," in device:
-        return device
-    from mpir.models.options import is_on_cpu
-
-    if is_on_cpu(device):
-        return ",".join(["cpu"] * workers)
-    return ",".join(f"cuda:{number}" for number in range(workers))

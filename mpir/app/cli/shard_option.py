@@ -10,13 +10,6 @@ if TYPE_CHECKING:
     from mpir.files.job_shards import Shard
 
 
-def add_shard_option(parser: argparse.ArgumentParser, action: str) -> None:
-    """Add ``--shard``; `action` describes its effect in the command."""
-    parser.add_argument(
-        "--shard", metavar="i/n", help=f"{action}; `mpir merge` joins them (default: a Slurm array's task, else all)"
-    )
-
-
 def chosen_shard(arguments: argparse.Namespace) -> Shard:
     """The shard given by the option, or else by a Slurm array, which is noted on standard error.
 

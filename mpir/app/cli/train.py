@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 from typing import Any
 
-from mpir.app.cli import train_average, train_shrink, train_tk
-from mpir.app.cli.actions import add_action
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.settings import unknown
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.files.read import found_folder
 from mpir.lab.train.settings import TrainingSettings
 
-TYPES = {"int": int, "int | None": int, "float": float, "str": str}
 EPILOG = """\
 The mixture is a JSON file that assigns rows and losses to perspectives; docs/reference/training.md shows one. It may
 also contain settings; options on the command line take precedence.
@@ -29,77 +25,12 @@ bundle's probabilities are calibrated (Platt scaling, folded into the weights) o
 
 examples:
   mpir train --checkpoint sentence-transformers/all-MiniLM-L6-v2 --mixture mixture.json --output runs/mine
-  mpir train --mixture mixture.json --data runs/data --output runs/mine --bundle runs/mine/bundle --learning-rate 3e-5
+  mpir train --mixture mixture.json --data runs/data --output runs/mine --bundle runs/mine/bundle \
+      --set train.learning_rate=3e-5
   mpir train average runs/mine/bundle runs/second/bundle --calibrate rows.jsonl --output runs/mean
 """
 REQUIRED = ("mixture", "output")
 """Options that are required for training but not for the actions."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``train``."""
-    parser = subparsers.add_parser(
-        "train",
-        help="train your own perspectives",
-        description="Fine-tune one encoder for the perspectives of a mixture, and make a bundle from it.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--mixture", type=file_path, metavar="FILE", help="JSON that assigns rows to perspectives (required)"
-    )
-    parser.add_argument("--data", type=file_path, metavar="DIR", help="folder of the rows (default: the mixture's own)")
-    parser.add_argument("--output", type=file_path, metavar="DIR", help="folder of the run (required)")
-    parser.add_argument("--bundle", type=file_path, metavar="DIR", help="also make a bundle there")
-    parser.add_argument(
-        "--calibrate", type=file_path, metavar="FILE", help="rows to calibrate on (default: the dev rows)"
-    )
-    parser.add_argument(
-        "--stored", choices=("fp16", "bf16"), default="fp16", help="number format of the bundle's weights (%(default)s)"
-    )
-    parser.add_argument(
-        "--without", nargs="+", default=(), metavar="NAME", help="leave out a perspective, file, kind or file:kind"
-    )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 … (%(default)s)")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar; print only the result")
-    add_settings(parser)
-    parser.set_defaults(run=run)
-    _add_actions(parser)
-
-
-def _add_actions(parser: argparse.ArgumentParser) -> None:
-    """Add the actions on checkpoints before and after a training."""
-    actions = parser.add_subparsers(title="actions instead of a training", metavar="ACTION")
-    add_action(
-        actions,
-        "average",
-        train_average,
-        help="average two bundles that were trained from one checkpoint",
-        description="Make a bundle from the mean of two bundles' joint encoders.",
-    )
-    add_action(
-        actions,
-        "shrink",
-        train_shrink,
-        help="make a smaller encoder to distil into",
-        description="Make a smaller encoder from some layers of a larger one and the frequent tokens of given texts.",
-    )
-    add_action(
-        actions,
-        "tk",
-        train_tk,
-        help="make an initial TK model from word vectors",
-        description="Make an initial TK model from word vectors.",
-    )
-
-
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add an option for every setting of a run."""
-    group = parser.add_argument_group("settings")
-    for item in fields(TrainingSettings):
-        default = "" if item.default in (MISSING, None) else f" ({item.default})"
-        meaning = item.metadata["help"] + default
-        group.add_argument(f"--{item.name.replace('_', '-')}", type=_type(item), metavar="X", help=meaning)
 
 
 def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) -> None:
@@ -112,8 +43,13 @@ def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) ->
     check_folders(written, [*read, ("--checkpoint", found_folder(settings.checkpoint))])
 
 
-def _type(item: Field[Any]) -> Callable[[str], Any]:
-    return text_path if item.name == "checkpoint" else TYPES[str(item.type)]
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the command line, by name. Raises InputError for an unknown one."""
+    names = [item.name for item in fields(TrainingSettings)]
+    for name, _ in arguments.settings:
+        if name not in names:
+            raise InputError(f"--set: {unknown(f'train.{name}', [f'train.{known}' for known in names])}.")
+    return {**dict(arguments.settings), "checkpoint": arguments.checkpoint}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -125,9 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.models.bundles.bundle import BUNDLE
     from mpir.models.options import device_names
 
-    settings = TrainingSettings.read(
-        arguments.mixture, {f.name: getattr(arguments, f.name) for f in fields(TrainingSettings)}
-    )
+    settings = TrainingSettings.read(arguments.mixture, _settings(arguments))
     device_names(arguments.device)
     _check_outputs(arguments, settings)
     if arguments.bundle:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 
 EPILOG = """\
@@ -20,18 +19,6 @@ examples:
   mpir train average runs/gold/bundle runs/topics/bundle --share 0.5 \\
     --calibrate runs/data/relevance.search.dev.jsonl --output runs/mean/bundle
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of averaging."""
-    parser.add_argument("before", type=text_path, metavar="FIRST", help="a bundle's folder or name, or a checkpoint")
-    parser.add_argument("after", type=text_path, metavar="SECOND", help="another bundle or checkpoint")
-    parser.add_argument("--share", type=float, default=0.5, help="weight of the second one, 0 to 1 (%(default)s)")
-    parser.add_argument("--calibrate", type=file_path, metavar="FILE", help="rows with labels 0 and 1 (for bundles)")
-    parser.add_argument(
-        "--stored", choices=("fp16", "bf16"), default="fp16", help="number format of its weights (%(default)s)"
-    )
-    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the result")
 
 
 def run(arguments: argparse.Namespace) -> int:

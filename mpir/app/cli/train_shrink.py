@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from mpir.app.cli.path_options import file_path, text_path
-
 EPILOG = """\
 Tokens are counted in the documents of --corpus, and in the queries and sentences of each file of --rows. The result is
 a starting point for distillation, not a usable model.
@@ -13,20 +11,6 @@ a starting point for distillation, not a usable model.
 example:
   mpir train shrink mpir/bundles/default/model --layers 3 --tokens 8192 --corpus abstracts.jsonl --output runs/small
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a smaller encoder."""
-    parser.add_argument("checkpoint", type=file_path, metavar="DIR", help="folder of a BERT-like encoder")
-    parser.add_argument("--layers", type=int, required=True, metavar="N", help="number of layers to keep")
-    parser.add_argument("--tokens", type=int, required=True, metavar="N", help="number of tokens to keep")
-    parser.add_argument(
-        "--corpus", type=text_path, nargs="+", default=[], metavar="PATH", help="documents to count tokens in"
-    )
-    parser.add_argument(
-        "--rows", type=file_path, nargs="+", default=[], metavar="FILE", help="training files to count tokens in"
-    )
-    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of the new checkpoint")
 
 
 def run(arguments: argparse.Namespace) -> int:

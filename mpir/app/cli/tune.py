@@ -9,10 +9,9 @@ import sys
 from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from mpir.app.cli.path_options import file_path, text_path
-from mpir.errors import InputError, shortened
+from mpir.errors import InputError
 from mpir.files.paths import resolved
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ question of every set counts equally.
 
 The questions are split into folds; each fold is measured with weights tuned on the other folds, and compared with the
 current weights: those in OUTPUT if it exists (such as a bundle's weights.json), else --against, else equal weights.
-Existing weights are overwritten only if the new ones are better at --level. Then the weights are tuned on all
+Existing weights are overwritten only if the new ones are better at tune.level. Then the weights are tuned on all
 questions. The exit status is 0 if OUTPUT has the new weights and 1 if it keeps other ones.
 
 The measures document-map and document-f1 ignore the order of sentences, so agreement gets the weight 0 with them, and
@@ -51,82 +50,9 @@ examples:
   mpir tune scored --output weights.json --measure document-sentence-map --plots plots
   mpir tune scored --output weights.json --measure snippet-f1
   mpir tune scored --output weights.json --measure snippet-f1 --method cutoffs --against mine.json
-  mpir tune scored extra-perspective --output weights.json --context fixpoint --bounds context 0 0.5
+  mpir tune scored extra-perspective --output weights.json --set tune.context=fixpoint \
+      --set bounds.context=0,0.5
 """
-
-
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``tune``."""
-    from mpir.core.weights import Normalise
-
-    parser = subparsers.add_parser(
-        "tune",
-        help="find weights on scored questions",
-        description="Search the weights of the blend for the best measure over scored questions.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "scored",
-        type=text_path,
-        nargs="+",
-        metavar="SCORED",
-        help="folder from `mpir score`; several join their columns",
-    )
-    parser.add_argument(
-        "--also",
-        type=text_path,
-        nargs="+",
-        default=[],
-        metavar="SCORED",
-        help="further sets to tune on: other questions, or other candidates",
-    )
-    parser.add_argument("--output", required=True, type=file_path, metavar="FILE", help="where the weights go")
-    parser.add_argument("--measure", default="document-map", metavar="NAME", help=f"{MEASURES} (default: document-map)")
-    parser.add_argument(
-        "--version", type=int, default=9, help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)"
-    )
-    parser.add_argument(
-        "--against", type=text_path, metavar="FILE|NAME", help="weights to compare with if OUTPUT does not exist yet"
-    )
-    parser.add_argument(
-        "--context",
-        default="bm25",
-        metavar="COLUMN",
-        help="S_CONTEXT: a document column, document, or fixpoint (%(default)s)",
-    )
-    parser.add_argument(
-        "--normalise", choices=get_args(Normalise), default="none", help="scaling of columns (%(default)s)"
-    )
-    parser.add_argument(
-        "--bounds",
-        nargs=3,
-        action="append",
-        default=[],
-        metavar=("WEIGHT", "LOW", "HIGH"),
-        help="bounds of the share of a perspective, context, bm25, w1 … in its sum",
-    )
-    parser.add_argument("--no-cutoffs", action="store_true", help="search no cut-offs with document-f1 or snippet-f1")
-    _add_search_options(parser)
-    parser.add_argument("--folds", type=int, default=5, help="parts of the questions, each held out once (%(default)s)")
-    parser.add_argument("--level", type=float, default=0.05, help="significance level for adoption (%(default)s)")
-    parser.add_argument("--plots", type=file_path, metavar="DIR", help="write pictures (PNG and SVG)")
-    parser.add_argument("--log", type=file_path, metavar="FILE", help="log of trials (default: OUTPUT.trials.jsonl)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
-    parser.set_defaults(run=run)
-
-
-def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--method", choices=[*METHODS, CUTOFFS], default="alternating", help="how to search (%(default)s)"
-    )
-    parser.add_argument("--calls", type=int, default=25, help="evaluations per half and loop (%(default)s)")
-    parser.add_argument("--loops", type=int, default=3, help="most loops over both halves (%(default)s)")
-    parser.add_argument("--initial", type=int, default=8, help="calls before the model is used (%(default)s)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="smallest gain to continue with (%(default)s)")
-    parser.add_argument("--acquisition", choices=["EI", "PI", "LCB"], default="EI", help="acquisition (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of folds and search (%(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -149,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     scored = Dataset.concat([first, *map(Dataset.load, arguments.also)])
     objective = Objective(scored, arguments.measure, version=arguments.version)
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
-    bounds = dict.fromkeys(unseen, (0.0, 0.0)) | _bounds(arguments.bounds)
+    bounds = dict.fromkeys(unseen, (0.0, 0.0)) | dict(arguments.bounds)
     old, name = _in_place(arguments, objective)
     if arguments.method == CUTOFFS:
         return _tune_cutoffs(arguments, objective, old, name)
@@ -187,7 +113,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
     log = arguments.log or _log_beside(arguments.output)
     pictures = [("--plots", arguments.plots / name) for name in _pictures()] if arguments.plots else []
-    check_files([("--output", arguments.output), ("--log", log), *pictures], [*read, ("--against", arguments.against)])
+    check_files(
+        [("--output", arguments.output), ("tune.log", log), *pictures], [*read, ("--against", arguments.against)]
+    )
 
 
 def _pictures() -> Iterator[str]:
@@ -211,14 +139,14 @@ def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weig
     levels = _cut(arguments)
     if not levels or arguments.plots or arguments.bounds:
         raise InputError(
-            "--method cutoffs needs --measure document-f1 or snippet-f1 of version 9, without --plots, --bounds and "
-            "--no-cutoffs; only with these measures can a shorter list be better."
+            "--method cutoffs needs --measure document-f1 or snippet-f1 of version 9, without --plots and bounds, "
+            "and tune.cutoffs; only with these measures can a shorter list be better."
         )
     options = {"folds": arguments.folds, "level": arguments.level, "seed": arguments.seed}
     tuned, evidence = tune_cutoffs(objective, old, levels, **options)
     adoption = adopt(arguments.output, tuned, evidence)
     cutoffs, value = {level: getattr(tuned.cutoffs, level) for level in levels}, objective(tuned)
-    if arguments.json:
+    if arguments.format == "json":
         facts = {**_adopted(adoption), "value": value, "held_out": evidence.to_dict(), "against": name}
         print(json.dumps({**facts, "cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}}))
     else:
@@ -251,7 +179,7 @@ def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
     from mpir.bioasq.cutoffs import FIRST_CUT
     from mpir.tune.measures import CUT_BY
 
-    if arguments.no_cutoffs or arguments.version < FIRST_CUT:
+    if not arguments.cutoffs or arguments.version < FIRST_CUT:
         return ()
     return CUT_BY.get(arguments.measure, ())
 
@@ -274,18 +202,6 @@ def _plan(arguments: argparse.Namespace, cut: tuple[str, ...]) -> Plan:
         seed=arguments.seed,
         optimiser=RandomSearch if arguments.method == "random" else bayesian,
     )
-
-
-def _bounds(options: list[list[str]]) -> dict[str, tuple[float, float]]:
-    bounds = {}
-    for name, low, high in options:
-        try:
-            bounds[name] = (float(low), float(high))
-        except ValueError as error:
-            raise InputError(
-                f"--bounds {shortened(f'{name} {low} {high}')}: expected two numbers after the name."
-            ) from error
-    return bounds
 
 
 def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weights, str]:
@@ -322,7 +238,7 @@ def _report(
 
     shares = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
     cutoffs = {level: getattr(result.weights.cutoffs, level) for level in space.cut}
-    if arguments.json:
+    if arguments.format == "json":
         facts = {**_adopted(adoption), "value": result.value, "trials": len(result.trials)}
         cut = {"cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}} if cutoffs else {}
         print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares, **cut}))
@@ -342,4 +258,4 @@ def _calibration(arguments: argparse.Namespace) -> str:
 
 def _advise(arguments: argparse.Namespace, advice: str) -> None:
     """Print advice, on standard error if standard output is one JSON object."""
-    print(advice, file=sys.stderr if arguments.json else sys.stdout)
+    print(advice, file=sys.stderr if arguments.format == "json" else sys.stdout)

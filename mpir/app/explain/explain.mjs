@@ -586,16 +586,27 @@ function save(name) {
   URL.revokeObjectURL(link.href);
 }
 
+/** What a key does on the title of a document: a document that is not shown was not read, so a digit shows it first. */
+export function actionOf(key, isShown) {
+  if (/^[0-3]$/.test(key)) return isShown ? "grade" : "show";
+  return { ArrowDown: "next", ArrowUp: "previous", c: "compare", C: "compare" }[key];
+}
+
 function onKey(event) {
   const index = event.target?.dataset?.index;
   if (index === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
   const titles = [...byId("list").querySelectorAll(".title")], at = titles.indexOf(event.target), i = Number(index);
-  if (event.key === "ArrowDown") titles[Math.min(at + 1, titles.length - 1)].focus();
-  else if (event.key === "ArrowUp") titles[Math.max(at - 1, 0)].focus();
-  else if (event.key.toLowerCase() === "c") toggle(i);
-  else if (/^[0-3]$/.test(event.key)) setGrade(i, event.key);
-  else return;
+  const actions = {
+    next: () => titles[Math.min(at + 1, titles.length - 1)].focus(),
+    previous: () => titles[Math.max(at - 1, 0)].focus(),
+    compare: () => toggle(i),
+    grade: () => setGrade(i, event.key),
+    show: () => { showOne(i); byId("status").textContent = "Not graded: this text was not shown. Press the digit again."; },
+  };
+  const action = actions[actionOf(event.key, state.shown.includes(i))];
+  if (!action) return;
   event.preventDefault();
+  action();
 }
 
 function onAnyKey(event) {

@@ -127,9 +127,9 @@ def page_with(data: dict[str, Any]) -> str:
     page = page_served(())
     for old, new in (
         ("<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">'),
-        ('<link rel="stylesheet" href="app/explain/explain.css">', f"<style>{style}</style>"),
+        ('<link rel="stylesheet" href="./explain/explain.css">', f"<style>{style}</style>"),
         (
-            '<script type="module" src="app/explain/explain.mjs"></script>',
+            '<script type="module" src="./explain/explain.mjs"></script>',
             f'<script type="application/json" id="data">{text}</script>\n<script type="module">{script}</script>',
         ),
     ):

@@ -32,7 +32,7 @@ _ERRORS = {
     415: "The Content-Type is not JSON.",
     429: "Too many requests or searches are waiting; Retry-After says when to try again.",
     503: "The server is stopping.",
-    504: "The ranking took too long.",
+    504: "The request took too long.",
 }
 
 

@@ -22,7 +22,7 @@ def reference_page(openapi: Mapping[str, Any]) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>mpir: paths of the server</title>
-<link rel="stylesheet" href="app/explain/explain.css">
+<link rel="stylesheet" href="./explain/explain.css">
 </head>
 <body>
 <header>

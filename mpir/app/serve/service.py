@@ -150,7 +150,7 @@ async def unless_gone(future: asyncio.Future[Any], request: Request, seconds: fl
             return future.result()
         if gone.done():
             raise ClientDisconnect
-        raise ApiError(504, f"the ranking took longer than {seconds:g} s; rank fewer documents, or try again later.")
+        raise ApiError(504, f"the request took longer than {seconds:g} s; send or ask for less, or try again later.")
     finally:
         gone.cancel()
         future.cancel()

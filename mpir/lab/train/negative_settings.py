@@ -51,8 +51,8 @@ class NegativeSettings:
 
     def __post_init__(self) -> None:
         """Raise InputError for a missing input or a number out of bounds."""
-        if missing := [f"--{name}" for name in NEEDS[self.source] if not getattr(self, name)]:
-            raise InputError(f"--from {self.source} needs {' and '.join(missing)}, which is not given.")
+        if missing := [name for name in NEEDS[self.source] if not getattr(self, name)]:
+            raise InputError(f"source {self.source} needs {' and '.join(missing)}, which is not given.")
         for option in ("limit", "negatives"):
             optional_whole_number(f"--{option}", getattr(self, option))
         for option, lowest in (("documents", 1), ("skip", 0), ("dev_titles", 1), ("seed", 0)):

@@ -12,11 +12,12 @@ MODULES = (
     "late_interaction",
     "llm",
     "multi_vector",
-    "negation",
 )
+LAB = ("mpir.lab.annotate.negation_perspective",)
+"""Modules of the lab that declare kinds."""
 
 
 def register_perspectives() -> None:
     """Register the kinds. It runs when a bundle or model is loaded, so that importing mpir stays fast."""
-    for name in MODULES:
-        import_module(f"mpir.models.perspectives.{name}")
+    for module in (*(f"mpir.models.perspectives.{name}" for name in MODULES), *LAB):
+        import_module(module)

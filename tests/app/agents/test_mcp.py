@@ -25,7 +25,7 @@ QUERY = "does aspirin thin blood"
 
 
 def command(bundle: Path, *options: str) -> list[str]:
-    return ["-m", "mpir", "mcp", "--bundle", str(bundle), "--device", "cpu", "--no-cache", *options]
+    return ["-m", "mpir", "mcp", "--bundle", str(bundle), "--device", "cpu", "--set", "cache.folder=none", *options]
 
 
 def environment() -> dict[str, str]:

@@ -46,7 +46,7 @@ def test_files_from_windows_are_read_like_any_other(tmp_path: Path, capsys: pyte
     for name, content in zip(names, contents, strict=True):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode())
     reports, lexicon, triggers = (str(tmp_path / name) for name in names)
-    assert main(["annotate", reports, "--lexicon", lexicon, "--triggers", triggers]) == 0
+    assert main(["annotate", reports, "--lexicon", lexicon, "--set", f"lexicon.triggers={triggers}"]) == 0
     record = json.loads(capsys.readouterr().out)
     (mention,) = record["mentions"]
     assert (record["id"], mention["begin"], mention["end"], mention["status"]) == ("7", 18, 26, "negated")
@@ -79,7 +79,21 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
     triggers.write_text("of the pleura\t[POST]\n", encoding="utf-8")
     lexicon = tmp_path / "l.tsv"
     lexicon.write_text("effusion\teffusion pleural\n", encoding="utf-8")
-    assert main(["annotate", reports, "--lexicon", str(lexicon), "--partial", "0.6", "--triggers", str(triggers)]) == 0
+    assert (
+        main(
+            [
+                "annotate",
+                reports,
+                "--lexicon",
+                str(lexicon),
+                "--set",
+                "lexicon.partial=0.6",
+                "--set",
+                f"lexicon.triggers={triggers}",
+            ]
+        )
+        == 0
+    )
     (mention,) = json.loads(capsys.readouterr().out)["mentions"]
     assert (mention["begin"], mention["end"], mention["status"]) == (0, 24, "affirmed")
 
@@ -88,8 +102,8 @@ def test_triggers_and_likeness_are_choices(tmp_path: Path, capsys: pytest.Captur
     ("arguments", "message"),
     [
         (["--lexicon", "missing.tsv"], "missing.tsv: cannot be read"),
-        (["--lexicon", LEXICON, "--triggers", "nothing"], "nothing: cannot be read"),
-        (["--lexicon", LEXICON, "--partial", "2"], "threshold is 2.0"),
+        (["--lexicon", LEXICON, "--set", "lexicon.triggers=nothing"], "nothing: cannot be read"),
+        (["--lexicon", LEXICON, "--set", "lexicon.partial=2"], "threshold is 2.0"),
     ],
 )
 def test_a_mistake_is_one_sentence(

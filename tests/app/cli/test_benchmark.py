@@ -28,9 +28,9 @@ def files(tmp_path: Path, tiny_bundle: Path) -> dict[str, str]:
     queries = ({"_id": name, "text": text} for name, text in QUERIES.items())
     lines = {
         "corpus": "".join(json.dumps(record) + "\n" for record in texts),
-        "topics": "".join(json.dumps(record) + "\n" for record in queries),
+        "queries": "".join(json.dumps(record) + "\n" for record in queries),
     }
-    names = {"corpus": "corpus.jsonl", "topics": "queries.jsonl", "qrels": "test.qrels", "run": "bm25.trec"}
+    names = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "qrels": "test.qrels", "run": "bm25.trec"}
     for option, text in {**lines, "qrels": QRELS, "run": RUN}.items():
         (tmp_path / names[option]).write_text(text)
     return {option: str(tmp_path / name) for option, name in names.items()}
@@ -45,9 +45,9 @@ def test_rows_are_orders_of_the_same_candidates(
     files: dict[str, str], tiny_bundle: Path, tiny_encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = str(tiny_bundle / "model")
-    arguments = [*command(files, tiny_bundle, "corpus", "topics", "qrels", "run"), "--encoder", str(tiny_encoder)]
-    arguments += ["--model", model, "--model-option", "output=1"]
-    assert main([*arguments, "--output", str(tmp_path / "out"), "--json"]) == 0
+    arguments = [*command(files, tiny_bundle, "corpus", "queries", "qrels", "run"), "--encoder", str(tiny_encoder)]
+    arguments += ["--model", model, "--set", "model.output=1"]
+    assert main([*arguments, "--output", str(tmp_path / "out"), "--format", "json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert json.loads((tmp_path / "out/benchmark.json").read_text()) == [result]
     rows = {row["order"]: row for row in result["rows"]}
@@ -73,7 +73,7 @@ def test_rows_are_orders_of_the_same_candidates(
 def test_bm25_finds_candidates_and_a_limit_takes_the_first_queries(
     files: dict[str, str], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*command(files, tiny_bundle, "corpus", "topics", "qrels"), "--limit", "2", "--depth", "3"]) == 0
+    assert main([*command(files, tiny_bundle, "corpus", "queries", "qrels"), "--limit", "2", "--k", "3"]) == 0
     shown = capsys.readouterr().out
     assert "2 queries, candidates by BM25; depth 3" in shown
     first = next(line for line in shown.splitlines() if "first stage" in line)
@@ -90,7 +90,7 @@ def test_a_dataset_of_ir_datasets(
     paths = {f"{name}_tsv": str(tmp_path / f"{name}.tsv") for name in tables}
     dataset = ir_datasets.create_dataset(**paths, qrels_trec=files["qrels"])
     ir_datasets.registry.register("mpir-tiny", dataset)
-    arguments = ["benchmark", "--bundle", str(tiny_bundle), "--device", "cpu", "--json", "--dataset"]
+    arguments = ["benchmark", "--bundle", str(tiny_bundle), "--device", "cpu", "--format", "json", "--dataset"]
     assert main([*arguments, "mpir-tiny"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert (result["collection"], result["queries"], result["rows"][0]["nDCG@10"]) == ("mpir-tiny", 3, 1.0)
@@ -101,22 +101,32 @@ def test_a_dataset_of_ir_datasets(
 def test_a_run_is_reranked(
     files: dict[str, str], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["rerank", *command(files, tiny_bundle, "run", "corpus", "topics")[1:], "--format", "trec"]
+    arguments = [
+        "rerank",
+        *command(files, tiny_bundle, "run", "queries")[1:],
+        "--docs",
+        files["corpus"],
+        "--format",
+        "trec",
+    ]
     assert main(arguments) == 0
     (tmp_path / "new.trec").write_text(capsys.readouterr().out)
     run = read_run(tmp_path / "new.trec")
     assert {query: set(scores) for query, scores in run.items()} == {query: set(TEXTS) for query in QUERIES}
     assert main([*arguments[:-2], "--format", "trec", "a query"]) == 2
-    assert "--run has queries of its own" in capsys.readouterr().err
+    assert "have queries of their own" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("names", "more", "message"),
     [
-        (("corpus", "topics"), [], "--qrels is missing; give --corpus, --topics and --qrels, or a --dataset"),
-        (("corpus",), ["--dataset", "beir/scifact/test"], "leave --corpus, --topics and --qrels out"),
-        (("corpus", "topics", "qrels"), ["--level", "both", "--model", "m"], "do not apply to a benchmark of models"),
-        (("topics", "qrels", "run"), ["--corpus", "{topics}"], "bm25.trec: the corpus lacks its documents d1, d2, d3"),
+        (("corpus", "queries"), [], "--qrels is missing; give --corpus, --queries and --qrels, or a --dataset"),
+        (("corpus",), ["--dataset", "beir/scifact/test"], "leave --corpus, --queries and --qrels out"),
+        (
+            ("queries", "qrels", "run"),
+            ["--corpus", "{queries}"],
+            "bm25.trec: the corpus lacks its documents d1, d2, d3",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_one_sentence(

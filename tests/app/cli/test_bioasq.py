@@ -27,6 +27,8 @@ DOCUMENTS = {
     "T4": ("", "A gene is in a cell."),
 }
 QUESTIONS = {"q1": "does aspirin thin the blood", "q2": "is heart attack a risk", "q3": "is a gene in a cell"}
+NAMES = {"run-file": "output"}
+"""Options that are given another name, so that there may be two."""
 GOLD = {"q1": "T1", "q2": "T2", "q3": "T4"}
 
 
@@ -84,7 +86,9 @@ def run(job: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             "output": job["output"],
             "index": job["index"],
         } | changes
-        arguments = [text for name, value in options.items() if value for text in (f"--{name}", str(value))]
+        arguments = [
+            text for name, value in options.items() if value for text in (f"--{NAMES.get(name, name)}", str(value))
+        ]
         monkeypatch.setattr(sys, "argv", ["bioasq.py", "--trust-code", *arguments])
         return main()
 
@@ -298,11 +302,11 @@ def output_below_a_file(job: dict[str, Path]) -> dict[str, Any]:
 
 
 def run_file_below_a_file(job: dict[str, Path]) -> dict[str, Any]:
-    return {"run-file": job["gold.json"] / "run.txt"}
+    return {"run-file": job["gold.json"] / "run.trec"}
 
 
-def output_is_the_run_file(job: dict[str, Path]) -> dict[str, Any]:
-    return {"run-file": job["output"].parent / "." / job["output"].name}
+def two_submissions(job: dict[str, Path]) -> dict[str, Any]:
+    return {"run-file": job["output"].parent / "other.json"}
 
 
 def output_is_the_gold(job: dict[str, Path]) -> dict[str, Any]:
@@ -330,7 +334,9 @@ def gold_without_answers(job: dict[str, Path]) -> dict[str, Any]:
 
 
 def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
-    return {"run-file": job["bundle"]}
+    folder = job["bundle"].with_suffix(".trec")
+    folder.mkdir()
+    return {"run-file": folder}
 
 
 @pytest.mark.parametrize(
@@ -354,10 +360,10 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (infinite_scores, ["'words' returned", "expected a finite number"]),
         (output_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
         (run_file_below_a_file, ["gold.json: cannot be written, because", "gold.json is not a folder"]),
-        (output_is_the_run_file, ["is also --output, which would be lost; give --run-file another name"]),
+        (two_submissions, ["at most one submission and one run (.trec) are written"]),
         (output_is_the_gold, ["gold.json: is also --gold, which would be lost; give --output another name"]),
         (output_is_a_folder, ["bundle", "is a folder"]),
-        (run_file_is_a_folder, ["bundle", "is a folder", "--run-file"]),
+        (run_file_is_a_folder, ["bundle.trec", "is a folder", "--output"]),
         (missing_bundle, ["'nowhere' not found", "default"]),
         (unknown_device, ["device 'toaster' cannot be used"]),
         (unknown_version, ["the version of the BioASQ measures is 4; choose from"]),
@@ -439,16 +445,16 @@ def test_a_hybrid_first_stage_finds_documents_by_vectors_too(
 def test_no_output_replaces_an_input_or_a_file_of_another_format(
     job: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "notes.txt").write_text("years of work")
+    for name in ("notes.txt", "notes.trec"):
+        (tmp_path / name).write_text("years of work")
     options = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--bundle", job["bundle"]]
     corpus = job["corpus.jsonl"].read_text()
     for option, name, message in (
         ("--output", "corpus.jsonl", "is also --corpus, which would be lost; give --output another name"),
-        ("--run-file", "corpus.jsonl", "is also --corpus, which would be lost; give --run-file another name"),
         ("--output", "notes.txt", "was not written by --output, so it is not replaced"),
-        ("--run-file", "notes.txt", "was not written by --run-file, so it is not replaced"),
+        ("--output", "notes.trec", "was not written by --output, so it is not replaced"),
     ):
-        outputs = ["--output", tmp_path / "submission.json", option, tmp_path / name]
+        outputs = [option, tmp_path / name]
         assert mpir_main(["bioasq", *map(str, [*options, *outputs])]) == 2
         assert message in capsys.readouterr().err
     assert job["corpus.jsonl"].read_text() == corpus

@@ -50,8 +50,8 @@ def kinds(rows: list[dict[str, Any]]) -> set[tuple[str, float]]:
 
 def candidates(folder: Path, index: Path, bundle: Path, reserved: Path, *options: str) -> list[str]:
     files = ["--questions", SAMPLE / "questions.json", "--exclude", reserved, "--index", index, "--bundle", bundle]
-    words = ["data", "negatives", "--from", "candidates", *map(str, files), "--output", str(folder / "mined.jsonl")]
-    return [*words, "--device", "cpu", "--precision", "fp32", "--below", "9", "--limit", "8", *options]
+    words = ["data", "negatives", "--source", "candidates", *map(str, files), "--output", str(folder / "mined.jsonl")]
+    return [*words, "--device", "cpu", "--precision", "fp32", "--set", "negatives.below=9", "--limit", "8", *options]
 
 
 def test_candidates_in_a_process_of_its_own(tmp_path: Path, index: Path, tiny_bundle: Path, reserved: Path) -> None:
@@ -78,7 +78,7 @@ def test_scores_are_kept_for_an_interrupted_run_and_for_other_thresholds(
     assert main(candidates(tmp_path, index, tiny_bundle, reserved)) == 0
     assert output.read_bytes() == first
     assert journal.read_text().splitlines() == lines
-    assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--negatives", "1")) == 0
+    assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--set", "negatives.most=1")) == 0
     assert sum(row["kind"] == "mined" for row in rows_of(output)) == 8
     assert journal.read_text().splitlines() == lines
 
@@ -86,24 +86,24 @@ def test_scores_are_kept_for_an_interrupted_run_and_for_other_thresholds(
 def test_topics(tmp_path: Path, index: Path, tiny_encoder: Path, reserved: Path) -> None:
     output = tmp_path / "topics.jsonl"
     files = ["--questions", SAMPLE / "questions.json", "--exclude", reserved, "--index", index, "--output", output]
-    words = ["data", "negatives", "--from", "topics", *map(str, files), "--encoder", str(tiny_encoder)]
-    assert main([*words, "--same", "2", "--alike", "2"]) == 0
+    words = ["data", "negatives", "--source", "topics", *map(str, files), "--encoder", str(tiny_encoder)]
+    assert main([*words, "--set", "negatives.same=2", "--set", "negatives.alike=2"]) == 0
     rows = rows_of(output)
     assert kinds(rows) == {("golden", 1.0), *((kind, 0.0) for kind in ("topic-bm25", "topic-vector", "random", "bm25"))}
     assert all(is_gold(row, row["id"]) == (row["label"] == 1.0) for row in rows)
     assert not any(is_gold(row, RESERVED["id"]) for row in rows if row["label"] == 0.0)
     first, words = output.read_bytes(), [*words, "--overwrite"]
-    assert main([*words, "--same", "2", "--alike", "2"]) == 0
+    assert main([*words, "--set", "negatives.same=2", "--set", "negatives.alike=2"]) == 0
     assert output.read_bytes() == first
-    assert main([*words, "--same", "2", "--alike", "2", "--seed", "2"]) == 0
+    assert main([*words, "--set", "negatives.same=2", "--set", "negatives.alike=2", "--seed", "2"]) == 0
     assert output.read_bytes() != first
 
 
 def test_titles(tmp_path: Path, tiny_encoder: Path, reserved: Path) -> None:
     output, dev = tmp_path / "titles.train.jsonl", tmp_path / "titles.dev.jsonl"
     files = ["--corpus", SAMPLE / "documents.jsonl", "--exclude", reserved, "--output", output, "--dev", dev]
-    words = ["data", "negatives", "--from", "titles", *map(str, files), "--encoder", str(tiny_encoder)]
-    assert main([*words, "--same", "2", "--limit", "9", "--dev-titles", "2"]) == 0
+    words = ["data", "negatives", "--source", "titles", *map(str, files), "--encoder", str(tiny_encoder)]
+    assert main([*words, "--set", "negatives.same=2", "--limit", "9", "--set", "negatives.dev_titles=2"]) == 0
     train_ids, dev_ids = ({row["id"] for row in rows_of(path)} for path in (output, dev))
     assert (len(train_ids), len(dev_ids)) == (7, 2)
     assert not train_ids & dev_ids
@@ -117,9 +117,15 @@ USUAL = ["--questions", str(SAMPLE / "questions.json")]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["candidates", *USUAL], "--from candidates needs --index, which is not given."),
-        (["topics", *USUAL, "--skip", "2"], "--skip does not apply to --from topics (only to candidates); leave it"),
-        (["titles", "--corpus", "x", "--index", "y"], "--index does not apply to --from titles (only to candidates, t"),
+        (["candidates", *USUAL], "source candidates needs index, which is not given."),
+        (
+            ["topics", *USUAL, "--set", "negatives.skip=2"],
+            "negatives.skip does not apply to --source topics (only to candidates)",
+        ),
+        (
+            ["titles", "--corpus", "x", "--index", "y"],
+            "--index does not apply to --source titles (only to candidates, t",
+        ),
         (["topics", "--questions", "nowhere.json"], "nowhere.json: "),
         (["topics", *USUAL, "--exclude", USUAL[1]], "no question outside --exclude has a gold snippet; give BioASQ"),
         (["topics", *USUAL, "--output", "{folder}/taken/rows.jsonl"], "taken: cannot be written, because"),
@@ -134,7 +140,7 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path, capsy
     (tmp_path / "notes.txt").write_text("years of work")
     (tmp_path / "q.json").write_text(json.dumps({"questions": QUESTIONS[:1]}))
     (tmp_path / "short.jsonl").write_text('{"id": "1", "title": "A title", "abstract": "Short."}\n')
-    words = ["data", "negatives", "--output", str(tmp_path / "rows.jsonl"), "--from"]
+    words = ["data", "negatives", "--output", str(tmp_path / "rows.jsonl"), "--source"]
     assert main([*words, *(option.format(folder=tmp_path) for option in options)]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "rows.jsonl").exists()
@@ -144,5 +150,5 @@ def test_what_is_refused(options: list[str], message: str, tmp_path: Path, capsy
 def test_a_perspective_that_the_bundle_lacks(
     tmp_path: Path, index: Path, tiny_bundle: Path, reserved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--perspective", "magic")) == 2
+    assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--set", "negatives.perspective=magic")) == 2
     assert "has no perspective 'magic' (only relevance, sts, sia); choose one with --persp" in capsys.readouterr().err

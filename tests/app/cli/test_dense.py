@@ -54,7 +54,7 @@ def test_queries_on_standard_input(
     index: Path, mode: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(monkeypatch, '{"id": "q7", "query": "aspirin blood"}\n{"query": "…"}\n')
-    assert main(["search", "--index", str(index), "--mode", mode, "--k", "2", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", mode, "--k", "2", "--format", "jsonl"]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["id"], first["query"], second["id"]) == ("q7", "aspirin blood", "2")
     assert second["documents"] == []
@@ -70,9 +70,9 @@ def test_queries_on_standard_input(
 def test_a_hybrid_search_is_reranked_in_a_pipe(
     index: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin blood", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "aspirin blood", "--format", "jsonl"]) == 0
     pipe(monkeypatch, capsys.readouterr().out)
-    assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--json"]) == 0
+    assert main(["rerank", "--bundle", str(bundle), "--device", "cpu", "--format", "jsonl"]) == 0
     documents = json.loads(capsys.readouterr().out)["documents"]
     assert len(documents) == 3
     assert all({"bm25", "dense"} <= set(document["scores"]) for document in documents)
@@ -82,7 +82,11 @@ def test_vectors_are_kept_while_corpus_and_encoder_stay(
     corpus: Path, bundle: Path, index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle)]
-    for extended, retained in (([], True), (["--factory", "SQfp16"], False), (["--factory", "SQfp16"], True)):
+    for extended, retained in (
+        ([], True),
+        (["--set", "index.factory=SQfp16"], False),
+        (["--set", "index.factory=SQfp16"], True),
+    ):
         assert main([*command, *extended]) == 0
         assert json.loads(capsys.readouterr().out)["kept"] is retained
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin", "--k", "5"]) == 0
@@ -96,7 +100,7 @@ def test_another_index_of_words_takes_the_vectors_of_the_same_corpus_over(
     (index / "dense.part").mkdir()  # as an interrupted build of other vectors left it
     source = read_json_with_checksum(index / "manifest.json")["source"]
     (index / "dense.part/building.json").write_text(json.dumps({"settings": "x", "source": source}))
-    assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none"]) == 0
+    assert main(["index", str(corpus), "--index", str(index), "--set", "index.stop_words=none"]) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is False
     assert (index / "dense/000000/index.faiss").stat().st_mtime_ns == created
     assert (index / "dense.part/building.json").exists()
@@ -112,7 +116,7 @@ def test_vectors_are_copied_where_a_file_has_one_name_only(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    assert main(["index", str(corpus), "--index", str(index), "--stop-words", "none", "--quiet"]) == 0
+    assert main(["index", str(corpus), "--index", str(index), "--set", "index.stop_words=none", "--quiet"]) == 0
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 0
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
 
@@ -155,7 +159,7 @@ def test_tuned_weights_fuse_the_first_stage(
     capsys.readouterr()
     result = []
     for weight in (tmp_path / "tuned.json", expected):
-        options = ["--mode", "hybrid", "--fusion", "sum", "--dense-weight", str(weight)]
+        options = ["--mode", "hybrid", "--set", "search.fusion=sum", "--set", f"search.dense_weight={weight}"]
         assert main(["search", "--index", str(index), *options, "blood of patients"]) == 0
         result.append(json.loads(capsys.readouterr().out)["documents"])
     assert result[0] == result[1]
@@ -169,7 +173,7 @@ def test_weights_that_are_no_weights_of_both(
     beta: dict[str, float], normalise: Normalise, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Weights({"relevance": 1.0}, beta=beta, normalise=normalise).save(tmp_path / "w.json")
-    options = ["--index", str(tmp_path), "--mode", "hybrid", "--dense-weight", str(tmp_path / "w.json")]
+    options = ["--index", str(tmp_path), "--mode", "hybrid", "--set", f"search.dense_weight={tmp_path / 'w.json'}"]
     assert main(["search", *options, "aspirin"]) == 2
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
@@ -178,9 +182,9 @@ def test_weights_that_are_no_weights_of_both(
 
 
 def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["search", "--index", str(index), "--mode", "hybrid", "--fusion", "sum", "gene"]
+    options = ["search", "--index", str(index), "--mode", "hybrid", "--set", "search.fusion=sum", "gene"]
     for weight, column in (("0", "bm25"), ("1", "dense")):
-        assert main([*options, "--dense-weight", weight]) == 0
+        assert main([*options, "--set", f"search.dense_weight={weight}"]) == 0
         result = [item["scores"][column] for item in json.loads(capsys.readouterr().out)["documents"]]
         assert result == sorted(result, reverse=True)
 
@@ -190,7 +194,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["search", "--index", "{bare}", "--mode", "dense", "a"], "there is no dense index here; build it with"),
         (
-            ["search", "--index", "{index}", "--mode", "hybrid", "--dense-weight", "2", "a"],
+            ["search", "--index", "{index}", "--mode", "hybrid", "--set", "search.dense_weight=2", "a"],
             "--dense-weight is 2.0",
         ),
         (
@@ -301,7 +305,7 @@ def hybrid_scored(index: Path, bundle: Path, tmp_path: Path) -> Dataset:
     ]
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     arguments = ["--questions", tmp_path / "questions.json", "--index", index, "--output", tmp_path / "scored"]
-    options = ["--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu", "--no-agreement"]
+    options = ["--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu", "--set", "score.agreement=false"]
     assert main(["score", *map(str, arguments), *options]) == 0
     return Dataset.load(tmp_path / "scored")
 
@@ -312,26 +316,45 @@ def test_the_weight_of_the_vectors_is_an_option(
     """A weight beside which nothing else counts: the documents stand in the order of their vectors."""
     alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.1)
     Weights(alpha, beta={"bm25": 0.0}, context="document").save(bundle.parent / "weights.json")
-    assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--json"]) == 0
+    assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--format", "jsonl"]) == 0
     result = capsys.readouterr().out
     dense = {item["id"]: item["scores"]["dense"] for item in json.loads(result)["documents"]}
-    options = ["--bundle", str(bundle), "--weights", str(bundle.parent / "weights.json"), "--device", "cpu", "--json"]
+    options = [
+        "--bundle",
+        str(bundle),
+        "--weights",
+        str(bundle.parent / "weights.json"),
+        "--device",
+        "cpu",
+        "--format",
+        "jsonl",
+    ]
     pipe(monkeypatch, result)
-    assert main(["rerank", *options, "--beta", "dense=10000", "--beta", "bm25=0"]) == 0
+    assert main(["rerank", *options, "--set", "beta.dense=10000", "--set", "beta.bm25=0"]) == 0
     ranked = [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]]
     assert ranked == sorted(dense, key=lambda name: -dense[name])
     with pytest.raises(SystemExit):
-        main(["rerank", "--beta", "dense", "a"])
-    assert "'dense' (expected COLUMN=NUMBER, such as dense=1)" in capsys.readouterr().err
+        main(["rerank", "--set", "beta.dense", "a"])
+    assert "'beta.dense' (expected NAME=VALUE" in capsys.readouterr().err
 
 
 def test_the_nearest_sentence_says_why(
     corpus: Path, bundle: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle), "--sentence-vectors"]
+    command = [
+        "index",
+        str(corpus),
+        "--index",
+        str(index),
+        "--dense",
+        "--encoder",
+        str(bundle),
+        "--set",
+        "index.sentence_vectors=true",
+    ]
     assert main([*command, "--quiet"]) == 0
     search = ["search", "--index", str(index), "--mode", "hybrid", "aspirin"]
-    assert main([*search, "--json"]) == 0
+    assert main([*search, "--format", "jsonl"]) == 0
     for item in json.loads(capsys.readouterr().out)["documents"]:
         sentence = item["sentence"]
         assert item[sentence["section"]][sentence["begin"] : sentence["end"]] == sentence["text"]

@@ -1,21 +1,17 @@
 """``mpir evaluate``: one JSON object or a table, and errors that reach the caller as InputError."""
 
-import argparse
 import json
 
 import pytest
 
-from mpir.app.cli import main
-from mpir.app.cli.evaluate import add_parser
+from mpir.app.cli import main, make_parser
 from mpir.errors import InputError
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 
 
 def evaluate(*arguments):
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    add_parser(parser.add_subparsers(required=True))
-    parsed = parser.parse_args(["evaluate", *map(str, arguments)])
+    parsed = make_parser().parse_args(["evaluate", *map(str, arguments)])
     return parsed.run(parsed)
 
 
@@ -57,14 +53,14 @@ def test_a_submission_without_bodies_is_measured_as_one_with_them(files, capsys)
         questions = json.loads(submission.read_text("utf-8"))["questions"]
         bare = [{key: value for key, value in question.items() if key not in drop} for question in questions]
         submission.write_text(json.dumps({"questions": bare}), "utf-8")
-        assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--json") == 0
+        assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--format", "json") == 0
         result.append(capsys.readouterr().out)
     assert result[0] == result[1]
 
 
 def test_bioasq_prints_one_object(files, capsys):
     gold, submission = files
-    assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--version", 8, "--json") == 0
+    assert evaluate("bioasq", "--gold", gold, "--submission", submission, "--version", 8, "--format", "json") == 0
     figures = json.loads(capsys.readouterr().out)
     assert list(figures) == ["documents", "snippets"]
     for measures in figures.values():
@@ -80,7 +76,7 @@ def test_bioasq_measures_as_its_rounds_from_9_on_do_unless_told_otherwise(files,
     submission.write_text(json.dumps({"questions": [*json.loads(submission.read_text())["questions"], record]}))
     result = []
     for version in ([], ["--version", 9], ["--version", 8]):
-        assert evaluate("bioasq", "--gold", gold, "--submission", submission, *version, "--json") == 0
+        assert evaluate("bioasq", "--gold", gold, "--submission", submission, *version, "--format", "json") == 0
         result.append(json.loads(capsys.readouterr().out)["documents"]["map"])
     assert result == pytest.approx([0.5, 0.5, 0.25], abs=1e-4)
 
@@ -103,7 +99,7 @@ def test_run_prints_the_measures_asked_for(tmp_path, capsys):
     (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
     (tmp_path / "run").write_text("1 Q0 x 1 2.0 t\n1 Q0 a 2 1.0 t\n")
     files = ["--qrels", tmp_path / "qrels", "--run", tmp_path / "run"]
-    evaluate("run", *files, "--measures", "RR", "P@2", "--json")
+    evaluate("run", *files, "--measures", "RR", "P@2", "--format", "json")
     assert json.loads(capsys.readouterr().out) == {"RR": 0.25, "P@2": 0.25}
     evaluate("run", *files)
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
@@ -113,7 +109,9 @@ def test_run_prints_the_measures_asked_for(tmp_path, capsys):
 def test_run_ranks_equal_scores_alike_for_every_measure(tmp_path, capsys):
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n")
-    evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--measures", "RR", "RR@10", "--json")
+    evaluate(
+        "run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--measures", "RR", "RR@10", "--format", "json"
+    )
     assert json.loads(capsys.readouterr().out) == {"RR": 0.5, "RR@10": 0.5}
 
 

@@ -169,14 +169,14 @@ def test_all_queries_of_a_file(folder: Path, tmp_path: Path, capsys: pytest.Capt
     """TripClick's topics, whose numbers are kept."""
     topics = tmp_path / "topics.head.val.txt"
     topics.write_text("<top>\n<num> Number: 70\n<title> statins\n</top>\n<top> <num> 71 <title> brca1 </top>\n")
-    assert mpir("search", "--index", folder, "--questions", topics) == 0
+    assert mpir("search", "--index", folder, "--queries", topics) == 0
     result = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(item["id"], item["query"], item["documents"][0]["id"]) for item in result] == [
         ("70", "statins", "2"),
         ("71", "brca1", "1"),
     ]
-    with pytest.raises(InputError, match="both --questions and queries are given; give one of them"):
-        mpir("search", "--index", folder, "--questions", topics, "more")
+    with pytest.raises(InputError, match="both --queries and a QUERY are given; give one of them"):
+        mpir("search", "--index", folder, "--queries", topics, "more")
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "\n  "])
@@ -186,7 +186,7 @@ def test_bioasqs_test_file_as_it_is_named(
     path = tmp_path / "BioASQ-task13bPhaseA-testset1"
     questions = [{"id": "q7", "body": "Do statins lower cholesterol?", "type": "yesno"}]
     path.write_text(start + json.dumps({"questions": questions}, indent=1), "utf-8")
-    assert mpir("search", "--index", folder, "--questions", path) == 0
+    assert mpir("search", "--index", folder, "--queries", path) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["id"], [item["id"] for item in result["documents"]]) == ("q7", ["2"])
 
@@ -199,7 +199,7 @@ def test_a_terminal_shows_a_table(
     shown = capsys.readouterr().out
     assert "BRCA1 in breast cancer" in shown
     assert "zyxwv\n(nothing found)" in shown
-    assert mpir("search", "--index", folder, "--json", "breast") == 0
+    assert mpir("search", "--index", folder, "--format", "jsonl", "breast") == 0
     assert json.loads(capsys.readouterr().out)["id"] == "1"
 
 
@@ -260,7 +260,7 @@ def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
         mpir("search", "--index", tmp_path / "index", "p53")
 
 
-@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--factory", "X"]])
+@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--set", "index.factory=X"]])
 def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     corpus: Path, tmp_path: Path, tiny_bundle: Path, bi_encoder_bundle: Path, options: list[str]
 ) -> None:
@@ -271,7 +271,9 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize("options", [["--encoder", "x"], ["--factory", "Flat"], ["--sentence-vectors"]])
+@pytest.mark.parametrize(
+    "options", [["--encoder", "x"], ["--set", "index.factory=Flat"], ["--set", "index.sentence_vectors=true"]]
+)
 def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
     with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
         mpir("index", corpus, "--index", tmp_path / "index", *options)
@@ -282,30 +284,28 @@ def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None
     query_text = tmp_path / "q.jsonl"
     query_text.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
     with pytest.raises(InputError, match=r"q\.jsonl:3: duplicate id '1'; give every query its own id"):
-        mpir("search", "--index", folder, "--questions", query_text)
+        mpir("search", "--index", folder, "--queries", query_text)
 
 
 @pytest.mark.parametrize(("name", "text"), [("q.jsonl", "\n"), ("q.json", '{"questions": []}'), ("q.tsv", "\n")])
 def test_a_file_without_questions_is_refused(folder: Path, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=rf"{name}: no (queries|topics) found"):
-        mpir("search", "--index", folder, "--questions", tmp_path / name)
+        mpir("search", "--index", folder, "--queries", tmp_path / name)
 
 
 def test_lines_of_id_and_text_under_another_name(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1\tstatins\n")
     with pytest.raises(InputError, match=r"q\.txt: no topics found; .* lines of id and text in a file named \.tsv"):
-        mpir("search", "--index", folder, "--questions", tmp_path / "q.txt")
+        mpir("search", "--index", folder, "--queries", tmp_path / "q.txt")
 
 
 def test_a_search_expands_its_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--rm3", "--rm3-terms", "5", "--no-question-words"]
-    assert mpir("search", "--index", folder, "which list of statins", *words, "--json") == 0
+    words = ["--set", "rm3.terms=5", "--set", "bm25.question_words=false"]
+    assert mpir("search", "--index", folder, "which list of statins", *words, "--format", "jsonl") == 0
     assert [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
-    with pytest.raises(InputError, match="--rm3-terms needs --rm3"):
-        mpir("search", "--index", folder, "statins", "--rm3-terms", "5")
     with pytest.raises(InputError, match=r"rm3: weight is 2\.0; expected a number from 0 to 1"):
-        mpir("search", "--index", folder, "statins", "--rm3", "--rm3-weight", "2")
+        mpir("search", "--index", folder, "statins", "--set", "rm3.weight=2")
 
 
 def test_an_update_of_pubmed_replaces_adds_and_deletes(

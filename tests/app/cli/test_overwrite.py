@@ -29,14 +29,15 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FORMS = "--output.html --output.csv --output.ris --output.nbib --output.md --output.json --output.jsonl --output.trec"
 COMMANDS = {
-    "rerank --queries queries.jsonl --json": "--output",
-    "rerank --queries queries.jsonl --trec": "--output",
-    "rerank blood --docs docs.jsonl": "--html --csv --ris --nbib",
-    "pubmed blood": "--html --csv --ris --nbib",
-    "bioasq": "--output --run-file",
-    "data negatives --from titles --corpus docs.jsonl --output new": "--dev",
-    "data negatives --from titles --corpus docs.jsonl": "--output",
+    "rerank --queries queries.jsonl --format jsonl": "--output",
+    "rerank --queries queries.jsonl --format trec": "--output",
+    "rerank blood --docs docs.jsonl": FORMS,
+    "pubmed blood": FORMS,
+    "bioasq": "--output --output.trec",
+    "data negatives --source titles --corpus docs.jsonl --output new": "--dev",
+    "data negatives --source titles --corpus docs.jsonl": "--output",
     "data triples --questions questions.json --corpus docs.jsonl --random --qrels qrels": "--output",
     "data chexpert phrases": "--output",
 }
@@ -48,21 +49,23 @@ def test_no_output_replaces_a_file_of_the_user(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, kind: str
 ) -> None:
     monkeypatch.chdir(files)
-    for option in COMMANDS[command].split():
-        (files / "mine").write_text(FILES[kind])
-        assert main([*command.split(), option, "mine"]) == 2
-        assert "mine: exists and was not written by" in (error := capsys.readouterr().err)
+    for target in COMMANDS[command].split():
+        option, dot, suffix = target.partition(".")
+        name = f"mine{dot}{suffix}"
+        (files / name).write_text(FILES[kind])
+        assert main([*command.split(), option, name]) == 2
+        assert f"{name}: exists and was not written by" in (error := capsys.readouterr().err)
         assert "add --overwrite" in error
-        assert (files / "mine").read_text() == FILES[kind]
+        assert (files / name).read_text() == FILES[kind]
         count("outputs that would replace a user's file")
 
 
-@pytest.mark.parametrize("form", ["--json", "--trec"])
+@pytest.mark.parametrize("form", ["jsonl", "trec"])
 def test_rankings_replace_rankings_of_mpir_and_with_overwrite_anything(
     files: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    command = ["rerank", "--queries", str(files / "queries.jsonl"), "--bundle", str(tiny_bundle), form, "--no-cache"]
-    command += ["--device", "cpu", "--quiet", "--output", str(files / "out")]
+    command = ["rerank", "--queries", str(files / "queries.jsonl"), "--bundle", str(tiny_bundle), "--format", form]
+    command += ["--set", "cache.folder=none", "--device", "cpu", "--quiet", "--output", str(files / "out")]
     assert main(command) == 0
     written = (files / "out").read_bytes()
     assert main(command) == 0
@@ -81,15 +84,14 @@ def test_shards_do_not_replace_a_corpus_when_they_are_joined(
         str(files / "queries.jsonl"),
         "--bundle",
         str(tiny_bundle),
-        "--json",
-        "--no-cache",
+        "--format",
+        "jsonl",
+        "--set",
+        "cache.folder=none",
     ]
     shards = [str(files / name) for name in ("first", "second")]
     for number, shard in enumerate(shards, 1):
-        assert (
-            main([*command, "--no-cache", "--device", "cpu", "--quiet", "--shard", f"{number}/2", "--output", shard])
-            == 0
-        )
+        assert main([*command, "--device", "cpu", "--quiet", "--shard", f"{number}/2", "--output", shard]) == 0
     corpus = files / "docs.jsonl"
     assert main(["merge", *shards, "--output", str(corpus)]) == 2
     assert "docs.jsonl: exists and was not written by --output" in capsys.readouterr().err

@@ -84,7 +84,9 @@ def test_a_page_goes_to_the_home_folder(tiny_bundle: Path, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text(DOCUMENT)
     command = ["rerank", "aspirin", "--docs", "~/a.jsonl", "--bundle", str(tiny_bundle)]
-    assert main([*command, "--html", "~/page.html", "--csv", "~/new/table.csv", "--cache", "~/cache"]) == 0
+    assert (
+        main([*command, "--output", "~/page.html", "--output", "~/new/table.csv", "--set", "cache.folder=~/cache"]) == 0
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "cache", "new", "page.html"]
 
 

@@ -32,8 +32,17 @@ def on_a_terminal(*arguments: str) -> tuple[str, str]:
 @pytest.mark.parametrize(("options", "is_shown"), [([], True), (["--quiet"], False)])
 def test_a_terminal_shows_the_stages(options: list[str], is_shown: bool, tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text(DOCUMENTS, encoding="utf-8")
-    command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--no-cache", "--bundle", str(tiny_bundle)]
-    output, shown = on_a_terminal(*command, "--top-k", "1", "--json", *options)
+    command = [
+        "rerank",
+        "aspirin",
+        "--docs",
+        str(tmp_path / "docs.jsonl"),
+        "--set",
+        "cache.folder=none",
+        "--bundle",
+        str(tiny_bundle),
+    ]
+    output, shown = on_a_terminal(*command, "--top-k", "1", "--format", "jsonl", *options)
     assert json.loads(output)["candidates"] == 60
     for stage in ("reading …", "splitting …", "scoring", "pair/s"):
         assert (stage in shown) is is_shown

@@ -30,7 +30,7 @@ def run(server: Server, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> R
 
 
 def test_json_holds_the_ranking_and_the_queries(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(QUERY, "--k", "8", "--source", "pubmed", "--json") == 0
+    assert run(QUERY, "--k", "8", "--source", "pubmed", "--format", "jsonl") == 0
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["documents"]) == 8
     assert answer["searches"][0]["query"] == "drugs slow idiopathic pulmonary fibrosis"
@@ -43,7 +43,7 @@ def test_explain_shows_every_query_and_files_are_written(
 ) -> None:
     page, table = tmp_path / "page.html", tmp_path / "table.csv"
     tagged = "nintedanib[tiab] AND fibrosis[tiab]"
-    assert run(QUERY, "--query", tagged, "--explain", "--html", str(page), "--csv", str(table)) == 0
+    assert run(QUERY, "--query", tagged, "--explain", "--output", str(page), "--output", str(table)) == 0
     output = capsys.readouterr()
     assert tagged in output.out
     assert "PubMed understood:" in output.out
@@ -53,7 +53,7 @@ def test_explain_shows_every_query_and_files_are_written(
 
 
 def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("xylophone zebra", "--source", "europepmc", "--json") == 0
+    assert run("xylophone zebra", "--source", "europepmc", "--format", "jsonl") == 0
     output = capsys.readouterr()
     assert json.loads(output.out)["documents"] == []
     assert output.err == "mpir: no record matches; rephrase the question, or use fewer limits.\n"
@@ -66,7 +66,7 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
         ([QUERY, "--from", "2020-13"], "--from: no such date"),
         ([QUERY, "--type", "clinical tril"], "unknown publication type 'clinical tril'; did you mean"),
         ([QUERY, "--query", '"nintedanib[tiab]'], "PubMed rejects the query: Unbalanced quotes"),
-        ([QUERY, "--eutils", "here"], "--eutils is 'here'"),
+        ([QUERY, "--set", "pubmed.eutils=here"], "--eutils is 'here'"),
         ([], "there is no query"),
     ],
 )

@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory, tiny_bundle: Path) -> Path:
     ]
     (folder / "questions.json").write_text(json.dumps({"questions": questions}))
     assert main(["index", str(folder / "corpus.jsonl"), "--index", str(folder / "index")]) == 0
-    assert score(folder, tiny_bundle, "scored", "--gold-in-index") == 0
+    assert score(folder, tiny_bundle, "scored", "--set", "score.gold_in_index=true") == 0
     return folder
 
 
@@ -66,20 +66,20 @@ def score(folder: Path, bundle: Path, output: str, *more: str) -> int:
 
 
 def tune(folder: Path, *more: str, scored: str = "scored") -> int:
-    quick = ["--method", "random", "--calls", "5", "--loops", "1", "--folds", "2"]
+    quick = ["--method", "random", "--set", "tune.calls=5", "--set", "tune.loops=1", "--set", "tune.folds=2"]
     return main(["tune", str(folder / scored), "--output", str(folder / "weights.json"), *quick, *more])
 
 
 def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--measure", "snippet-f1", "--json", "--output", str(tmp_path / "weights.json")]
+    options = ["--measure", "snippet-f1", "--format", "json", "--output", str(tmp_path / "weights.json")]
     assert tune(work, *options) == 0
     tuned = Weights.load(tmp_path / "weights.json").cutoffs
     assert tuned is not None
     printed = json.loads(capsys.readouterr().out)
     assert printed["cutoffs"] == {"snippets": tuned.snippets.to_dict()}
-    for extra in (["--no-cutoffs"], ["--version", "8"]):
+    for extra in (["--set", "tune.cutoffs=false"], ["--version", "8"]):
         assert tune(work, *options, *extra, "--output", str(tmp_path / f"{extra[0]}.json")) == 0
         assert Weights.load(tmp_path / f"{extra[0]}.json").cutoffs is None
 
@@ -90,7 +90,7 @@ def test_cut_offs_alone_leave_the_weights_as_they_are(
     layout = Dataset.load(work / "scored").columns.layout
     mine = Weights.equal(layout.sentences, layout.documents)
     mine.save(tmp_path / "mine.json")
-    command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--folds", "2"]
+    command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--set", "tune.folds=2"]
     command += ["--method", "cutoffs", "--against", str(tmp_path / "mine.json")]
     assert main([*command, "--measure", "snippet-f1"]) == 0
     tuned = Weights.load(tmp_path / "weights.json")
@@ -114,7 +114,7 @@ def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> N
 def test_tuned_weights_load_with_their_bundle_only(
     work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tune(work, "--json", "--plots", str(work / "plots")) == 0
+    assert tune(work, "--format", "json", "--plots", str(work / "plots")) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["written"]
     assert facts["against"] == "equal weights"
@@ -137,7 +137,7 @@ def test_tuned_weights_load_with_their_bundle_only(
 
 
 def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = ["--output", str(tmp_path / "w.json"), "--json"]
+    output = ["--output", str(tmp_path / "w.json"), "--format", "json"]
     assert tune(work, *output, "--also", str(work / "scored")) in (0, 1)
     single = len(Dataset.load(work / "scored").questions)
     assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == single  # the same ones, counted once
@@ -150,7 +150,7 @@ def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> Non
     assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], ["--format", "json"]])
 def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
@@ -168,7 +168,7 @@ def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
     assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
 
 
-@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize("more", [[], ["--format", "json"]])
 def test_weights_that_were_tuned_for_documents_alone_say_so_where_snippets_are_gold(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
@@ -200,15 +200,13 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--calls", "0"], "calls is 0; expected a whole number of at least 1"),
-        (["--folds", "7"], "6 questions cannot be held out in 7 folds"),
+        (["--set", "tune.calls=0"], "calls is 0; expected a whole number of at least 1"),
+        (["--set", "tune.folds=7"], "6 questions cannot be held out in 7 folds"),
         (["--measure", "map"], "the measure is 'map'; choose from"),
-        (["--bounds", "sts", "low", "1"], "--bounds sts low 1: expected two numbers"),
-        (["--context", "fixpoint", "--bounds", "context", "1", "1"], "the fixed point exists only below 1"),
+        (["--set", "tune.context=fixpoint", "--set", "bounds.context=1,1"], "the fixed point exists only below 1"),
         (["--against", "nothing.json"], "no such file"),
-        (["--level", "5"], "the level of significance is 5.0"),
-        (["--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
-        (["--tolerance", "nan"], "tolerance is nan; expected a finite number"),
+        (["--set", "tune.level=5"], "the level of significance is 5.0"),
+        (["--set", "tune.tolerance=nan"], "tolerance is nan; expected a finite number"),
         (["--output", "."], ".: is a folder"),
         (["--plots", __file__], "test_score_tune.py is not a folder; choose another"),
         (["--plots", f"{__file__}/pictures"], "test_score_tune.py is not a folder; choose another"),
@@ -218,7 +216,7 @@ def test_refusals(
     work: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, more: list[str], message: str
 ) -> None:
     assert main(["tune", str(work / "scored"), "--output", str(tmp_path / "w.json"), "--method", "random",
-                 "--calls", "3", "--loops", "1", "--folds", "2", *more]) == 2  # fmt: skip
+                 "--set", "tune.calls=3", "--set", "tune.loops=1", "--set", "tune.folds=2", *more]) == 2  # fmt: skip
     assert message in capsys.readouterr().err
     assert not list(tmp_path.glob("*trials*"))  # refused before a journal is opened
 
@@ -229,7 +227,7 @@ def test_a_refused_run_leaves_the_trials_of_a_killed_one(work: Path, tmp_path: P
     log = tmp_path / "w.json.trials.jsonl"
     (tmp_path / "plots").write_text("a file")
     trials = log.read_bytes()
-    for refused in (["--folds", "100"], ["--level", "7"], ["--plots", str(tmp_path / "plots")]):
+    for refused in (["--set", "tune.folds=100"], ["--set", "tune.level=7"], ["--plots", str(tmp_path / "plots")]):
         assert tune(work, *output, *refused) == 2
     assert log.read_bytes() == trials
     assert tune(work, *output, "--seed", "5") in (0, 1)
@@ -244,7 +242,7 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     columns = scored.columns.with_columns({Column(AGREEMENT, "sentence", "ordering"): np.arange(len(scored.begin))})
     replace(scored, columns=columns).save(tmp_path / "scored")
     capsys.readouterr()
-    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--json"]
+    options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--format", "json"]
     assert tune(tmp_path, *options) == 0
     assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
     assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
@@ -270,7 +268,7 @@ def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp
     (bundle / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}))
     seal(bundle)
     assert score(work, bundle, "agreeing") == 0
-    assert score(work, bundle, "not-agreeing", "--no-agreement") == 0
+    assert score(work, bundle, "not-agreeing", "--set", "score.agreement=false") == 0
     agreeing, plain = (Dataset.load(work / name) for name in ("agreeing", "not-agreeing"))
     assert agreeing.columns.layout.sentences == (*plain.columns.layout.sentences, AGREEMENT)
     assert agreeing.made_by["derived"] == {AGREEMENT: Agreement("relevance").identity}
@@ -296,7 +294,7 @@ def test_gold_outside_the_index(
     questions[0] |= {"documents": [URL + "999"], "snippets": []}
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
-    for extended in ([], ["--gold-in-index"]):
+    for extended in ([], ["--set", "score.gold_in_index=true"]):
         assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *extended]) == 2
         assert "the index holds no gold document of the 1 questions" in capsys.readouterr().err
 
@@ -310,7 +308,21 @@ def test_questions_and_judgements_in_trecs_files(
     (tmp_path / "qrels").write_text("7 0 0 1\n7 0 3 0\n8 0 2 2\nother 0 1 1\n")
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     files = [str(tmp_path / name) for name in ("topics.head.val.txt", "topics.tail.val.tsv")]
-    assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), "--gold-in-index", *options]) == 0
+    assert (
+        main(
+            [
+                "score",
+                "--questions",
+                *files,
+                "--qrels",
+                str(tmp_path / "qrels"),
+                "--set",
+                "score.gold_in_index=true",
+                *options,
+            ]
+        )
+        == 0
+    )
     result = Dataset.load(tmp_path / "scored").questions
     assert [(item.id, item.body, item.documents) for item in result] == [
         ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
@@ -357,7 +369,7 @@ def test_tuning_writes_over_nothing(
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     pairs = zip(("--output", "--log", "--plots"), paths, strict=False)
     options = [word for option, path in pairs for word in (option, str(tmp_path / path))]
-    quick = ["--method", "random", "--calls", "3", "--loops", "1", "--folds", "2", "--quiet"]
+    quick = ["--method", "random", "--set", "tune.calls=3", "--set", "tune.loops=1", "--set", "tune.folds=2", "--quiet"]
     assert main(["tune", str(tmp_path / "scored"), *options, *quick]) == 2
     assert message in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -382,11 +394,14 @@ def test_parts_are_together_what_one_run_makes(
     work: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in (3, 1):
-        assert score(work, tiny_bundle, f"part{number}", "--gold-in-index", "--shard", f"{number}/3") == 0
+        assert (
+            score(work, tiny_bundle, f"part{number}", "--set", "score.gold_in_index=true", "--shard", f"{number}/3")
+            == 0
+        )
     slurm = {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "4"}
     for name, value in slurm.items():
         monkeypatch.setenv(name, value)
-    assert score(work, tiny_bundle, "part2", "--gold-in-index") == 0
+    assert score(work, tiny_bundle, "part2", "--set", "score.gold_in_index=true") == 0
     parts = [str(work / f"part{number}") for number in (2, 3, 1)]
     assert main(["merge", *parts, "--output", str(tmp_path / "joined")]) == 0
     assert content_of(tmp_path / "joined") == content_of(work / "scored")
@@ -404,9 +419,11 @@ def test_parts_are_together_what_one_run_makes(
 def test_a_part_of_another_job_is_refused(
     work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, options in ((1, ()), (2, ("--candidates", "3"))):
+    for number, options in ((1, ()), (2, ("--k", "3"))):
         name = f"other{number}"
-        assert score(work, tiny_bundle, name, "--gold-in-index", "--shard", f"{number}/2", *options) == 0
+        assert (
+            score(work, tiny_bundle, name, "--set", "score.gold_in_index=true", "--shard", f"{number}/2", *options) == 0
+        )
     assert main(["merge", str(work / "other1"), str(work / "other2"), "--output", str(tmp_path / "x")]) == 2
     assert "(they differ in candidates); give the shards of one job" in capsys.readouterr().err
 
@@ -419,16 +436,18 @@ def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsy
 
 
 def test_more_parts_than_questions(work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert score(work, tiny_bundle, "never", "--gold-in-index", "--shard", "1/9") == 2
+    assert score(work, tiny_bundle, "never", "--set", "score.gold_in_index=true", "--shard", "1/9") == 2
     assert "there are 6 questions for 9 shards" in capsys.readouterr().err
 
 
 def test_a_bundle_with_a_model_of_choice_is_tuned(work: Path, tiny_bundle: Path, tiny_encoder: Path) -> None:
     model = shutil.copytree(tiny_bundle / "model", work / "judge")
     new = ["bundle", "new", str(work / "mine"), "--bundle", str(tiny_bundle), "--encoder", str(tiny_encoder)]
-    assert main([*new, "--model", str(model), "--model-option", "output=2"]) == 0
-    assert score(work, work / "mine", "scored-mine", "--gold-in-index") == 0
-    assert tune(work, "--output", str(work / "mine/weights.json"), "--level", "0.99", scored="scored-mine") == 0
+    assert main([*new, "--model", str(model), "--set", "model.output=2"]) == 0
+    assert score(work, work / "mine", "scored-mine", "--set", "score.gold_in_index=true") == 0
+    assert (
+        tune(work, "--output", str(work / "mine/weights.json"), "--set", "tune.level=0.99", scored="scored-mine") == 0
+    )
     tuned = Reranker(work / "mine", device="cpu", precision="fp32").weights
     assert set(tuned.beta) == {"bm25", "judge", tiny_encoder.name}
     assert set(tuned.made_by["perspectives"]) >= {"judge", tiny_encoder.name}

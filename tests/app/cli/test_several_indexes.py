@@ -55,7 +55,16 @@ def test_scored_questions_are_those_of_one_index(folder: Path, tiny_bundle: Path
     questions = ["--questions", str(folder / "questions.json"), "--bundle", str(tiny_bundle), "--precision", "fp32"]
     sets = {}
     for output, names in (("single", ["all"]), ("several", ["one", "two"])):
-        options = [*questions, *of(folder, *names), "--output", str(tmp_path / output), "--gold-in-index", "--no-cache"]
+        options = [
+            *questions,
+            *of(folder, *names),
+            "--output",
+            str(tmp_path / output),
+            "--set",
+            "score.gold_in_index=true",
+            "--set",
+            "cache.folder=none",
+        ]
         assert main(["score", *options]) == 0
         sets[output] = Dataset.load(tmp_path / output)
     single, several = sets["single"], sets["several"]

@@ -144,12 +144,19 @@ class TestRankings:
         ]
         self.queries = tmp_path / "queries.jsonl"
         self.queries.write_text("".join(json.dumps(query) + "\n" for query in queries))
-        self.how = ["--bundle", tiny_bundle, "--device", "cpu", "--no-cache", "--quiet"]
+        self.how = ["--bundle", tiny_bundle, "--device", "cpu", "--set", "cache.folder=none", "--quiet"]
 
     def rerank(self, *options: object) -> int:
         return run("rerank", *self.how, *options)
 
-    @pytest.mark.parametrize("form", [["--trec"], ["--json"], ["--format", "jsonl", "--top-k", "2", "--join", "0.5"]])
+    @pytest.mark.parametrize(
+        "form",
+        [
+            ["--format", "trec"],
+            ["--format", "jsonl"],
+            ["--format", "jsonl", "--top-k", "2", "--set", "output.join=0.5"],
+        ],
+    )
     @pytest.mark.parametrize("count", [2, 3, 7])
     def test_parts_are_together_what_one_run_prints(
         self, form: list[str], count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -174,7 +181,16 @@ class TestRankings:
             "".join(f"q{i} Q0 d{j} 1 {9 - j} bm25\n" for i in range(4) for j in range(3))
         )
         (tmp_path / "topics.tsv").write_text("".join(f"q{i}\tdoes {WORDS[i]} thin blood\n" for i in range(4)))
-        given = ["--run", tmp_path / "run.trec", "--corpus", corpus, "--topics", tmp_path / "topics.tsv", "--trec"]
+        given = [
+            "--run",
+            tmp_path / "run.trec",
+            "--docs",
+            corpus,
+            "--queries",
+            tmp_path / "topics.tsv",
+            "--format",
+            "trec",
+        ]
         assert self.rerank(*given, "--output", tmp_path / "whole") == 0
         for task in range(3):
             for name, value in {**ARRAY, "SLURM_ARRAY_TASK_ID": str(task)}.items():
@@ -205,7 +221,17 @@ class TestRankings:
             return read(self, texts, **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(Encoder, "vectors", counted)
-        command = ["rerank", "--queries", self.queries, "--bundle", bi_encoder_bundle, "--device", "cpu", "--json"]
+        command = [
+            "rerank",
+            "--queries",
+            self.queries,
+            "--bundle",
+            bi_encoder_bundle,
+            "--device",
+            "cpu",
+            "--format",
+            "jsonl",
+        ]
         assert run(*command) == 0  # keeps scores and vectors for other runs
         shared = len(texts_read)
         shards = [tmp_path / f"shard{number}" for number in (1, 2, 3)]
@@ -231,7 +257,7 @@ class TestRankings:
             ranked.extend(queries)
             return rerank_batch(self, queries, *arguments, **options)  # type: ignore[arg-type]
 
-        command = ["--queries", self.queries, "--trec", "--output", tmp_path / "run.trec"]
+        command = ["--queries", self.queries, "--format", "trec", "--output", tmp_path / "run.trec"]
         with monkeypatch.context() as patch:
             patch.setattr(Reranker, "rerank_batch", interrupted)
             assert self.rerank(*command) == 130
@@ -241,13 +267,13 @@ class TestRankings:
             assert len(set(ranked)) == 2  # each once
         assert self.rerank(*command) == 0
         capsys.readouterr()
-        assert self.rerank("--queries", self.queries, "--trec") == 0
+        assert self.rerank("--queries", self.queries, "--format", "trec") == 0
         assert capsys.readouterr().out == (tmp_path / "run.trec").read_text(encoding="utf-8")
         assert not list(tmp_path.glob("*.rankings.jsonl*"))
 
     def test_damage_and_parts_of_other_settings(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for name, options in (("1", ["1/2"]), ("2", ["2/2"]), ("other", ["2/2", "--top-k", "1"])):
-            how = ["--queries", self.queries, "--trec", "--output", tmp_path / name, "--shard", *options]
+            how = ["--queries", self.queries, "--format", "trec", "--output", tmp_path / name, "--shard", *options]
             assert self.rerank(*how) == 0
         capsys.readouterr()
         assert run("merge", tmp_path / "1", tmp_path / "other", "--output", tmp_path / "x") == 2
@@ -263,21 +289,25 @@ class TestRankings:
         queries, output = ["--queries", self.queries], ["--output", tmp_path / "x"]
         for given, message in (
             (
-                [*queries, "--trec", "--shard", "1/2"],
-                "--shard writes a shard of the rankings to a folder; give it with",
+                [*queries, "--format", "trec", "--shard", "1/2"],
+                "--shard shares the queries of a file; name it with --queries or --run, and give one --output",
             ),
-            ([*queries, *output], "--output holds only lines of a TREC run or of JSON; add --trec or --json"),
+            ([*queries, *output], "x: unknown form (expected a suffix of html, csv, ris"),
+            (["a query", *queries, "--format", "jsonl"], "have queries of their own; leave the QUERY out."),
+            ([*queries, *output, "--format", "jsonl", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
             (
-                [*queries, *output, "--json", "--csv", tmp_path / "c"],
-                "--output holds only lines of a TREC run or of JSON",
+                [*queries, "--format", "jsonl", "--output", self.queries],
+                "queries.jsonl: is also --queries, which would be lost",
             ),
-            (["a query", *output, "--json"], "--output needs a file of queries; give it with --run or --queries."),
-            (["a query", *queries, "--json"], "--queries has queries of its own; leave the QUERY out."),
-            ([*queries, *output, "--json", "--shard", "3/2"], "expected i/n, from 1/n to n/n"),
-            ([*queries, "--json", "--output", self.queries], "queries.jsonl: is also --queries, which would be lost"),
-            ([*queries, "--json", "--output", tmp_path], "is a folder; give --output the name of a file."),
-            ([*queries, "--json", "--output", tmp_path / "thesis.tex"], "was not written by --output, so it"),
-            ([*queries, "--json", "--output", tmp_path, "--shard", "1/2"], "holds --queries, which would be lost"),
+            ([*queries, "--format", "jsonl", "--output", tmp_path], "is a folder; give --output the name of a file."),
+            (
+                [*queries, "--format", "jsonl", "--output", tmp_path / "thesis.tex"],
+                "was not written by --output, so it",
+            ),
+            (
+                [*queries, "--format", "jsonl", "--output", tmp_path, "--shard", "1/2"],
+                "holds --queries, which would be lost",
+            ),
         ):
             assert self.rerank(*given) == 2
             assert message in error(capsys)
@@ -296,13 +326,19 @@ class TestSeveralIndexes:
         for name, chosen in (("all", lines), ("a", lines[:2]), ("b", lines[2:])):
             (tmp_path / f"{name}.jsonl").write_text("".join(chosen))
             folders.append(tmp_path / name)
-            how = ["--dense", "--sentence-vectors", "--encoder", tiny_encoder, "--quiet"]
+            how = ["--dense", "--set", "index.sentence_vectors=true", "--encoder", tiny_encoder, "--quiet"]
             assert run("index", tmp_path / f"{name}.jsonl", "--index", folders[-1], *how) == 0
         return folders
 
     @pytest.mark.parametrize(
         "how",
-        [["bm25"], ["bm25", "--rm3"], ["dense"], ["hybrid"], ["hybrid", "--fusion", "sum", "--dense-weight", "0.3"]],
+        [
+            ["bm25"],
+            ["bm25", "--set", "rm3.terms=20"],
+            ["dense"],
+            ["hybrid"],
+            ["hybrid", "--set", "search.fusion=sum", "--set", "search.dense_weight=0.3"],
+        ],
     )
     def test_results_are_those_of_one_index(
         self, indexes: list[Path], how: list[str], capsys: pytest.CaptureFixture[str]
@@ -359,7 +395,7 @@ class TestSlurm:
         lines = ({"id": word, "query": f"does {word} thin blood", "documents": documents} for word in WORDS)
         queries = tmp_path / "candidates.jsonl"
         queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        how = ["--queries", queries, "--trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
+        how = ["--queries", queries, "--format", "trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
         errors = self.sbatch(script, tmp_path, "ranked", "mpir", "rerank", *how)
         assert "mpir: note: shard 2/3, from the Slurm array; --shard 1/1 does everything" in errors[1]
         assert run("merge", *(tmp_path / "ranked").iterdir(), "--output", tmp_path / "run.trec") == 0

@@ -27,7 +27,7 @@ def explaining(tiny_bundle: Path, tmp_path: Path) -> Iterator[subprocess.Popen[s
     """`mpir explain` with a browser that stays in the foreground, as w3m and lynx do, and notes what it sees."""
     browser = tmp_path / "browser.py"
     browser.write_text(BROWSER.format(seen=str(tmp_path / "seen")), encoding="utf-8")
-    command = [sys.executable, "-m", "mpir", "explain", "--no-warmup", "--bundle", str(tiny_bundle)]
+    command = [sys.executable, "-m", "mpir", "explain", "--set", "serve.warmup=false", "--bundle", str(tiny_bundle)]
     environment = environment_of({"BROWSER": f"{shlex.join([sys.executable, str(browser)])} %s"})
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     yield process

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urljoin
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_the_page_s_code_makes_no_markup_of_texts() -> None:
 def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, page = tmp_path / "docs.jsonl", tmp_path / "page.html"
     corpus.write_text('{"id": "a", "abstract": "Aspirin does thin the blood."}\n{"id": "b", "title": "Heart"}\n')
-    command = ["rerank", "aspirin", "--docs", str(corpus), "--bundle", str(tiny_bundle), "--html", str(page)]
+    command = ["rerank", "aspirin", "--docs", str(corpus), "--bundle", str(tiny_bundle), "--output", str(page)]
     assert main(command) == 0
     assert "Aspirin does thin the blood." in page.read_text()
     assert f'"bundle": "{tiny_bundle.name}"' in page.read_text()
@@ -122,14 +123,14 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
         pytest.skip("this user may write anywhere")
     monkeypatch.setattr("sys.stdin", None)
     for query in ([], ["aspirin", "--docs", str(tmp_path / "none.jsonl")]):
-        assert main(["rerank", *query, "--html", f"{tmp_path}/{place}", "--bundle", "no such bundle"]) == 2
+        assert main(["rerank", *query, "--output", f"{tmp_path}/{place}", "--bundle", "no such bundle"]) == 2
         assert re.search(f"^mpir: .*{message}", capsys.readouterr().err)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["docs.jsonl", "locked"]
 
 
 def test_a_page_may_be_in_a_new_folder_and_take_another_s_place(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "abstract": "Aspirin does thin the blood."}\n')
-    command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--bundle", str(tiny_bundle), "--html"]
+    command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--bundle", str(tiny_bundle), "--output"]
     for position in (str(tmp_path / "new/folder/page.html"), os.devnull):
         assert main([*command, position]) == 0
         assert main([*command, position]) == 0
@@ -141,7 +142,7 @@ def test_the_command_takes_the_query_of_a_pipe(
 ) -> None:
     page = tmp_path / "page.html"
     result = json.dumps({"query": "aspirin", "documents": [{"id": "a", "text": "Aspirin does thin the blood."}]})
-    command = ["rerank", "--bundle", str(tiny_bundle), "--html", str(page)]
+    command = ["rerank", "--bundle", str(tiny_bundle), "--output", str(page)]
     pipe = lambda text: SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)  # noqa: E731
     monkeypatch.setattr("sys.stdin", pipe(f"{result}\n{result}\n"))
     assert main(command) == 2
@@ -171,6 +172,17 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
     printed = in_node("minmax, zscores", f"{script} console.log(minmax(values)[4], zscores(values).length);")
     assert printed.split() == ["1", "300000"]
     assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too
+
+
+def test_the_pages_files_are_at_the_addresses_that_it_names() -> None:
+    named = re.findall(r'(?:src|href)="([^"#]+)"', page_served([]))
+    assert {urljoin("/explain", path) for path in named} == {"/explain/explain.css", "/explain/explain.mjs"}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_a_digit_grades_only_a_document_whose_text_is_shown() -> None:
+    code = 'console.log(["3", "3", "ArrowDown", "c", "x"].map((key, i) => actionOf(key, i > 0)).join());'
+    assert in_node("actionOf", code).strip() == "show,grade,next,compare,"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

@@ -167,8 +167,23 @@ def test_from_questions_to_tuned_weights(downloads: Path, tiny_bundle: Path, tmp
         assert main(["index", *map(str, sorted(downloads.glob("*.ris"))), "--index", index, "--quiet"]) == 0
         files = [str(downloads / name) for name in ("questions.tsv", "grades.qrels")]
         gold = ["--questions", files[0], "--qrels", files[1], "--index", index]
-    assert main(["score", *gold, "--output", scored, "--bundle", str(tiny_bundle), "--no-cache", "--quiet"]) == 0
-    budget = ["--calls", "4", "--initial", "2", "--loops", "1", "--folds", "2", "--quiet"]
+    assert (
+        main(
+            ["score", *gold, "--output", scored, "--bundle", str(tiny_bundle), "--set", "cache.folder=none", "--quiet"]
+        )
+        == 0
+    )
+    budget = [
+        "--set",
+        "tune.calls=4",
+        "--set",
+        "tune.initial=2",
+        "--set",
+        "tune.loops=1",
+        "--set",
+        "tune.folds=2",
+        "--quiet",
+    ]
     assert main(["tune", scored, "--output", str(weights), *budget]) == 0
     assert json.loads(weights.read_text(encoding="utf-8"))["made_by"]["questions"] == len(DRUGS)
     reranker = Reranker(str(tiny_bundle), weights=weights, device="cpu", cache=None)

@@ -52,7 +52,7 @@ def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callabl
 
     def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
         log = folders.mktemp("serve") / "log"
-        patient = ["--timeout", str(PATIENCE), "--bundle", bundle or str(default)]
+        patient = ["--set", f"serve.timeout={PATIENCE}", "--bundle", bundle or str(default)]
         command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
         with open(log, "w", encoding="utf-8") as stream:
             process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=environment_of(environment))
@@ -107,4 +107,4 @@ def start_server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def server(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for many tests."""
     with starting(tiny_bundle, tmp_path_factory) as start:
-        yield start("--model-name", "rerank-v3.5", "--max-body", "2000000")
+        yield start("--model-name", "rerank-v3.5", "--set", "serve.max_body=2000000")

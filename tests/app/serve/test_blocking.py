@@ -28,7 +28,7 @@ SOON = 15
 
 @pytest.mark.parametrize("path", ["/rerank", "/explain/ranking"])
 def test_a_request_of_millions_of_sentences_ends_with_its_time(start_server: Callable[..., Server], path: str) -> None:
-    server = start_server("--timeout", "3", "--max-sentences", "10000000")
+    server = start_server("--set", "serve.timeout=3", "--set", "serve.max_sentences=10000000")
     assert server.post(path, {"query": QUERY, "documents": [SHORTEST] * 60}).status_code == 504
     begin = time.monotonic()
     while server.post("/rerank", SMALL).status_code != 200:
@@ -38,7 +38,7 @@ def test_a_request_of_millions_of_sentences_ends_with_its_time(start_server: Cal
 
 @pytest.mark.parametrize("path", ["/rerank", "/v2/rerank", "/explain/ranking"])
 def test_sentences_have_a_limit(start_server: Callable[..., Server], path: str) -> None:
-    server = start_server("--max-sentences", "10", "--no-warmup")
+    server = start_server("--set", "serve.max_sentences=10", "--set", "serve.warmup=false")
     for counts, status in (([10], 200), ([5, 5], 200), ([5, 6], 413)):
         response = server.post(path, {"query": QUERY, "documents": ["A cell. " * count for count in counts]})
         assert response.status_code == status

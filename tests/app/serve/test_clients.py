@@ -98,7 +98,7 @@ def test_a_model_of_the_client_s_own(server: Server) -> None:
 
 
 def test_a_key_guards_what_clients_look_up(start_server: Callable[..., Server]) -> None:
-    server = start_server("--no-warmup", "--any-model", environment={"MPIR_API_KEY": "secret"})
+    server = start_server("--set", "serve.warmup=false", "--any-model", environment={"MPIR_API_KEY": "secret"})
     key = {"Authorization": "Bearer secret"}
     for path in ("/info", "/v1/models", "/models"):
         assert server.get(path).status_code == 401

@@ -49,7 +49,7 @@ def is_closed(connection: socket.socket, more: bytes) -> bool:
 
 @pytest.fixture
 def impatient(start_server: Callable[..., Server]) -> Server:
-    return start_server("--no-warmup", "--timeout", "1")
+    return start_server("--set", "serve.warmup=false", "--timeout", "1")
 
 
 def test_connections_that_never_finish_are_closed(impatient: Server) -> None:
@@ -97,7 +97,7 @@ def few_descriptors(start_server: Callable[..., Server]) -> Iterator[Server]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
     try:
-        server = start_server("--no-warmup", "--timeout", "30")
+        server = start_server("--set", "serve.warmup=false", "--timeout", "30")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     yield server

@@ -29,7 +29,7 @@ LONG = {
     "documents": [" ".join(f"Aspirin {row} may thin blood {i}." for i in range(300)) for row in range(1000)],
 }
 """What takes a minute or more to rank."""
-ALL_SENTENCES = ("--max-sentences", "1000000")
+ALL_SENTENCES = ("--set", "serve.max_sentences=1000000")
 STOPS = "the server is stopping and cannot answer this request; send it again later."
 SEARCHES = """
 import time
@@ -78,7 +78,7 @@ def stopped(process: subprocess.Popen[str]) -> tuple[int, float]:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_grace_is_kept_and_who_waits_is_told(start_server: Callable[..., Server], workers: str) -> None:
-    server = start_server("--grace", "1", "--workers", workers, *ALL_SENTENCES)
+    server = start_server("--set", "serve.grace=1", "--workers", workers, *ALL_SENTENCES)
     answer = in_background(lambda: server.post("/v2/rerank", LONG))
     time.sleep(1)
     status, seconds = stopped(server.process)
@@ -91,7 +91,7 @@ def test_the_grace_is_kept_and_who_waits_is_told(start_server: Callable[..., Ser
 
 
 def test_it_does_not_work_on_for_nobody(start_server: Callable[..., Server]) -> None:
-    server = start_server("--timeout", "2", "--grace", "290", *ALL_SENTENCES)
+    server = start_server("--set", "serve.timeout=2", "--set", "serve.grace=290", *ALL_SENTENCES)
     assert server.post("/v2/rerank", LONG).status_code == 504
     status, seconds = stopped(server.process)
     assert status == 0
@@ -101,7 +101,7 @@ def test_it_does_not_work_on_for_nobody(start_server: Callable[..., Server]) -> 
 def test_a_grace_of_half_a_second_is_some_and_a_half_sent_request_is_told_in_its_own_form(
     start_server: Callable[..., Server],
 ) -> None:
-    server, waiting = start_server("--grace", "0.5", "--no-warmup"), {}
+    server, waiting = start_server("--set", "serve.grace=0.5", "--set", "serve.warmup=false"), {}
     host, port = server.url.removeprefix("http://").split(":")
     for name, form in FORMS.items():
         waiting[name] = socket.create_connection((host, int(port)))
@@ -190,7 +190,7 @@ def test_a_signal_as_soon_as_it_serves_is_not_lost(one: signal.Signals, tiny_bun
 
 
 def test_a_key_is_told_without_the_white_space_around_it(start_server: Callable[..., Server]) -> None:
-    server = start_server("--no-warmup", environment={"MPIR_API_KEY": " secretà \n"})
+    server = start_server("--set", "serve.warmup=false", environment={"MPIR_API_KEY": " secretà \n"})
     for inputs, status in (("secretà", 400), ("secret", 401), ("wrong", 401)):
         assert server.post("/rerank", {}, headers={"Authorization": f"Bearer {inputs}".encode()}).status_code == status
 

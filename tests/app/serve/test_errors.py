@@ -135,7 +135,7 @@ def test_a_mistake_is_one_sentence(server: Server, form: Form, body: object, sta
 def guarded(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a key and little patience."""
     with starting(tiny_bundle, tmp_path_factory) as start:
-        yield start("--timeout", "2", "--no-warmup", environment={"MPIR_API_KEY": "secret"})
+        yield start("--set", "serve.timeout=2", "--set", "serve.warmup=false", environment={"MPIR_API_KEY": "secret"})
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

@@ -111,7 +111,9 @@ def test_the_reference_shows_every_path_and_field(server: Server) -> None:
 def named(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server without a key that goes by two more names."""
     with starting(tiny_bundle, tmp_path_factory) as start:
-        yield start("--no-warmup", "--allowed-host", "search.example", "--allowed-host", "Other.example")
+        yield start(
+            "--set", "serve.warmup=false", "--allowed-host", "search.example", "--allowed-host", "Other.example"
+        )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_more_hosts_can_be_allowed(named: Server, host: str, status: int) -> Non
 def test_with_a_key_hosts_are_checked_only_where_they_are_named(
     start_server: Callable[..., Server], options: tuple[str, ...], status: int
 ) -> None:
-    server = start_server("--no-warmup", *options, environment=KEY)
+    server = start_server("--set", "serve.warmup=false", *options, environment=KEY)
     assert exchange(server, "GET", "/health", {"Host": "any.example"})[0] == status
     assert exchange(server, "GET", "/health", {"Host": "search.example"})[0] == 200
 
@@ -144,7 +146,7 @@ def test_other_machines_are_not_served_without_a_key(
 def test_other_machines_are_served_with_a_key_or_where_that_is_said(
     start_server: Callable[..., Server], options: tuple[str, ...], environment: dict[str, str] | None
 ) -> None:
-    server = start_server("--no-warmup", "--host", "0.0.0.0", *options, environment=environment)
+    server = start_server("--set", "serve.warmup=false", "--host", "0.0.0.0", *options, environment=environment)
     assert exchange(server, "GET", "/health", {})[0] == 200
 
 

@@ -53,7 +53,7 @@ def test_a_server_of_few_documents_searches_for_few(start_server: Callable[..., 
     pytest.importorskip("pyserini")
     index = str(tmp_path / "index")
     assert main(["index", corpus_in(tmp_path), "--index", index, "--quiet"]) == 0
-    server = start_server("--index", index, "--max-documents", "1")
+    server = start_server("--index", index, "--set", "serve.max_documents=1")
     assert server.post("/search", {"query": QUERY}).json()["candidates"] == 1
     assert server.post("/search", {"query": QUERY, "k": 2}).status_code == 413
 
@@ -75,7 +75,7 @@ def test_it_ranks_what_vectors_find_and_what_both_find(
 
     def found(mode: str) -> dict[str, float]:
         capsys.readouterr()
-        assert main(["search", "--index", index, "--mode", mode, QUERY, "--json"]) == 0
+        assert main(["search", "--index", index, "--mode", mode, QUERY, "--format", "jsonl"]) == 0
         return {item["id"]: item["score"] for item in json.loads(capsys.readouterr().out)["documents"]}
 
     assert set(search("bm25")) == set(found("bm25")) == {"a", "d"}

@@ -78,7 +78,7 @@ def test_a_ranking_is_independent_of_its_company(server: Server, tiny_bundle: Pa
 
 
 def test_the_key_guards_everything_but_the_state(start_server: Callable[..., Server]) -> None:
-    server = start_server("--no-warmup", environment={"MPIR_API_KEY": "sécret"})
+    server = start_server("--set", "serve.warmup=false", environment={"MPIR_API_KEY": "sécret"})
     body = {"query": QUERY, "documents": ["blood"]}
     for inputs in ("", "Bearer wrong", "Bearer", "Basic sécret"):
         refused = server.post("/v2/rerank", body, headers={"Authorization": inputs.encode()})
@@ -92,7 +92,7 @@ def test_the_key_guards_everything_but_the_state(start_server: Callable[..., Ser
 
 
 def test_a_full_queue_says_when_to_come_back(start_server: Callable[..., Server]) -> None:
-    server = start_server("--queue", "1000")
+    server = start_server("--set", "serve.queue=1000")
     long = {"query": QUERY, "documents": texts(400, 1, 60)}
 
     def ask(_: int) -> httpx.Response:
@@ -108,10 +108,10 @@ def test_a_full_queue_says_when_to_come_back(start_server: Callable[..., Server]
 
 
 def test_a_ranking_that_takes_too_long_is_given_up(start_server: Callable[..., Server]) -> None:
-    server = start_server("--timeout", "0.05")
+    server = start_server("--set", "serve.timeout=0.05")
     refused = server.post("/v1/rerank", {"query": QUERY, "documents": texts(500, 2, 100)})
     assert refused.status_code == 504
-    assert "the ranking took longer than 0.05 s" in refused.json()["message"]
+    assert "the request took longer than 0.05 s" in refused.json()["message"]
 
 
 def _head(length: int) -> bytes:
@@ -124,7 +124,7 @@ def _connect(server: Server) -> socket.socket:
 
 
 def test_a_body_that_stops_half_way_is_refused_or_dropped(start_server: Callable[..., Server]) -> None:
-    server = start_server("--timeout", "1")
+    server = start_server("--set", "serve.timeout=1")
     head = _head(1000) + b"{"
     with _connect(server) as waiting:
         waiting.sendall(head)
@@ -194,7 +194,7 @@ def test_few_kernels_are_kept_unless_told(given: str | None, expected: str, monk
         (["--port", "70000"], "port 70000 does not exist"),
         (["--host", "no.such.host.invalid"], "cannot listen on 'no.such.host.invalid'"),
         (["--workers", "0"], "--workers is 0"),
-        (["--timeout", "0"], "--timeout is 0.0; expected a number above 0"),
+        (["--set", "serve.timeout=0"], "--timeout is 0.0; expected a number above 0"),
         (["--index", "/no/such/index"], "/no/such/index"),
         (["--bundle", "/no/such/bundle"], "bundle '/no/such/bundle' not found"),
     ],

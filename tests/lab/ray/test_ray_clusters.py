@@ -37,7 +37,7 @@ except MpirError as error:
 
 
 def words(graded: Path, bundle: Path, *more: object) -> list[object]:
-    how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--no-cache"]
+    how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--set", "cache.folder=none"]
     return ["score", "--graded", graded, *how, "--output", graded.with_name("scored"), "--ray", "auto", *more]
 
 

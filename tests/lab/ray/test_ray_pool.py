@@ -27,7 +27,18 @@ from mpir.lab.ray.actor_pool import ATTEMPTS, ActorPool  # noqa: E402
 
 
 def words(graded: Path, bundle: Path, output: Path, *more: object) -> list[str]:
-    how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--no-cache", "--output", output]
+    how = [
+        "--bundle",
+        bundle,
+        "--device",
+        "cpu",
+        "--precision",
+        "fp32",
+        "--set",
+        "cache.folder=none",
+        "--output",
+        output,
+    ]
     return [str(word) for word in ("score", "--graded", graded, *how, *more)]
 
 

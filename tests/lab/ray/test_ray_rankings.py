@@ -22,7 +22,7 @@ def queries(tmp_path: Path) -> Path:
 
 
 def words(queries: Path, bundle: Path, output: Path, *more: object) -> list[str]:
-    how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--json", "--output", output]
+    how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--format", "jsonl", "--output", output]
     return [str(word) for word in ("rerank", "--queries", queries, *how, *more)]
 
 
@@ -90,8 +90,14 @@ def test_options_that_do_not_go_together(
     queries: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for given, message in (
-        (["--queries", queries, "--json", "--ray", "local"], "--ray shares the queries of a file; name it with"),
-        (["--queries", queries, "--json", "--workers", "2"], "--workers is for --ray, which is not there; add it."),
+        (
+            ["--queries", queries, "--format", "jsonl", "--ray", "local"],
+            "--ray shares the queries of a file; name it with",
+        ),
+        (
+            ["--queries", queries, "--format", "jsonl", "--workers", "2"],
+            "--workers is for --ray, which is not there; add it.",
+        ),
     ):
         assert main(["rerank", "--bundle", str(tiny_bundle), *map(str, given)]) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -19,7 +19,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def words(corpus: Path, encoder: Path, index: Path, *more: object) -> list[str]:
-    how = ["--dense", "--encoder", encoder, "--sentence-vectors", "--index", index]
+    how = ["--dense", "--encoder", encoder, "--set", "index.sentence_vectors=true", "--index", index]
     return [str(word) for word in ("index", corpus, *how, *more)]
 
 

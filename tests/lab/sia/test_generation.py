@@ -44,7 +44,7 @@ def generate(qasc: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.
     main = script("generate_sia").main
 
     def run(*arguments: object, source: Path = qasc) -> int:
-        fixed = ["--qasc", source, "--bundle", tiny_bundle, "--output", tmp_path / "out", "--threshold", "0"]
+        fixed = ["--qasc", source, "--bundle", tiny_bundle, "--output", tmp_path / "out", "--set", "sia.threshold=0"]
         monkeypatch.setattr(sys, "argv", ["generate_sia", *map(str, [*fixed, *arguments])])
         return int(main())
 
@@ -56,7 +56,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_every_output_is_there_and_agrees(generate: Run, vectors: Path, tmp_path: Path) -> None:
-    assert generate("--vectors", vectors, "--probability", "1") == 0
+    assert generate("--vectors", vectors, "--set", "sia.probability=1") == 0
     created = rows(tmp_path / "out")
     assert {(row["sia_score"], row["method"]) for row in created} >= {(4, "combined"), (3, "swap-combined")}
     assert {row["query"] for row in created if row["sia_score"] == 4} == {item.question for item in ITEMS}
@@ -102,15 +102,15 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
         (["--sentences", "0"], "--sentences is 0; expected a whole number of at least 1"),
         (["--least-relevance", "nan"], "--least-relevance is nan; expected a number"),
         (["--least-grounded", "60"], "--least-grounded is 60.0; expected a number, at most 1"),
-        (["--probability", "2"], "--probability is 2.0; expected a number above 0"),
-        (["--threshold", "5.1"], "no pair reaches the similarity 5.1 of 5; try --threshold"),
+        (["--set", "sia.probability=2"], "--probability is 2.0; expected a number above 0"),
+        (["--set", "sia.threshold=5.1"], "no pair reaches the similarity 5.1 of 5; try --threshold"),
         (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
-        (["--tokens-per-batch", "3"], "tokens_per_batch is 3, too small for one pair"),
+        (["--set", "batch.tokens=3"], "tokens_per_batch is 3, too small for one pair"),
         (["--vectors", "no-vectors"], "no-vectors: there are no word vectors"),
         (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
         (["--epochs", "0"], "--epochs is 0; expected a whole number of at least 1"),
-        (["--learning-rate", "-1"], "--learning-rate is -1.0; expected a number above 0"),
-        (["--learning-rate", "nan"], "--learning-rate is nan; expected a number above 0"),
+        (["--set", "train.learning_rate=-1"], "--learning-rate is -1.0; expected a number above 0"),
+        (["--set", "train.learning_rate=nan"], "--learning-rate is nan; expected a number above 0"),
         (["--temperature", "0"], "--temperature is 0.0; expected a number above 0"),
         (["--top-p", "7"], "--top-p is 7.0; expected a number above 0 and at most 1"),
         (["--top-p", "0"], "--top-p is 0.0; expected a number above 0 and at most 1"),
@@ -153,7 +153,7 @@ def test_bad_rows_are_skipped_only_when_asked(
     bad = write_lines(tmp_path / "bad.jsonl", records)
     assert generate(source=bad) == 2
     assert "bad.jsonl: row 2: fact2 is missing" in capsys.readouterr().err
-    assert generate("--skip-bad", "--methods", "combined", source=bad) == 0
+    assert generate("--set", "sia.skip_bad=true", "--methods", "combined", source=bad) == 0
     report = json.loads((tmp_path / "out/report.json").read_text())
     assert report["counts"]["items"] == {"bad row: no fact2": 1}
 

@@ -30,9 +30,9 @@ def command(tmp_path: Path, tiny_bundle: Path, vectors: Path) -> list[str]:
         for i, name in enumerate(HORMONES)
     ]
     qasc = write_lines(tmp_path / "qasc.jsonl", [qasc_record(item) for item in (*items, *ITEMS[1:])])
-    words = ["data", "sia", "--qasc", qasc, "--vectors", vectors, "--bundle", tiny_bundle, "--threshold", "0"]
+    words = ["data", "sia", "--qasc", qasc, "--vectors", vectors, "--bundle", tiny_bundle, "--set", "sia.threshold=0"]
     bioasq = ["--bioasq", SAMPLE / "questions.json", "--corpus", SAMPLE / "documents.jsonl", "--limit", "8"]
-    return [str(word) for word in (*words, *bioasq, "--device", "cpu", "--probability", "1")]
+    return [str(word) for word in (*words, *bioasq, "--device", "cpu", "--set", "sia.probability=1")]
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -200,10 +200,19 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
     ranking = reranker.rerank("does aspirin thin blood", DOCUMENTS[:2])
     assert 0 < (score := ranking[0].scores[Path(folder).name]) < 1
     (docs := tmp_path / "docs.jsonl").write_text(json.dumps({"id": "1", "text": ranking[0].text}))
-    command = ["rerank", "does aspirin thin blood", "--docs", str(docs), "--bundle", str(tiny_bundle), "--json"]
-    command += ["--model", folder, "--model-option", "template=chat", "--model-option", "max_length=64"]
+    command = [
+        "rerank",
+        "does aspirin thin blood",
+        "--docs",
+        str(docs),
+        "--bundle",
+        str(tiny_bundle),
+        "--format",
+        "jsonl",
+    ]
+    command += ["--model", folder, "--set", "model.template=chat", "--set", "model.max_length=64"]
     for more, is_same in ((["--instruction", instruction], True), ([], False)):
-        assert main([*command, "--device", "cpu", "--no-cache", *more]) == 0
+        assert main([*command, "--device", "cpu", "--set", "cache.folder=none", *more]) == 0
         printed = json.loads(capsys.readouterr().out)["documents"][0]["scores"][Path(folder).name]
         assert (printed == pytest.approx(score, abs=1e-3)) is is_same
 

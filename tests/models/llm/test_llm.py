@@ -197,8 +197,8 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
 ) -> None:
     path = tmp_path / "docs.jsonl"
     path.write_text("".join(json.dumps({"id": str(i), "abstract": t}) + "\n" for i, t in enumerate(TEXTS)))
-    arguments = ["rerank", QUERY, "--docs", str(path), "--bundle", str(tiny_bundle), "--json"]
-    assert main([*arguments, "--llm", chat_url, "--llm-model", "logprobs", "--llm-price", "1,2"]) == 0
+    arguments = ["rerank", QUERY, "--docs", str(path), "--bundle", str(tiny_bundle), "--format", "jsonl"]
+    assert main([*arguments, "--llm", f"{chat_url}#logprobs", "--set", "llm.price=1,2"]) == 0
     shown = capsys.readouterr()
     scores = {document["id"]: document["scores"]["llm"] for document in json.loads(shown.out)["documents"]}
     assert scores == pytest.approx({"0": 0.8, "1": 0.1})
@@ -210,7 +210,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
     [
         (["--llm-model", "m"], "--llm-model: applies only to a chat model"),
         (["--llm", "localhost"], "--llm: invalid URL 'localhost'"),
-        (["--llm", "http://127.0.0.1:9/v1", "--llm-model", "m"], "cannot be reached"),
+        (["--llm", f"{'http://127.0.0.1:9/v1'}#m"], "cannot be reached"),
     ],
 )
 def test_command_line_says_what_is_wrong(

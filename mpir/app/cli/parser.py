@@ -1,0 +1,225 @@
+"""The parser of the command line, made from the tables of commands and options."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from shutil import get_terminal_size
+from typing import Any, NoReturn
+
+from mpir.app.cli.command_table import COMMANDS, Command
+from mpir.app.cli.option import Option, text_of
+from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.parser_options import add_options
+from mpir.app.cli.settings import stored_settings
+from mpir.errors import shortened
+from mpir.version import __version__
+
+DESCRIPTION = """\
+Rank documents, and the sentences inside them, for biomedical questions.
+
+  mpir index corpus.jsonl --index my-index         make a search index
+  mpir search --index my-index "a question"        BM25 alone
+  mpir search … | mpir rerank                      and several perspectives on top
+  mpir pubmed "a question"                         the same for candidates from PubMed and Europe PMC, online
+  mpir bioasq --questions Q --corpus PATH          a BioASQ submission of documents and snippets
+  mpir annotate FILE --lexicon L                   mentioned concepts, and which of them are negated
+  mpir evaluate bioasq --gold G --submission S     the official measures
+  mpir score … then mpir tune …                    weights for your own questions
+  mpir data sia --qasc FILE --output DIR           training data for semantic information availability
+  mpir train --mixture M --output DIR              train your own perspectives
+  mpir serve                                       rerank over HTTP, for the clients of other rerankers
+  mpir benchmark                                   measure models of your choice on judged queries
+  mpir mcp                                         search and rerank as tools for an agent
+  mpir explain                                     show in a browser why documents rank as they do
+  mpir doctor                                      show what is installed and what mpir would use
+"""
+UNKNOWN = "unrecognized arguments: "
+"""The beginning of argparse's message about unexpected words."""
+WIDTH = 100
+EXAMPLES = re.compile(r"^examples?:\n(?:  .*\n?)+", re.MULTILINE)
+RENAMED = {
+    "--first-stage": "--mode",
+    "--candidates": "--k",
+    "--depth": "--k",
+    "--topics": "--queries",
+    "--json": "--format json (or jsonl)",
+    "--trec": "--format trec",
+    "--csv": "--output FILE.csv",
+    "--ris": "--output FILE.ris",
+    "--nbib": "--output FILE.nbib",
+    "--html": "--output FILE.html",
+    "--run-file": "--output FILE.trec",
+    "--trust-remote-code": "--trust-code",
+    "--llm-model": "--llm URL#MODEL",
+    "--llm-instruction": "--instruction",
+    "--threads": "--workers",
+    "--no-cache": "--set cache.folder=none",
+    "--cache": "--set cache.folder=DIR",
+    "--model-option": "--set model.NAME=VALUE",
+    "--tokens-per-batch": "--set batch.tokens=N",
+    "--rm3": "--set rm3.terms=20",
+    "--no-question-words": "--set bm25.question_words=false",
+    "--no-agreement": "--set score.agreement=false",
+    "--evaluation": "--exclude",
+}
+"""Options of former versions, and their names now."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that refuses abbreviated options, shortens long values in messages, and has two lengths of help."""
+
+    def __init__(self, *, allow_abbrev: bool = False, command: str = "", examples: str = "", **settings: Any) -> None:
+        """Make the parser of a command. See `argparse.ArgumentParser`.
+
+        An abbreviation would change its meaning with the next option: `--model` was read as `--model-name`.
+        """
+        settings.setdefault("formatter_class", _Formatter)
+        super().__init__(allow_abbrev=allow_abbrev, add_help=False, **settings)
+        self.command, self.examples = command, examples
+        self.add_argument("-h", "--help", action=_Help, help="show the usual options, and examples")
+        self.add_argument("--help-all", action=_Help, help="show every option and setting, and notes")
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message. See `argparse.ArgumentParser.error`."""
+        words = message.removeprefix(UNKNOWN)
+        hint = ""
+        if words != message and (name := _renamed(words.split()[0].partition("=")[0], self.command)):
+            hint = f"; the option is called {name} now"
+        elif words != message and not words.startswith("-"):
+            hint = "; put a question of several words in quotation marks"
+        super().error(shortened(message, 400) + hint)
+
+    def format_usage(self) -> str:
+        """How the command is called: required options and positional arguments. See `argparse.ArgumentParser`."""
+        formatter = self._get_formatter()
+        self._add_usage(formatter)
+        return formatter.format_help()
+
+    def format_help(self) -> str:
+        """The usual options, with examples. See `argparse.ArgumentParser.format_help`."""
+        return self._help(self.examples or self.epilog, hidden=self._advanced())
+
+    def format_full_help(self) -> str:
+        """Every option and setting, with notes and examples."""
+        return self._help(self.epilog, hidden=set(), settings=True)
+
+    def _advanced(self) -> set[str]:
+        """The options that `--help` leaves out."""
+        return {item.name for item in OPTIONS if self.command in item.advanced}
+
+    def _add_usage(self, formatter: argparse.HelpFormatter) -> None:
+        shown = [action for action in self._actions if action.required or not action.option_strings]
+        formatter.add_usage(self.usage, [*_ANY_OPTIONS, *shown], [])
+
+    def _help(self, epilog: str | None, *, hidden: set[str], settings: bool = False) -> str:
+        formatter = self._get_formatter()
+        self._add_usage(formatter)
+        formatter.add_text(self.description)
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(
+                [action for action in group._group_actions if hidden.isdisjoint(action.option_strings)]
+            )
+            formatter.end_section()
+        if settings and (lines := _settings_of(self.command)):
+            formatter.start_section("settings, by --set, in mpir.toml or as $MPIR_LLM_TIMEOUT for llm.timeout")
+            formatter.add_arguments(lines)
+            formatter.end_section()
+        formatter.add_text(epilog)
+        return formatter.format_help()
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help of at least 100 columns, in which examples are lines, and options take fewer of them."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=max(WIDTH, get_terminal_size().columns - 2))
+
+
+_ANY_OPTIONS = (argparse.Action(["[options]"], "options", nargs=0, required=True),)
+
+
+class _Help(argparse.Action):
+    """Print the help, and end."""
+
+    def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Print the length of help that the option names."""
+        text = parser.format_full_help() if option == "--help-all" else parser.format_help()
+        parser._print_message(text, sys.stdout)
+        parser.exit()
+
+
+def _renamed(name: str, command: str) -> str | None:
+    """The present name of a former option: in the table of former names, or as a setting of the command."""
+    own = {
+        spelling: item.name
+        for item in OPTIONS
+        if item.is_setting and command in item.help
+        for spelling in (item.attribute, item.name.replace(".", "_"))
+    }
+    setting = own.get(name.removeprefix("--").replace("-", "_"))
+    return RENAMED.get(name) or (f"--set {setting}=VALUE" if setting else None)
+
+
+def _settings_of(command: str) -> list[argparse.Action]:
+    """A line of help for each setting of a command."""
+    return [_setting_line(item, command) for item in OPTIONS if item.is_setting and command in item.help]
+
+
+def _setting_line(item: Option, command: str) -> argparse.Action:
+    default = item.default_of(command)
+    note = "" if default is None or default == () else f" ({text_of(default)})"
+    text = f"{item.help[command]}{note}".replace("%", "%%")
+    return argparse.Action([item.name], item.attribute, metavar=item.metavar(), help=text)
+
+
+def make_parser() -> Parser:
+    """The parser of the whole command line; parsed arguments have a `run` to call.
+
+    Raises:
+        InputError: an invalid setting in the file of the working folder or in the environment.
+    """
+    parser = Parser(prog="mpir", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"mpir {__version__}")
+    groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND", required=True)}
+    parsers: dict[str, Parser] = {}
+    for command in COMMANDS:
+        if command.parent and command.parent not in groups:
+            is_group = not _runs(command.parent)
+            groups[command.parent] = parsers[command.parent].add_subparsers(
+                title="actions" if is_group else "actions instead", metavar="ACTION", required=is_group
+            )
+        parsers[command.name] = _add_command(groups[command.parent], command)
+    return parser
+
+
+def _runs(name: str) -> bool:
+    return any(command.module for command in COMMANDS if command.name == name)
+
+
+def _add_command(subparsers: Any, command: Command) -> Parser:
+    """Add the parser of one command."""
+    epilog = command.epilog()
+    parser: Parser = subparsers.add_parser(
+        command.word,
+        help=command.help,
+        description=command.description,
+        epilog=epilog,
+        examples="".join(EXAMPLES.findall(epilog)),
+        command=command.name,
+    )
+    if command.module:
+        add_command_options(parser, command.name)
+        parser.set_defaults(run=command)
+    return parser
+
+
+def add_command_options(parser: argparse.ArgumentParser, command: str) -> None:
+    """Add the options of a command of the table. Raises InputError for an invalid stored setting."""
+    add_options(parser, command, OPTIONS, stored_settings(OPTIONS, command))

@@ -1,0 +1,90 @@
+"""Types of options and settings with a form of their own, for argparse."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mpir.app.cli.path_options import text_path
+from mpir.core.text.normalise import without_surrogates
+from mpir.errors import InputError, format_value
+
+if TYPE_CHECKING:
+    from mpir.bioasq.cutoffs import Cutoff
+
+Value = TypeVar("Value")
+
+
+def _read(text: str, parse: Callable[[str], Value], expected: str) -> Value:
+    """The parsed text; an invalid one raises ArgumentTypeError."""
+    with suppress(ValueError, RecursionError):
+        return parse(text)
+    raise argparse.ArgumentTypeError(f"invalid {format_value(text)} (expected {expected})")
+
+
+def query_text(text: str) -> str:
+    """Parse a query argument."""
+    if without_surrogates(text) != text:
+        raise argparse.ArgumentTypeError(f"{format_value(text)} is not UTF-8; check the terminal's encoding")
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the query is blank, so nothing can be ranked for it; give a question")
+    return text
+
+
+def cutoff(text: str) -> Cutoff:
+    """Parse a cut-off of documents or snippets."""
+    from mpir.bioasq.cutoffs import parse_cutoff
+
+    try:
+        return parse_cutoff(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def share(text: str) -> float | str:
+    """Parse the share of a cascade, a number or "auto"."""
+    from mpir.reranking.cascade import AUTO
+
+    expected = f"{AUTO}, or a number above 0 and at most 1; put a QUERY before this option"
+    return text if text == AUTO else _read(text, float, expected)
+
+
+def price(text: str) -> tuple[float, float]:
+    """Parse the prices of prompts and answers."""
+    return two_numbers(text, "two numbers, such as 0.15,0.60")
+
+
+def two_numbers(text: str, expected: str = "two numbers, such as 0,0.5") -> tuple[float, float]:
+    """Parse two numbers with a comma between."""
+
+    def parse(numbers: str) -> tuple[float, float]:
+        first, second = map(float, numbers.split(","))
+        return first, second
+
+    return _read(text, parse, expected)
+
+
+def json_value(text: str) -> Any:
+    """Parse JSON; any other text stands for itself."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return text
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Parse a JSON object."""
+
+    def parse(words: str) -> dict[str, Any]:
+        if not isinstance(value := json.loads(words), dict):
+            raise ValueError
+        return value
+
+    return _read(text, parse, "a JSON object")
+
+
+def path_list(text: str) -> tuple[str, ...]:
+    """Parse names or paths with commas between."""
+    return tuple(text_path(item.strip()) for item in text.split(",") if item.strip())
