@@ -9,8 +9,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError
-from mpir.files.hash import fingerprint
 from mpir.files.write import atomic_write
 from mpir.types import F64
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from mpir.files.weights import write_weights
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-pytest_plugins = ["tests.app.serve.running"]
+pytest_plugins = ["tests.programs", "tests.app.serve.running"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,7 +85,7 @@ def tiny_bundle(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory)
         for i, (name, scale) in enumerate(declared)
     ]
     equal = Weights.equal([name for name, _ in declared])
-    replace(equal, normalise="none", made_by={}).save(folder / "weights.json")  # as if they were tuned
+    write_weights(folder / "weights.json", replace(equal, normalise="none", made_by={}))  # as if they were tuned
     (folder / "CARD.md").write_text("# tiny\n", encoding="utf-8")
     manifest = {"name": "tiny", "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
     (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -29,6 +29,7 @@ from mpir.core.blend import blend, document_order
 from mpir.core.columns import Columns
 from mpir.core.document_pass import READ, with_lowest
 from mpir.core.weights import Weights
+from mpir.files.weights import read_weights
 from mpir.files.write import write_json
 from mpir.models.perspectives import open_bundle
 from mpir.reranking.cascade import FEWEST, FURTHER, most_promising, part_of, promise
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole table."""
     check_figures(arguments)
     scored = Dataset.load(arguments.scored)
-    weights = Weights.load(open_bundle(arguments.bundle).folder / "weights.json").align_to(scored.columns.layout)
+    weights = read_weights(open_bundle(arguments.bundle).folder / "weights.json").align_to(scored.columns.layout)
     curve = Curve(scored, weights, arguments.version)
     rows, figures = [], []
     for share, count in product(SHARES, DOCUMENTS):

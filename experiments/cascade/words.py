@@ -39,6 +39,7 @@ from mpir.core.weights import Weights
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files.corpora import read_jsonl, read_questions
+from mpir.files.weights import read_weights
 from mpir.files.write import atomic_write, check_folder, write_json
 from mpir.models.perspectives import open_bundle
 from mpir.reranking.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
@@ -130,7 +131,7 @@ def choose_weights(arguments: argparse.Namespace, scored: Dataset) -> Weights:
         return Weights.equal(scored.columns.layout.sentences, scored.columns.layout.documents)
     bundle = open_bundle(arguments.bundle)
     source = arguments.weights or f"{bundle.folder}: weights"
-    weights = Weights.load(source) if arguments.weights else Weights.from_dict(bundle.weights, source)
+    weights = read_weights(source) if arguments.weights else Weights.from_dict(bundle.weights, source)
     tuned, used = (dict(settings.get("perspectives", {})) for settings in (weights.made_by, scored.made_by))
     for name in tuned.keys() & used.keys():
         if tuned[name] != used[name]:

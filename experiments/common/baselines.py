@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mpir.core.checksum import fingerprint
 from mpir.extras import needs
-from mpir.files.hash import fingerprint
 from mpir.files.write import atomic_write
 from mpir.models.encoder import Encoder
 from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum

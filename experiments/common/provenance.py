@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
-from mpir.files.hash import fingerprint
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.models.identity import identity_of

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from mpir.app.cli import INTERRUPTED
 from mpir.app.cli import main as mpir
+from mpir.core.checksum import fingerprint
 from mpir.errors import MpirError
 from mpir.evaluate import evaluate_queries, grouped_t_test, holm, randomisation_test
 from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
-from mpir.files.hash import fingerprint
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.models.encoder import Encoder

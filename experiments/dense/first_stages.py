@@ -32,11 +32,11 @@ from mpir.app.cli.first_stage import open_encoder
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.number_options import not_negative, positive
 from mpir.app.cli.path_options import file_path, text_path
+from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
 from mpir.files.corpora import read_corpus
-from mpir.files.hash import fingerprint
 from mpir.files.read import read_lines
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches

@@ -2,10 +2,11 @@
 
     python -m experiments.pubmed.recall --data DATA --limit 200
 
-The stand-in (tests/search/pubmed) is a real HTTP server that ANDs words, sorts by BM25 and has no MeSH. The script
-compares BioASQ's unchanged dev questions sent to PubMed, the plan with one service and with both, and BM25 over the
-same records, which must be on disk. It prints recall at k, requests per question, and the p-value of a paired
-randomisation test on recall against BM25, corrected for the number of systems (Holm).
+The stand-in (tests/search/pubmed) is a real HTTP server that ANDs words and has no MeSH. It sorts by BM25, or with
+`--sort` by date or at random, because nobody outside knows how PubMed sorts. The script compares BioASQ's unchanged dev
+questions sent to PubMed, the plan with one service and with both, and BM25 over the same records, which must be on
+disk. It prints recall at k, requests per question, and the p-value of a paired randomisation test on recall against
+BM25, corrected for the number of systems (Holm).
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def main() -> int:
     parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--pool", choices=sorted(POOLS), default="pool", help="records: whole abstracts, or all")
     parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")
+    parser.add_argument("--sort", choices=("relevance", "date", "random"), default="relevance", help="(%(default)s)")
     parser.add_argument("--limit", type=positive, metavar="N", help="only N questions, drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write every question's recall there")
@@ -60,14 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     documents = list(read_corpus([arguments.data / "pubmed" / name for name in POOLS[arguments.pool]]))
     questions = with_gold(gold_questions(arguments.data, "dev"), {document.id for document in documents})
     questions = random.Random(arguments.seed).sample(questions, min(len(questions), arguments.limit or len(questions)))
-    with serving(documents) as server:
+    with serving(documents, sort=arguments.sort) as server:
         systems = {"BM25 over the records": bm25(documents, arguments.k), **services(server, arguments.k)}
         values, requests = {}, {}
         for name, answer in systems.items():
             before = len(server.requests)
             values[name] = recalls(questions, answer, {document.id for document in documents})
             requests[name] = (len(server.requests) - before) / len(questions)
-    print(f"{len(questions)} questions, {len(documents):,} records\n")
+    print(f"{len(questions)} questions, {len(documents):,} records, by {arguments.sort}\n")
     print(table(values, requests, arguments.k))
     if arguments.json:
         write_json(arguments.json, {name: recall.tolist() for name, recall in values.items()})

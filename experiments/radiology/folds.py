@@ -22,9 +22,9 @@ from tabulate import tabulate
 from experiments.common.baselines import Start
 from experiments.radiology.reports import HALVES, TABLE, half_of
 from experiments.radiology.training import read_entries, train
+from mpir.core.checksum import fingerprint
 from mpir.core.text.normalise import normalise
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
-from mpir.files.hash import fingerprint
 from mpir.files.journal import Journal
 from mpir.lab.train.examples import Example
 from mpir.lab.train.sampling import Sampling

@@ -43,14 +43,14 @@ from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.number_options import not_negative, positive
 from mpir.app.cli.path_options import check_figures, file_path
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoffs
 from mpir.bioasq.measures import question_measures
 from mpir.bioasq.task import System, answer, systems
 from mpir.core.candidates import Candidates
+from mpir.core.checksum import fingerprint
+from mpir.core.cutoffs import TEN_EACH, Cutoffs
 from mpir.core.text import Document, Question
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.files.corpora import read_jsonl
-from mpir.files.hash import fingerprint
 from mpir.files.write import write_json
 from mpir.reranking.reranker import Reranker
 from mpir.search.memory import MemoryIndex

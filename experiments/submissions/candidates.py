@@ -24,10 +24,11 @@ from tabulate import tabulate
 
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import text_path
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test
+from mpir.files.weights import read_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.types import F64
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     cutoffs = Cutoffs(snippets=Cutoff(share=arguments.share))
     values: dict[str, Values] = {}
     for name, scored in sets.items():
-        weights = replace(Weights.load(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
+        weights = replace(read_weights(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
         values[name] = measured(scored, weights, cutoffs, arguments.version)
     p_values = {measure: compared(values, measure) for measure in TESTED}
     rows = []

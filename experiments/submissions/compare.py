@@ -22,11 +22,12 @@ from experiments.submissions.joined import joined_values
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.task import added_up
 from mpir.core.blend import blend_queries
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.evaluate import holm, randomisation_test
+from mpir.files.weights import read_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.optimiser import Bayesian
@@ -68,7 +69,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Fit on dev, then print a table of dev and one of test."""
     dev = Dataset.load(arguments.dev)
-    weights = replace(Weights.load(arguments.weights).align_to(dev.columns.layout), cutoffs=None)
+    weights = replace(read_weights(arguments.weights).align_to(dev.columns.layout), cutoffs=None)
     uncut = tuned(dev, "snippet-f1", arguments, cut=())
     report_rules(Objective(dev, "snippet-f1"), weights)
     systems = fit_systems(dev, weights, uncut, arguments)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoffs
+from mpir.core.cutoffs import TEN_EACH, Cutoffs
 from mpir.search.fusion import RRF_K
 from mpir.tune.submissions import Pool, Submissions
 from mpir.types import F64, I64

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import FIRST_CUT, TEN_EACH, Cutoff
 from mpir.bioasq.measures import measure_snippets
+from mpir.bioasq.submission_rules import FIRST_CUT
 from mpir.core.blend import blend_queries
+from mpir.core.cutoffs import TEN_EACH, Cutoff
 from mpir.core.passages import ScoredSpan, join_adjacent
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights

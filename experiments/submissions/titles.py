@@ -20,8 +20,8 @@ from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.blend import blend_queries
 from mpir.core.text import TITLE
-from mpir.core.weights import Weights
 from mpir.evaluate import bootstrap_interval
+from mpir.files.weights import read_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.types import F64, I64, Bool
@@ -43,7 +43,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Print both tables."""
     scored = Dataset.load(arguments.scored)
-    weights = replace(Weights.load(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
+    weights = replace(read_weights(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
     blended, titles = blend_queries(scored.columns, weights), np.asarray(scored.sections) == TITLE
     behind = np.where(titles, blended.sentences - np.ptp(blended.sentences) - 1.0, blended.sentences)
     objective = Objective(scored, MEASURES[0])

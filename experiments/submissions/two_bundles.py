@@ -24,9 +24,9 @@ from experiments.submissions.candidates import MEASURES, TESTED, Values, compare
 from experiments.submissions.fusion import reciprocal, z_scores
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.blend import Blend, blend_queries
 from mpir.core.columns import Layout
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.models.perspectives import open_bundle
 from mpir.tune.dataset import Dataset

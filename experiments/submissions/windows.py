@@ -22,9 +22,9 @@ from tabulate import tabulate
 
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoff
 from mpir.bioasq.measures import measure_snippets
 from mpir.core.blend import blend_queries
+from mpir.core.cutoffs import TEN_EACH, Cutoff
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths

@@ -33,6 +33,7 @@ from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_names
 from mpir.files.output_checks import check_folders
 from mpir.files.read import read_json
+from mpir.files.weights import read_weights, write_weights
 from mpir.files.write import atomic_folder, write_json
 from mpir.lab.train.mixture_schema import check_names
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
         manifest |= {"name": arguments.output.name, "perspectives": remaining + added} | rests_on
         if weights:
-            weights.save(temporary / WEIGHTS)
+            write_weights(temporary / WEIGHTS, weights)
             manifest["weights"] = WEIGHTS
         write_json(temporary / MANIFEST, manifest)
         seal(temporary, built=True)
@@ -178,7 +179,7 @@ def share(
     """
     if file is None:
         raise InputError(f"{folder}: has no weights to share; leave --share out.")
-    weights = Weights.load(folder / file)
+    weights = read_weights(folder / file)
     columns = {"sentence": dict(weights.alpha), "document": dict(weights.beta)}
     level = next((level_name for level_name, of in columns.items() if name in of), None)
     new = [item["name"] for item in added if item.get("level", "sentence") == level]

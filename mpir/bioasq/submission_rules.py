@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mpir.core.cutoffs import SUBMISSION_LIMIT
 from mpir.core.text.types import ABSTRACT, TITLE, Question, Snippet
 from mpir.errors import InputError, format_value, shortened
 
-SUBMISSION_LIMIT = 10
-"""Maximum number of documents, and of snippets, per question in a Phase A submission."""
+FIRST_CUT = 9
+"""The first version of BioASQ's measures for which submissions are cut: its rounds rank snippets by mean F."""
 Sections = Callable[[str], Mapping[str, str]]
 """Maps a document id to the original text of its sections by name; raises KeyError for an unavailable document."""
 _ID = re.compile(r"[^\s/?#]+")

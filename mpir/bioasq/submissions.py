@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mpir.bioasq.cutoffs import FIRST_CUT, TEN_EACH, Cutoff, Cutoffs
 from mpir.bioasq.measures import evaluate
+from mpir.bioasq.submission_rules import FIRST_CUT
 from mpir.bioasq.task import System, added_up, answer, answer_with, score_questions, select, systems
 from mpir.core.calibration import Relevance
 from mpir.core.candidates import Candidates
+from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.text import Question
 from mpir.core.weights import Weights
 from mpir.files.journal import Journal

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.blend import blend_queries, document_order
 from mpir.core.candidates import Candidates, is_record_of
+from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.passages import ScoredSpan, join_adjacent
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from mpir.core.checksum import verify_checksum
 from mpir.errors import ArtefactError, format_value
-from mpir.files.checksum import verify_checksum
 from mpir.validation import is_finite
 
 

@@ -1,20 +1,17 @@
-"""The weights of the two sums: immutable, comparable values that are saved with their provenance."""
+"""The weights of the two sums: immutable, comparable values with their provenance. Files: files/weights.py."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from itertools import accumulate
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from mpir.bioasq.cutoffs import Cutoffs
+from mpir.core.checksum import fingerprint, verify_checksum
 from mpir.core.columns import Layout
+from mpir.core.cutoffs import Cutoffs
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.checksum import verify_checksum, write_json_with_checksum
-from mpir.files.hash import fingerprint
-from mpir.files.read import found_file, read_json
 from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
@@ -50,7 +47,7 @@ class Weights:
     of the document columns that it names. Such a list has no context, and ordering columns count as evidence. If it is
     None, such lists are blended like any other.
 
-    `cutoffs` set how many documents and snippets to submit (bioasq/cutoffs.py); None means ten each. `made_by` records
+    `cutoffs` set how many documents and snippets to submit (core/cutoffs.py); None means ten each. `made_by` records
     how the values were made and is ignored in comparisons. Weights are immutable and hashable.
 
     Raises:
@@ -251,7 +248,7 @@ class Weights:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "weights") -> Weights:
-        """Return the weights that `to_dict` or `save` wrote.
+        """Return the weights that `to_dict` wrote, with or without a checksum.
 
         Raises:
             ArtefactError: the values do not match their checksum.
@@ -274,21 +271,6 @@ class Weights:
             return cls(**values)
         except (InputError, TypeError) as error:
             raise InputError(f"{source}: {str(error).removeprefix('weights: ')}") from error
-
-    def save(self, path: str | Path) -> None:
-        """Write a JSON file with a checksum, atomically."""
-        write_json_with_checksum(path, self.to_dict())
-
-    @classmethod
-    def load(cls, which: str | Path) -> Weights:
-        """Load published weights by name (such as ``rawal-baral-2020``), or weights from a JSON file."""
-        if str(which) in PUBLISHED:
-            return PUBLISHED[str(which)]
-        if not isinstance(which, str | Path) or found_file(which) is None:
-            raise InputError(
-                f"weights {format_value(str(which))}: no such file; give a JSON file or one of {', '.join(PUBLISHED)}."
-            )
-        return cls.from_dict(read_json(which), str(which))
 
 
 def _weights(values: Mapping[str, Any]) -> Weights:

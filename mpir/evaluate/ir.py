@@ -23,7 +23,9 @@ FAILURES = (ArithmeticError, CalledProcessError, KeyError, OSError, SystemError,
 
 
 def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, float]:
-    """The mean of each measure over the judged queries; a query that the run leaves out counts zero.
+    """The mean of each measure over the judged queries, or its sum for counts such as NumRet.
+
+    A query that the run leaves out counts zero.
 
     Args:
         qrels: query id → document id → grade; a grade of 1 or more is relevant.
@@ -36,7 +38,12 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
             other queries, an id that is not a string, a grade that is not an integer, or a score that is not finite.
     """
     by_query = evaluate_queries(qrels, run, measures)
-    return {name: sum(values.values()) / len(values) for name, values in by_query.items()}
+    return {name: sum(values.values()) / (1 if _is_count(name) else len(values)) for name, values in by_query.items()}
+
+
+def _is_count(name: str) -> bool:
+    """Whether ir_measures adds a measure's values up, as for NumQ, NumRet and NumRel."""
+    return type(_parse(name).aggregator()).__name__ == "SumAgg"
 
 
 def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, dict[str, float]]:

@@ -1,48 +1,26 @@
 """Checksums for the files that mpir writes and reads back, so that damage is detected and refused.
 
-A JSON object has its checksum in a separate field, so that a file or a line can be written by hand without one. It
-covers the values: the order of keys and white space do not change it. A binary file has its checksum at the end,
+A JSON object has its checksum in a field of its own (core/checksum.py). A binary file has its checksum at the end,
 where torch and other readers of zip archives ignore it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from mpir.core.checksum import RESTORE, add_checksum, verify_checksum
 from mpir.errors import ArtefactError
 from mpir.files.read import open_bytes, place_of, read_json, read_json_lines
 from mpir.files.write import atomic_write, write_json
 
-CHECKSUM = "checksum"
-"""The field of a JSON object that holds its checksum."""
-RESTORE = f'restore the file, or remove its field "{CHECKSUM}" if it was edited on purpose'
 MARK = b"\nsha256:"
 """Marks the end of a binary file's content; the checksum of that content follows."""
 _DIGITS = 64
 _BLOCK = 2**20
-
-
-def add_checksum(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON-able object with its checksum as the last field."""
-    content = {name: value for name, value in values.items() if name != CHECKSUM}
-    return {**content, CHECKSUM: _checksum(json.loads(json.dumps(content)))}  # as read back: lists for tuples
-
-
-def verify_checksum(values: Mapping[str, Any], location: str | Path, remedy: str = RESTORE) -> dict[str, Any]:
-    """Return an object without its checksum field, after verifying it; an object without a checksum is accepted.
-
-    Raises:
-        ArtefactError: the values do not match their checksum; `location` begins the message, and `remedy` ends it.
-    """
-    content = {name: value for name, value in values.items() if name != CHECKSUM}
-    if CHECKSUM in values and values[CHECKSUM] != _checksum(content):
-        raise ArtefactError(f"{location}: its content does not match its checksum; {remedy}.")
-    return content
 
 
 def write_json_with_checksum(path: str | Path, values: Mapping[str, Any]) -> None:
@@ -114,9 +92,3 @@ class _HashingStream:
     def flush(self) -> None:
         """Flush the underlying stream."""
         self.stream.flush()
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits of the SHA-256 of an object as JSON, in the order of its keys."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

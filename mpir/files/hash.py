@@ -1,12 +1,10 @@
-"""Identify content: the hash of a file, the fingerprint of a value."""
+"""The hash of a file, which identifies its content."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 
 def sha256(path: str | Path) -> str:
@@ -27,9 +25,3 @@ def file_state(path: str | Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def fingerprint(value: Any) -> str:
-    """Sixteen hexadecimal digits that identify a JSON-able value, whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

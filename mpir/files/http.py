@@ -106,7 +106,7 @@ def exchange(method: str, url: str, *, seconds: float, silence: float | None = N
     try:
         return future.result(max(seconds, 0))
     except TimeoutError:
-        raise LateError(f"no complete answer within {seconds:g} s") from None
+        raise LateError(f"no answer within {seconds:g} s") from None
     except Exception as error:
         raise _failure(error, timeout) from None
     finally:
@@ -143,8 +143,7 @@ def _cause(error: BaseException) -> str:
             return shortened(str(cause.strerror))
         if isinstance(cause, OSError) and cause.errno:
             return os.strerror(cause.errno)
-        is_group = isinstance(cause, BaseExceptionGroup)
-        cause = cause.exceptions[0] if is_group else cause.__cause__ or cause.__context__
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__ or cause.__context__
     return type(error).__name__
 
 

@@ -15,9 +15,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from mpir.core.checksum import add_checksum, fingerprint, verify_checksum
 from mpir.errors import ArtefactError, OutputError
-from mpir.files.checksum import add_checksum, verify_checksum
-from mpir.files.hash import fingerprint
 from mpir.files.lock import acquire
 from mpir.files.read import open_bytes
 from mpir.files.write import atomic_write

@@ -16,8 +16,8 @@ with needs("haystack", "the drop-in for Haystack"):
 class MpirRanker:
     """Reranks documents by their content, and by the title in their meta where it is a string.
 
-    Where several retrievers return documents with the same id, the first is used. The returned documents are copies;
-    `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
+    Where several retrievers return documents with the same id, the one with the highest score is used, as in Haystack's
+    own rankers. The returned documents are copies; `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
     """
 
     def __init__(
@@ -59,5 +59,10 @@ class MpirRanker:
 def _unique(documents: list[Document]) -> list[Document]:
     unique: dict[str, Document] = {}
     for document in documents:
-        unique.setdefault(document.id, document)
+        if document.id not in unique or _score(document) > _score(unique[document.id]):
+            unique[document.id] = document
     return list(unique.values())
+
+
+def _score(document: Document) -> float:
+    return float("-inf") if document.score is None else document.score

@@ -6,8 +6,11 @@ from typing import Any, Protocol
 
 from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
-from mpir.models.pretrained import check_no_adapter, load_pretrained
+from mpir.models.model_files import check_no_adapter
+from mpir.models.pretrained import load_pretrained
 
+ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+"""Encoders of types with a decoder, which an embedding model does not have."""
 EXPECTED = "a sequence-classification checkpoint"
 
 
@@ -42,6 +45,15 @@ def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tup
     return model, missing
 
 
+def _model_class(config: Any) -> Any:
+    """transformers' class for a configuration: the classifier, or for embedding models the encoder of a T5."""
+    import transformers
+
+    is_classifier = str((config.architectures or [""])[0]).endswith("ForSequenceClassification")
+    name = None if is_classifier else ENCODERS.get(config.model_type)
+    return getattr(transformers, name or "AutoModelForSequenceClassification")
+
+
 class TransformersCheckpoint:
     """Any sequence-classification checkpoint, read with transformers, whose import takes seconds."""
 
@@ -58,10 +70,9 @@ class TransformersCheckpoint:
     def load(self) -> tuple[Any, list[str]]:
         """See `Checkpoint.load`. Raises ArtefactError where it cannot be loaded."""
         import torch
-        from transformers import AutoModelForSequenceClassification
 
         options = {"dtype": torch.float32, "output_loading_info": True}
-        model, report = self._load(AutoModelForSequenceClassification, **options)
+        model, report = self._load(_model_class(self.config), **options)
         check_no_layer_unread(report["unexpected_keys"], self.checkpoint)
         return model.eval(), sorted(report["missing_keys"])
 

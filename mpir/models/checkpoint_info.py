@@ -6,6 +6,7 @@ needs neither.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
 """Model types that read as many tokens as their configuration has positions."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
 """Model types whose positions start after the padding token's id, so that they read fewer tokens."""
+UNLIMITED, DEFAULT_LENGTH = 10**7, 512
+"""A tokenizer's limit above which it declares none, and the limit of a model that declares none at all."""
 UNNAMED = range(2)
 """transformers' default number of outputs for a model that declares none, such as an embedding model."""
 
@@ -86,7 +89,15 @@ def over_length_identity(over_length: str) -> dict[str, str]:
     return {"over_length": over_length} if over_length == "truncate" else {}
 
 
-def positions_of(config: Any) -> int:
-    """The number of tokens that a model can read, from its configuration."""
-    positions = int(getattr(config, "max_position_embeddings", None) or 512)
+def longest_input(config: Any, model_max_length: float, max_length: int | None) -> int:
+    """The most tokens that a model reads: `max_length`, by default what configuration and tokenizer allow, or 512."""
+    limit = min(positions_of(config), model_max_length)
+    return int(min(max_length or (limit if limit <= UNLIMITED else DEFAULT_LENGTH), limit))
+
+
+def positions_of(config: Any) -> float:
+    """The number of tokens that a model can read, from its configuration; infinite without position embeddings."""
+    positions = getattr(config, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions <= 0:
+        return math.inf
     return positions - config.pad_token_id - 1 if config.model_type in PADDED_POSITIONS else positions

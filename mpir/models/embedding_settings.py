@@ -63,7 +63,7 @@ def read_embedding_settings(files: ModelFiles, options: Mapping[str, Any]) -> Em
             titles=declared.get("titles", "joined"),
         ),
         includes_prompt=declared.get("include_prompt", module is None or module.config.get("include_prompt", True)),
-        max_length=declared.get("max_length", files.transformer.get("max_seq_length")),
+        max_length=declared.get("max_length", files.max_seq_length),
         query_encoder=declared.get("query_encoder"),
     )
 

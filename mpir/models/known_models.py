@@ -54,7 +54,7 @@ def _declared(files: ModelFiles) -> set[str]:
     values = {
         "pooling": files.module("Pooling"),
         "similarity": files.sentence_transformers.get("similarity_fn_name"),
-        "max_length": files.transformer.get("max_seq_length"),
+        "max_length": files.max_seq_length,
     }
     return {*declared_prompts(files), *(name for name, value in values.items() if value is not None)}
 

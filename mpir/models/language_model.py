@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from inspect import signature
 from itertools import takewhile
 from typing import Any
 
@@ -19,13 +20,14 @@ import torch
 from tqdm import tqdm
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.files.hash import fingerprint
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_budget, choose_devices, choose_dtype
 from mpir.models.identity import check_unchanged, files_state, identity_of
+from mpir.models.padding_check import is_changed_by_padding
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.prompt_template import CHAT, known_templates, make_template
 from mpir.models.tokenise import batches
@@ -80,6 +82,7 @@ class LanguageModel:
         self.template = make_template(template, self.tokenizer, instruction, checkpoint)
         self.max_length = whole_number(f"{checkpoint}: max_length", max_length or DEFAULT_LENGTH, minimum=8)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
+        self._is_single = False
         self._adds_tokens = self.head == "ConditionalGeneration"
         self._suffix = self._end_of_prompts()
         self.token_ids = self._token_ids(template, tokens)
@@ -96,6 +99,8 @@ class LanguageModel:
             raise ArtefactError(f"{self.checkpoint}: lacks the weights {format_names(missing, 3)}. Restore the files.")
         check_finite(model, self.checkpoint)
         check_unchanged(self.checkpoint, self._state)
+        short, long = (self._read("a", text)[0] for text in ("a", "a b c d e f g h"))
+        self._is_single = is_changed_by_padding(lambda rows: self._outputs(model.eval(), rows)[:, None], short, long)
         return model.eval().to(device=self.devices[0], dtype=self.dtype)
 
     def scores(self, pairs: Sequence[Pair], *, progress: bool = False) -> F32:
@@ -165,24 +170,28 @@ class LanguageModel:
 
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[Sequence[int]]) -> F32:
-        """Scores (n,) of a batch. Without a padding token any token serves, because none attends to it."""
-        width = max(map(len, sequences))
-        pad = self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in sequences], device=self.devices[0])
-        counts = torch.tensor([len(row) for row in sequences], device=self.devices[0])
-        mask = (torch.arange(width, device=self.devices[0]) >= width - counts[:, None]).long()
-        scores: F32 = self._scores(ids, mask).float().cpu().numpy()
+        """Scores (n,) of a batch."""
+        model = self.model  # in this order, because loading it sets whether it reads one sequence at a time
+        batches_read = [[row] for row in sequences] if self._is_single else [sequences]
+        scores: F32 = torch.cat([self._outputs(model, rows) for rows in batches_read]).float().cpu().numpy()
         return scores
 
-    def _scores(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _outputs(self, model: Any, sequences: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Scores (n,) by a model. Without a padding token any token serves, because none attends to it."""
+        width = max(map(len, sequences))
+        pad = self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in sequences], device=model.device)
+        counts = torch.tensor([len(row) for row in sequences], device=model.device)
+        mask = (torch.arange(width, device=model.device) >= width - counts[:, None]).long()
         inputs = {"input_ids": ids, "attention_mask": mask}
         if self.head == "ConditionalGeneration":
             start = torch.full((len(ids), 1), int(self.config.decoder_start_token_id), device=ids.device)
-            return self._contrast(self.model(**inputs, decoder_input_ids=start).logits[:, 0])
-        inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+            return self._contrast(model(**inputs, decoder_input_ids=start).logits[:, 0])
+        if "position_ids" in signature(model.base_model.forward).parameters:
+            inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
         if self.head == "CausalLM":
-            return self._contrast(self.model(**inputs, logits_to_keep=1).logits[:, -1])
-        outputs = self.model.score(self.model.base_model(**inputs).last_hidden_state[:, -1])
+            return self._contrast(model(**inputs, logits_to_keep=1).logits[:, -1])
+        outputs = model.score(model.base_model(**inputs).last_hidden_state[:, -1])
         contrast: torch.Tensor = outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
         return contrast
 

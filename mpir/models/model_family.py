@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
+from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
@@ -22,10 +23,16 @@ DEFAULT_LENGTH = 1024
 """The default limit of tokens in a pair, for models that can read more, because rows of 8,192 tokens take much time
 and memory. Longer texts are read in passages, so nothing is cut. The option max_length raises the limit."""
 
+JINA_LISTWISE = "JinaForRanking"
+"""The architecture of jina-reranker-v3."""
 DECODERS = (
     *("bloom", "cohere", "cohere2", "falcon", "gemma", "gemma2", "gemma3_text", "gpt2", "gpt_neo", "gpt_neox"),
     *("gptj", "granite", "llama", "mistral", "mixtral", "olmo", "olmo2", "opt", "phi", "phi3", "qwen2"),
     *("qwen2_moe", "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2"),
+    *("arcee", "deepseek_v2", "deepseek_v3", "diffllama", "doge", "exaone4", "gemma3", "glm", "glm4", "gpt-sw3"),
+    *("gpt_bigcode", "gpt_oss", "helium", "hunyuan_v1_dense", "hunyuan_v1_moe", "jamba", "jetmoe", "minicpm3"),
+    *("minimax", "ministral", "ministral3", "mistral4", "mpt", "nemotron", "olmo3", "persimmon", "phimoe"),
+    *("qwen3_5", "qwen3_5_text", "qwen3_next", "seed_oss", "zamba", "zamba2"),
 )
 """Types of causal models. Classifiers over them were trained on a template, without which scores are near random."""
 
@@ -65,7 +72,6 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
         ArtefactError: no family matches; the message names the files' declarations and the supported families.
         InputError: the model is for the other task; the message names the option for it.
     """
-    check_pointwise(files)
     family = next((family for family in FAMILIES if family.matches(files)), None)
     if family is None:
         raise ArtefactError(
@@ -96,16 +102,14 @@ def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
     )
 
 
-LISTWISE = frozenset({"JinaForRanking"})
+def is_listwise(files: ModelFiles) -> bool:
+    """Whether a model orders a list of documents, by its architecture or its hub name."""
+    return files.architecture == JINA_LISTWISE or listwise_template_of(files.name) is not None
 
 
-def check_pointwise(files: ModelFiles) -> None:
-    """Raise ArtefactError for a listwise reranker."""
-    if files.architecture in LISTWISE:
-        raise ArtefactError(
-            f"{files.name}: is a listwise reranker ({files.architecture}), whose score of a document depends on the "
-            "other documents, so it can be neither cached, blended nor tuned. Give a model that scores pairs."
-        )
+def listwise_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the only option of a listwise reranker, its template."""
+    return {"template": listwise_template_of(files.name) or "jina-reranker-v3"}
 
 
 def is_language_model(files: ModelFiles) -> bool:
@@ -216,15 +220,21 @@ def declared_scale(files: ModelFiles) -> str:
 
 def length_option(files: ModelFiles) -> dict[str, Any]:
     """Return ``max_length`` if a model reads more than DEFAULT_LENGTH tokens, or declares a smaller limit."""
-    declared = files.transformer.get("max_seq_length")
-    if isinstance(declared, int) and not isinstance(declared, bool) and declared > 0:
-        return {"max_length": min(declared, DEFAULT_LENGTH)}
+    if files.max_seq_length:
+        return {"max_length": min(files.max_seq_length, DEFAULT_LENGTH)}
     positions = files.config.get("max_position_embeddings")
     is_long = not isinstance(positions, int) or positions > DEFAULT_LENGTH
     return {"max_length": DEFAULT_LENGTH} if is_long else {}
 
 
 FAMILIES: list[ModelFamily] = [
+    ModelFamily(
+        name="listwise reranker (jina-reranker-v3, RankZephyr)",
+        task="reranking",
+        perspective_type="listwise",
+        matches=is_listwise,
+        options=listwise_options,
+    ),
     ModelFamily(
         name="sequence classification",
         task="reranking",

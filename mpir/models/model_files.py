@@ -20,7 +20,7 @@ TRANSFORMER = tuple(
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 """sentence-transformers' names for a transformer's settings, the later ones from its first versions."""
-CARD = "README.md"
+CARD, ADAPTER = "README.md", "adapter_config.json"
 LARGEST = 2**22
 """The largest size, in bytes, of a JSON file or model card."""
 
@@ -77,6 +77,13 @@ class ModelFiles:
         return len(labels) if isinstance(labels, dict) else int(self.config.get("num_labels") or 2)
 
     @property
+    def max_seq_length(self) -> int | None:
+        """The declared limit of tokens in a text or pair, or None."""
+        declared = self.transformer.get("max_seq_length")
+        is_limit = isinstance(declared, int) and not isinstance(declared, bool) and declared > 0
+        return declared if is_limit else None
+
+    @property
     def default_prompt(self) -> str:
         """The prompt that sentence-transformers applies unless another is named, or none."""
         prompts = self.sentence_transformers.get("prompts") or {}
@@ -98,6 +105,15 @@ class ModelFiles:
         return next((module for module in self.modules if module.type == type_name), None)
 
 
+def check_no_adapter(checkpoint: str | Path) -> None:
+    """Raise ArtefactError for a folder with an adapter, which refers to its base model by name."""
+    if (Path(checkpoint) / ADAPTER).is_file():
+        raise ArtefactError(
+            f"{checkpoint}: contains an adapter ({ADAPTER}), which mpir does not load; merge it into its model "
+            "(merge_and_unload in peft) and give that folder."
+        )
+
+
 def read_model_files(folder: Path, name: str | None = None, *, revision: str | None = None) -> ModelFiles:
     """Read the declarations in a folder's files.
 
@@ -110,6 +126,7 @@ def read_model_files(folder: Path, name: str | None = None, *, revision: str | N
         ArtefactError: neither file exists, or one of them is damaged.
     """
     name = str(folder) if name is None else name
+    check_no_adapter(folder)
     if not (folder / CONFIG).is_file() and not (folder / MODULES).is_file():
         raise ArtefactError(
             f"{name}: has neither a {CONFIG} nor a {MODULES}, so it is not a model; give the folder of a checkpoint or "

@@ -16,9 +16,9 @@ from typing import Any
 from mpir.core.cancellation import CancellationError
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.model_files import check_no_adapter
 from mpir.models.tokenizer_checks import check_rules, check_tokenizer_file
 
-ADAPTER = "adapter_config.json"
 _loading = threading.RLock()
 """transformers' settings are global, so only one thread at a time may change them."""
 
@@ -73,15 +73,6 @@ def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkp
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of Rust, as in tokenizers
             raise
         raise ArtefactError(_describe(error, checkpoint, expected)) from error
-
-
-def check_no_adapter(checkpoint: str | Path) -> None:
-    """Raise ArtefactError for a folder with an adapter, which refers to its base model by name."""
-    if (Path(checkpoint) / ADAPTER).is_file():
-        raise ArtefactError(
-            f"{checkpoint}: contains an adapter ({ADAPTER}), which mpir does not load; merge it into its model "
-            "(merge_and_unload in peft) and give that folder."
-        )
 
 
 def _read_config(checkpoint: str | Path, revision: str | None) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.files.hash import fingerprint
 from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
 from mpir.types import I32, I64
 
@@ -92,7 +92,8 @@ class PairTokenizer:
         extra = len(_ids(tokenizer, "", "")[0])
         if max_length < extra + SHORTEST:
             raise InputError(
-                f"max_length is {max_length} tokens, of which {extra} are special; give at least {extra + SHORTEST}."
+                f"max_length is {max_length} tokens, of which {extra} are special; give at least {extra + SHORTEST} "
+                f"(--model-option max_length={extra + SHORTEST}), whatever the model's files declare."
             )
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:
@@ -329,6 +330,12 @@ def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
     separate_ids = (np.array(_ids(tokenizer, text)[0], np.int32) for text in (first, second))
     filled = template.fill(*separate_ids)
     return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, first, second)
+
+
+def read_pair(tokenizer: Any, question: str, sentence: str) -> TokenSequence:
+    """The sequence of a pair, however long."""
+    ids, type_ids = _ids(tokenizer, question, sentence)
+    return TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
 
 
 def _ids(tokenizer: Any, *texts: str, max_length: int | None = None) -> tuple[list[int], list[int]]:

@@ -17,7 +17,7 @@ from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
-from mpir.models.checkpoint_info import CheckpointInfo, over_length_identity, positions_of
+from mpir.models.checkpoint_info import CheckpointInfo, longest_input, over_length_identity
 from mpir.models.device import (
     after_a_fork,
     choose_budget,
@@ -31,7 +31,8 @@ from mpir.models.identity import check_unchanged, files_state
 from mpir.models.late import LateInteraction
 from mpir.models.module_chain import read_score_layers
 from mpir.models.options import FORMATS
-from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
+from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
+from mpir.models.padding_check import is_changed_by_padding
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import (
     AloneTexts,
@@ -42,6 +43,7 @@ from mpir.models.tokenise import (
     batches,
     pad,
     read_alone,
+    read_pair,
 )
 from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.types import F32, Bool
@@ -87,15 +89,20 @@ class TorchBackend:
         self._source = open_checkpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
         self.config, self.tokenizer = self._source.config, self._source.tokenizer
         with checkpoint_errors(checkpoint, EXPECTED), error_context(checkpoint):
-            longest = int(min(positions_of(self.config), self.tokenizer.model_max_length))
-            self.max_length = min(max_length or longest, longest)
-            self.pair_tokenizer = PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
+            self.max_length = longest_input(self.config, self.tokenizer.model_max_length, max_length)
         self._chain = read_score_layers(checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self.runner: BatchRunner | None = None  # in place of the devices here
         self._fits = float("inf")
         self._untrimmed = 0
         self._missing: list[str] = []
+        self._single: set[bool] = set()
+
+    @cached_property
+    def pair_tokenizer(self) -> PairTokenizer:
+        """Tokenises pairs. Raises InputError if the length is too small for a pair."""
+        with checkpoint_errors(self.checkpoint, EXPECTED), error_context(self.checkpoint):
+            return PairTokenizer(self.tokenizer, self.max_length, truncates=self.truncates)
 
     @cached_property
     def model(self) -> Any:
@@ -103,7 +110,23 @@ class TorchBackend:
         with torch.inference_mode(False):  # ordinary tensors, whatever the first caller's mode
             model, self._missing = load_model(self._source, self.checkpoint, self.revision)
             check_unchanged(self.checkpoint, self._state)
+            self._find_single(model)
             return model.to(device=self.device, dtype=self.dtype)
+
+    def _find_single(self, model: Any) -> None:
+        """Find out which outputs padding would change: those of the classifier, the states, or none."""
+        if can_unpad(model):
+            return
+        short, long = (read_pair(self.tokenizer, "a", text) for text in ("a", "a b c d e f g h"))
+        ways = {
+            True: lambda inputs: model(**inputs).logits,
+            False: lambda inputs: model.base_model(**inputs).last_hidden_state,
+        }
+        self._single = {
+            is_classifier
+            for is_classifier, outputs in ways.items()
+            if is_changed_by_padding(lambda rows, outputs=outputs: outputs(self._padded(rows, "cpu")), short, long)
+        }
 
     @cached_property
     def _unpadded(self) -> UnpaddedModel | None:
@@ -262,7 +285,7 @@ class TorchBackend:
         model, missing = self.model, self._missing  # in this order, because loading the model sets what is missing
         if not missing:
             return
-        body = f"{model.base_model_prefix}."
+        body = "" if getattr(model, "base_model", None) is model else f"{model.base_model_prefix}."
         if random := [name for name in missing if reading.reads(name, body)]:
             raise ArtefactError(
                 f"{self.checkpoint}: the weights {random[:3]} are missing and would be random; give a checkpoint that "
@@ -287,7 +310,13 @@ class TorchBackend:
         self._check_numbers(sequences)
         if self._unpadded is not None:
             return np.asarray(reading.unpadded(self._unpadded, sequences).float().numpy(force=True))
+        is_single = isinstance(reading, Classifier) in self._single
+        rows = [[tokens] for tokens in sequences] if is_single else [sequences]
+        outputs = [reading.padded(self.model, self._padded(row, self.device)).float() for row in rows]
+        return np.asarray(torch.cat(outputs).numpy(force=True))
+
+    def _padded(self, sequences: Sequence[TokenSequence], device: torch.device | str) -> dict[str, torch.Tensor]:
+        """The inputs of a padded batch, those that the tokenizer names."""
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
-        input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
-        tensors = {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}
-        return np.asarray(reading.padded(self.model, tensors).float().numpy(force=True))
+        names = [name for name in self.tokenizer.model_input_names if name in inputs]
+        return {name: torch.from_numpy(inputs[name]).to(device) for name in names}

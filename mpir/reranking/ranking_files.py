@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+from mpir.core.checksum import add_checksum
 from mpir.errors import ArtefactError
-from mpir.files.checksum import add_checksum, read_json_lines_with_checksums
+from mpir.files.checksum import read_json_lines_with_checksums
 from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import FolderFormat
 from mpir.files.job_shards import SHARD_MANIFEST, FinishedShard, Shard, write_finished

@@ -17,6 +17,7 @@ from mpir.errors import InputError, format_value
 from mpir.files.checksum import write_json_with_checksum
 from mpir.files.folder_format import file_names
 from mpir.files.paths import checked_path
+from mpir.files.weights import write_weights
 from mpir.files.write import atomic_folder, write_json
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST, RELEVANCE, Bundle, seal
 from mpir.models.bundles.bundle_models import UNKNOWN, models_of
@@ -77,7 +78,7 @@ def save_bundle(
     with atomic_folder(folder, BUNDLE) as temporary:
         for name, source in contents.sources.items():
             _copy_checkpoint(source, temporary / name, contents.licences[name])
-        weights.save(temporary / WEIGHTS)
+        write_weights(temporary / WEIGHTS, weights)
         if relevance.fitted:
             write_json_with_checksum(temporary / RELEVANCE, relevance.to_dict())
             manifest["relevance"] = RELEVANCE

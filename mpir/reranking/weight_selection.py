@@ -12,6 +12,7 @@ from mpir.core.calibration import Relevance
 from mpir.core.columns import Layout
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_names, format_value
+from mpir.files.weights import read_weights
 from mpir.models.bundles.bundle import Bundle
 from mpir.models.perspectives import Perspective
 from mpir.models.perspectives.agreement import Agreement
@@ -77,7 +78,7 @@ def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | N
     if isinstance(chosen, Mapping):
         return Weights.from_dict(chosen), "weights"
     if chosen is not None:
-        return Weights.load(chosen), str(chosen)
+        return read_weights(chosen), str(chosen)
     if bundle is not None and bundle.weights:
         return Weights.from_dict(bundle.weights, f"{bundle.folder}: weights"), "weights"
     return None

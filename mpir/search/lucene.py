@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from mpir.core.text.field_syntax import is_field_search, report_field_search, truncated_query
 from mpir.core.text.legible import legible
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.question_words import without_question_words
+from mpir.core.text.truncation import is_truncated, split_truncated, wildcard, without_marks
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.files.files import check_opening
@@ -26,11 +28,14 @@ from mpir.search.feedback import Rm3
 from mpir.search.java import java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.search.record import from_record
+from mpir.search.steady import open_steadily
 from mpir.types import F64
 from mpir.validation import whole_number
 
 BATCH = 64
 _MAXIMUM_TERMS = 1_000_000
+_MAXIMUM_FORMS = 1_000
+"""The most words that a truncated one stands for."""
 
 
 class LuceneIndex:
@@ -60,15 +65,22 @@ class LuceneIndex:
             InputError: k1 or b out of bounds.
         """
         check_parameters(k1, b)
-        self.info = read_info(folder)
         self._folder, self._names = Path(folder), str(folder)
-        check_opening(folder, self.info.files, self._folder / MANIFEST, REMEDY)
         self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
+        open_steadily([path / MANIFEST for path in self._folders], self._open_files, self.close)
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [self._folder]
+
+    def _open_files(self) -> None:
+        """Read the manifest, check the files, and open the searchers."""
+        self.info = checked_info(self._folder)
         self._searcher = self._open()
         # A searcher with RM3 refuses compound queries, which `scores_of` needs.
-        self._expander = self._searcher if rm3 is None else self._open()
-        if rm3 is not None:
-            self._expander.set_rm3("JsonCollection", rm3.terms, rm3.documents, rm3.weight)
+        self._expander = self._searcher if self.rm3 is None else self._open()
+        if self.rm3 is not None:
+            self._expander.set_rm3("JsonCollection", self.rm3.terms, self.rm3.documents, self.rm3.weight)
 
     def _open(self) -> Any:
         """Anserini's searcher with BM25's parameters and the index's analyzer."""
@@ -90,8 +102,9 @@ class LuceneIndex:
 
         A query without terms (empty, stop words or punctuation only) finds nothing.
         """
+        text, k = self._read(query), self._at_most(k)
         with _reading(self._names):
-            return _documents(self._expander.search(self._read(query), self._at_most(k)))
+            return self._search_truncated(text, k) if is_truncated(text) else _documents(self._expander.search(text, k))
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -146,17 +159,29 @@ class LuceneIndex:
     def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
         """Search all queries in one call into Java, whose threads run without Python's lock."""
         strings = java_class("java.util.Arrays")
-        keys = [str(number) for number in range(len(queries))]
-        hits = self._expander.batch_search(strings.asList(*queries), strings.asList(*keys), k, threads)
-        return (_documents(hits.get(key)) for key in keys)
+        whole = {str(number): query for number, query in enumerate(queries) if not is_truncated(query)}
+        hits = self._expander.batch_search(strings.asList(*whole.values()), strings.asList(*whole), k, threads)
+        for number, query in enumerate(queries):
+            yield _documents(hits.get(str(number))) if str(number) in whole else self._search_truncated(query, k)
+
+    def _search_truncated(self, query: str, k: int) -> list[Document]:
+        """Search for a query with truncated words, one at a time."""
+        return _documents(self._searcher.search(self._words(query), k))
 
     def _read(self, query: str) -> str:
-        """Normalise a query as texts are when they are indexed (mpir/core/text/legible.py)."""
-        legible_query = without_surrogates(legible(query))
+        """Take the words of a search in field syntax, and normalise them as texts are when they are indexed."""
+        if is_field_search(query):
+            report_field_search()
+        legible_query = without_surrogates(legible(truncated_query(query)))
         return legible_query if self.question_words else without_question_words(legible_query)
 
     def _words(self, query: str) -> Any:
-        """Build Lucene's query from the terms of a query or its expansion."""
+        """Build Lucene's query from the terms of a query or its expansion, and its truncated words."""
+        query, truncated = split_truncated(query)
+        words = self._whole_words(query)
+        return _with_truncated(words, {word: self._whole_words(without_marks(word)) for word in truncated})
+
+    def _whole_words(self, query: str) -> Any:
         if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
             words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
             return words.buildQuery("contents", self._searcher.get_analyzer(), query)
@@ -164,6 +189,13 @@ class LuceneIndex:
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
+
+
+def checked_info(folder: Path) -> IndexInfo:
+    """Return an index's manifest, after a comparison with its files. Raises ArtefactError for damage."""
+    info = read_info(folder)
+    check_opening(folder, info.files, folder / MANIFEST, REMEDY)
+    return info
 
 
 def _weighted(weights: Mapping[str, float]) -> Any:
@@ -174,6 +206,24 @@ def _weighted(weights: Mapping[str, float]) -> Any:
     for name, weight in weights.items():
         words.add(boosted(term_query(term("contents", name)), weight), occur.SHOULD)
     return words.build()
+
+
+def _with_truncated(words: Any, stems: Mapping[str, Any]) -> Any:
+    """Add truncated words to Lucene's query: all forms in the index, each as rare as the commonest, or the stem."""
+    if not stems:
+        return words
+    occur, term = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("org.apache.lucene.index.Term")
+    search = "org.apache.lucene.search"
+    forms = java_class(f"{search}.WildcardQuery")
+    blended = java_class(f"{search}.MultiTermQuery$TopTermsBlendedFreqScoringRewrite")(_MAXIMUM_FORMS)
+    query = java_class(f"{search}.BooleanQuery$Builder")()
+    query.add(words, occur.SHOULD)
+    for word, stem in stems.items():
+        either = java_class("java.util.ArrayList")()
+        either.add(forms(term("contents", wildcard(word)), 10_000, blended))
+        either.add(stem)
+        query.add(java_class(f"{search}.DisjunctionMaxQuery")(either, 0.0), occur.SHOULD)
+    return query.build()
 
 
 def _among(words: Any, ids: Sequence[str]) -> Any:
@@ -193,7 +243,7 @@ def query_for_ids(ids: Iterable[str]) -> Any:
 
 
 def _open(folder: Path, info: IndexInfo) -> Any:
-    # Long queries are valid: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir lacks.
+    # Long queries are valid: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir bounds.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
     path = str(resolved(folder / LUCENE_FOLDER))  # Java resolves relative paths by the folder it was started in
     try:

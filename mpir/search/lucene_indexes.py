@@ -8,12 +8,11 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_paths, shortened
-from mpir.files.files import check_opening
 from mpir.files.paths import resolved
 from mpir.search.base import check_different, check_distinct
 from mpir.search.java import java_class, java_error, reason
-from mpir.search.lucene import LuceneIndex
-from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
+from mpir.search.lucene import LuceneIndex, checked_info
+from mpir.search.manifest import LUCENE_FOLDER, IndexInfo
 
 
 class LuceneIndexes(LuceneIndex):
@@ -31,10 +30,18 @@ class LuceneIndexes(LuceneIndex):
             InputError: as `LuceneIndex`, or the stop words of the indexes differ, or an index is named twice.
         """
         check_different(folders)
-        self.infos = {Path(folder): _checked_info(Path(folder)) for folder in folders}
-        _check_alike(self.infos)
+        self._paths = [Path(folder) for folder in folders]
         super().__init__(folders[0], **options)
         self._names = format_paths(folders)
+
+    @property
+    def _folders(self) -> list[Path]:
+        return self._paths
+
+    def _open_files(self) -> None:
+        self.infos = {folder: checked_info(folder) for folder in self._paths}
+        _check_alike(self.infos)
+        super()._open_files()
 
     def _open(self) -> Any:
         searcher = super()._open()
@@ -63,12 +70,6 @@ class LuceneIndexes(LuceneIndex):
 
     def __len__(self) -> int:
         return sum(info.documents for info in self.infos.values())
-
-
-def _checked_info(folder: Path) -> IndexInfo:
-    info = read_info(folder)
-    check_opening(folder, info.files, folder / MANIFEST, REMEDY)
-    return info
 
 
 def _check_alike(infos: dict[Path, IndexInfo]) -> None:

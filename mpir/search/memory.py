@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.text.background import Background
-from mpir.core.text.field_syntax import plain_query
+from mpir.core.text.field_syntax import truncated_query
 from mpir.core.text.legible import legible
+from mpir.core.text.normalise import composed
 from mpir.core.text.terms import StopWords, terms
+from mpir.core.text.truncation import split_truncated, without_marks, word_pattern
 from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 
 
@@ -56,7 +59,7 @@ class MemoryIndex:
     ) -> None:
         """Index N texts. Raises InputError if k1 or b is out of bounds, or the stop words are unknown."""
         check_parameters(k1, b)
-        self._size, self._stop_words = len(texts), stop_words
+        self._size, self._stop_words, self._background = len(texts), stop_words, background
         corpus = [_terms(text, stop_words) for text in texts]
         self._bm25 = None
         if any(corpus):
@@ -76,11 +79,32 @@ class MemoryIndex:
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """Return each text's score (N,) for the query, in the order of the texts; 0 if they share no term."""
-        words = terms(legible(plain_query(query)), stop_words=self._stop_words)
-        if self._bm25 is None or not words:
-            return np.zeros(self._size, dtype=np.float32)
-        scores: NDArray[np.float32] = self._bm25.get_scores(words)
+        text, truncated = split_truncated(truncated_query(query))
+        words = terms(legible(text), stop_words=self._stop_words)
+        scores = np.zeros(self._size, dtype=np.float32)
+        if self._bm25 is not None and words:
+            scores = self._bm25.get_scores(words)
+        for word in truncated if self._bm25 is not None else ():
+            self._add_forms(word, scores)
         return scores
+
+    def _add_forms(self, word: str, scores: NDArray[np.float32]) -> None:
+        """Add the weights of all words that a truncated one stands for to the scores (N,)."""
+        assert self._bm25 is not None
+        stem = terms(without_marks(word), stop_words="none")
+        pattern = re.compile("|".join([word_pattern(composed(word)), *map(re.escape, stem)]))
+        forms = [form for form in self._bm25.vocab_dict if form and pattern.fullmatch(form)]
+        sparse = self._bm25.scores
+        numbers = [self._bm25.vocab_dict[form] for form in forms]
+        idf = self._idf(forms, np.diff(sparse["indptr"])[numbers])
+        for number, rarity in zip(numbers, idf, strict=True):
+            begin, end = sparse["indptr"][number : number + 2]
+            scores[sparse["indices"][begin:end]] += sparse["data"][begin:end] * np.float32(idf.min() / rarity)
+
+    def _idf(self, words: Sequence[str], document_counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        if self._background is not None:
+            return self._background.idf(words)
+        return np.log1p((self._size - document_counts + 0.5) / (document_counts + 0.5))
 
     def weights(self) -> TermWeights:
         """Return the contribution of each term to each text's score, scaled so that a text's squares sum to 1."""

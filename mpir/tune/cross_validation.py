@@ -15,6 +15,7 @@ from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.files.journal import Journal
 from mpir.files.read import read_json
+from mpir.files.weights import read_weights, write_weights
 from mpir.models.bundles.bundle import MANIFEST, check_sealed, read_manifest, seal_one
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -231,12 +232,12 @@ def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> Adoption:
         OutputError: the file cannot be written.
     """
     target = Path(path)
-    unchanged = target.exists() and Weights.load(target) == weights
+    unchanged = target.exists() and read_weights(target) == weights
     if target.exists() and not (unchanged or evidence.better):
         return "kept"
     check_sealed(target.parent, but=target.name)
     if not unchanged:
-        weights.save(target)
+        write_weights(target, weights)
     seal_one(target.parent, target.name)  # also after a kill between the two
     return "unchanged" if unchanged else "written"
 

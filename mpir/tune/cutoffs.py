@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoff
-from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
+from mpir.core.cutoffs import SUBMISSION_LIMIT, TEN_EACH, Cutoff
 from mpir.core.weights import Weights
 from mpir.tune.cross_validation import Comparison, by_question, check_folds, compare, folds_of, held_out, same_question
 from mpir.tune.objective import Objective

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import FIRST_CUT
+from mpir.bioasq.submission_rules import FIRST_CUT
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.tune.dataset import Dataset

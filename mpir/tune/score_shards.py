@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Question
 from mpir.errors import InputError
-from mpir.files.hash import fingerprint
 from mpir.files.job_shards import FinishedShard, Shard, in_order
 from mpir.tune.dataset import Dataset
 

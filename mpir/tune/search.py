@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from mpir.core.checksum import fingerprint
 from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.files.hash import fingerprint
 from mpir.files.journal import Journal
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
-from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
 from mpir.core.blend import scaled
 from mpir.core.columns import Columns
+from mpir.core.cutoffs import SUBMISSION_LIMIT, Cutoff, Cutoffs
 from mpir.core.weights import RANKS, RECURSIVE, Normalise, Weights
 from mpir.errors import InputError, format_names, format_value
 from mpir.tune.simplex import Simplex
@@ -33,7 +32,7 @@ class Space:
     so the β of document columns and these products form the second mixture.
 
     Each level in `cut` has two more coordinates for its cut-off: the share, and the maximum number, from 1 to 10
-    (bioasq/cutoffs.py). A share has the same meaning for any weights.
+    (core/cutoffs.py). A share has the same meaning for any weights.
     """
 
     alpha: Simplex

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mpir.bioasq.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.bioasq.measures import Measured, measure_snippets
 from mpir.core.blend import (
     best_columns,
@@ -18,6 +17,7 @@ from mpir.core.blend import (
     slots,
 )
 from mpir.core.columns import Layout
+from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.sentence_lists import lists_of
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Normalise, Weights

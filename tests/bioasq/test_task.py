@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.task import System, added_up, answer, score_questions, select, systems
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.text import Question, Sentence
 from mpir.errors import ArtefactError
 from mpir.files.journal import Journal

@@ -15,6 +15,7 @@ from mpir.core.calibration import Logistic, Relevance
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import read_weights, write_weights
 from mpir.models.bundles.bundle import seal
 
 FITTED = {
@@ -67,7 +68,7 @@ def test_another_form_is_refused(values: dict[str, object], message: str) -> Non
 def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "fitted"
     shutil.copytree(tiny_bundle, folder)
-    made_by = {"questions": 3, "weights": Weights.load(folder / "weights.json").fingerprint}
+    made_by = {"questions": 3, "weights": read_weights(folder / "weights.json").fingerprint}
     (folder / "relevance.json").write_text(json.dumps({**FITTED, "made_by": made_by}))
     manifest = read_json_with_checksum(folder / "bundle.json")
     (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
@@ -82,11 +83,11 @@ def test_a_bundle_keeps_it(fitted_bundle: Path, tiny_bundle: Path) -> None:
 
 
 def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) -> None:
-    own_value = Weights.load(fitted_bundle / "weights.json")
+    own_value = read_weights(fitted_bundle / "weights.json")
     assert Reranker(fitted_bundle, weights=own_value).relevance.fitted
     assert not Reranker(fitted_bundle, weights=replace(own_value, alpha_context=0.0)).relevance.fitted
     assert not Reranker(fitted_bundle, context="document").relevance.fitted
-    replace(own_value, alpha_context=0.0).save(fitted_bundle / "weights.json")
+    write_weights(fitted_bundle / "weights.json", replace(own_value, alpha_context=0.0))
     seal(fitted_bundle)
     assert not Reranker(fitted_bundle).relevance.fitted
 

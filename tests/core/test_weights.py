@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mpir.core.columns import Layout
 from mpir.core.weights import PUBLISHED, RESERVED, Weights
 from mpir.errors import ArtefactError, InputError
+from mpir.files.weights import read_weights, write_weights
 from tests.damage import check_flips
 
 PAPER = PUBLISHED["rawal-baral-2020"]
@@ -21,7 +22,7 @@ finite = st.floats(-10, 10)
 
 
 def test_the_papers_table_5() -> None:
-    assert Weights.load("rawal-baral-2020") is PAPER
+    assert read_weights("rawal-baral-2020") is PAPER
     assert PAPER.alpha == {"relevance": 0.6123, "sts": 0.2664, "sia": 0.0785}
     assert (PAPER.alpha_context, PAPER.beta["bm25"], PAPER.beta_sentences) == (0.9879, 0.0002, 0.8523)
     assert PAPER.w == (0.9938, 0.0338, 0.0271)
@@ -61,8 +62,8 @@ def test_json_round_trip(
 
 def test_a_file_holds_what_made_them(tmp_path: Path) -> None:
     weights = replace(PAPER, made_by={"seed": 3})
-    weights.save(tmp_path / "weights.json")
-    loaded = Weights.load(tmp_path / "weights.json")
+    write_weights(tmp_path / "weights.json", weights)
+    loaded = read_weights(tmp_path / "weights.json")
     assert loaded == PAPER
     assert loaded.made_by == {"seed": 3}
 
@@ -118,9 +119,9 @@ def test_what_is_refused(changes: dict[str, object], message: str) -> None:
 def test_a_file_with_an_unknown_key_is_named(tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text('{"alpha": {"a": 1}, "gamma": 2}')
     with pytest.raises(InputError, match=r"w\.json: unknown key 'gamma'"):
-        Weights.load(tmp_path / "w.json")
+        read_weights(tmp_path / "w.json")
     with pytest.raises(InputError, match=r"no such file; give a JSON file or one of rawal-baral-2020"):
-        Weights.load(tmp_path / "missing.json")
+        read_weights(tmp_path / "missing.json")
 
 
 @pytest.mark.parametrize("values", [None, 5, ["alpha"], {"alpha": None}, {"alpha": {"a": None}}, {5: 1}])
@@ -160,23 +161,23 @@ def test_what_was_handed_over_can_be_changed_without_changing_them() -> None:
 
 def test_every_changed_byte_of_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
-    replace(PAPER, made_by={"seed": 3}).save(path)
-    check_flips([path], lambda: Weights.load(path).to_dict())
+    write_weights(path, replace(PAPER, made_by={"seed": 3}))
+    check_flips([path], lambda: read_weights(path).to_dict())
 
 
 def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
-    PAPER.save(path)
+    write_weights(path, PAPER)
     edited = json.loads(path.read_text()) | {"beta_sentences": 0.5}
     path.write_text(json.dumps(edited))
     message = r'weights\.json: its content does not match its checksum; restore the file, or remove its field "chec'
     with pytest.raises(ArtefactError, match=message):
-        Weights.load(path)
+        read_weights(path)
     with pytest.raises(ArtefactError, match=r"^weights: its content does not match"):
         Weights.from_dict(edited)
     del edited["checksum"]
     path.write_text(json.dumps(edited))
-    assert Weights.load(path) == replace(PAPER, beta_sentences=0.5)
+    assert read_weights(path) == replace(PAPER, beta_sentences=0.5)
 
 
 def test_the_key_that_0_1_called_single_is_read() -> None:

@@ -3,6 +3,7 @@
 import math
 import random
 
+import ir_measures
 import numpy as np
 import pytest
 
@@ -134,3 +135,13 @@ def test_a_program_that_fails_is_named():
     named = {"first": {"a": 1}}  # gdeval takes numbers for queries, and is not there without perl
     with pytest.raises(InputError, match="the program that computes one of ERR@10 failed"):
         evaluate_run(named, {"first": {"a": 1.0}}, ["ERR@10"])
+
+
+def test_counts_are_added_up_as_ir_measures_does():
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 1}, "q3": {"d": 0}}
+    run = {"q1": {"b": 2.0, "a": 1.0, "x": 0.5}, "q2": {"c": 1.0, "y": 0.5}}
+    measures = ["NumQ", "NumRet", "NumRel", "NumRet(rel=1)", "AP"]
+    expected = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in measures], qrels, run)
+    result = evaluate_run(qrels, run, measures)
+    assert result == {str(measure): pytest.approx(value) for measure, value in expected.items()}
+    assert (result["NumQ"], result["NumRet"], result["NumRel"]) == (2, 5, 2)

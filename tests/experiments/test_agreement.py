@@ -12,6 +12,7 @@ import pytest
 from mpir import Document, Question, Reranker, Snippet
 from mpir.core.weights import Weights
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import read_weights, write_weights
 from mpir.models.bundles.bundle import seal
 from mpir.models.perspectives.agreement import Agreement
 from mpir.tune.dataset import Dataset
@@ -47,7 +48,7 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     shutil.copytree(tiny_bundle, folder)
     manifest = read_json_with_checksum(folder / "bundle.json")
     (folder / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}), encoding="utf-8")
-    Weights.equal(["relevance", "sts", "sia", AGREEMENT]).save(folder / "weights.json")
+    write_weights(folder / "weights.json", Weights.equal(["relevance", "sts", "sia", AGREEMENT]))
     seal(folder)
     return folder
 
@@ -85,7 +86,7 @@ def test_what_it_computes_is_what_the_reranker_scored(bundle: Path, tmp_path: Pa
     assert finished.returncode == 0, finished.stderr
     overall = finished.stdout.split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:5] for cells in (line.split("|") for line in overall)}
-    answers = Objective(held).answers(Weights.load(bundle / "weights.json"))
+    answers = Objective(held).answers(read_weights(bundle / "weights.json"))
     for cell, name in zip(rows["10 documents heard"], ("document-map", "sentence-map", "snippet-f1"), strict=True):
         assert float(cell.split()[0]) == pytest.approx(np.nanmean(MEASURES[name](answers, 8)), abs=1e-4)
     assert rows["no agreement"][0].split()[0] == rows["all heard"][0].split()[0]  # documents are left alone
@@ -107,7 +108,7 @@ def test_scores_without_agreement(bundle: Path, tiny_bundle: Path, tmp_path: Pat
 
 def test_weights_that_leave_it_out(bundle: Path, tmp_path: Path) -> None:
     scored(bundle, tmp_path / "scored")
-    Weights.equal(["relevance", "sts", "sia"]).save(bundle / "weights.json")
+    write_weights(bundle / "weights.json", Weights.equal(["relevance", "sts", "sia"]))
     seal(bundle)
     finished = run(tmp_path / "scored", write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS), bundle)
     assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)

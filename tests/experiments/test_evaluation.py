@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mpir
+from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question, Snippet
 from mpir.errors import InputError
-from mpir.files.hash import fingerprint
 from mpir.files.read import read_json
 from mpir.models.encoder import Encoder
 from mpir.reranking.prepare import prepare

@@ -13,9 +13,10 @@ from experiments.submissions.titles import best_sentences, by_question
 from experiments.submissions.two_bundles import fused, halved, renamed
 from experiments.submissions.windows import Scores, submitted, windows_of
 from experiments.submissions.windows import measured as measured_windows
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.blend import blend
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
+from mpir.files.weights import write_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from tests.experiments.conftest import RunScript
@@ -49,7 +50,7 @@ def test_fusions_rank_by_all_columns_alike(scored: Dataset) -> None:
 
 def test_the_tables_have_every_system(scored: Dataset, tmp_path: Path, run_script: RunScript) -> None:
     scored.save(tmp_path / "dev")
-    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    write_weights(tmp_path / "weights.json", Weights({"a": 0.5, "b": 0.5}))
     sets = ["--dev", tmp_path / "dev", "--test", tmp_path / "dev", "--weights", tmp_path / "weights.json"]
     result = run_script("experiments/submissions/compare.py", *sets, "--calls", "1", "--loops", "1")
     assert result.returncode == 0, result.stderr
@@ -66,7 +67,7 @@ def test_the_best_sentence_of_each_document() -> None:
 
 def test_titles_behind_the_body(scored: Dataset, tmp_path: Path, run_script: RunScript) -> None:
     scored.save(tmp_path / "dev")
-    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    write_weights(tmp_path / "weights.json", Weights({"a": 0.5, "b": 0.5}))
     sets = ["--scored", tmp_path / "dev", "--weights", tmp_path / "weights.json"]
     result = run_script("experiments/submissions/titles.py", *sets)
     assert result.returncode == 0, result.stderr
@@ -80,7 +81,7 @@ def test_sets_of_other_candidates_are_compared_over_their_common_questions(
 ) -> None:
     scored.save(tmp_path / "all")
     scored.subset(np.arange(7, -1, -1)).save(tmp_path / "fewer")
-    Weights({"a": 0.5, "b": 0.5}).save(tmp_path / "weights.json")
+    write_weights(tmp_path / "weights.json", Weights({"a": 0.5, "b": 0.5}))
     sets = [f"one={tmp_path / 'all'}", f"two={tmp_path / 'fewer'}"]
     result = run_script(
         "experiments/submissions/candidates.py", "--scored", *sets, "--weights", tmp_path / "weights.json"

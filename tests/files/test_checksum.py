@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
+from mpir.core.checksum import add_checksum, verify_checksum
 from mpir.errors import ArtefactError
 from mpir.files.checksum import (
-    add_checksum,
     read_json_with_checksum,
     verify_bytes,
-    verify_checksum,
     write_bytes_with_checksum,
     write_json_with_checksum,
 )

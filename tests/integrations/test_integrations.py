@@ -185,3 +185,14 @@ def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"requests\.jsonl:1: a candidate is .*; expected an object with") as caught:
         list(rerank_requests(file, reranker))
     assert str(caught.value).count("requests.jsonl:1") == 1
+
+
+def test_haystacks_duplicates_are_kept_as_its_own_rankers_keep_them() -> None:
+    pytest.importorskip("haystack")
+    from haystack import Document
+
+    from mpir.integrations.haystack import _unique
+
+    scores = {"1": [0.1, 0.9, 0.5], "2": [None, -3.0], "3": [None, None]}
+    documents = [Document(id=i, content=f"{i}-{n}", score=s) for i, row in scores.items() for n, s in enumerate(row)]
+    assert [document.content for document in _unique(documents)] == ["1-1", "2-1", "3-0"]

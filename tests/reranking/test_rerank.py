@@ -23,6 +23,7 @@ from mpir.core.candidates import Candidates
 from mpir.core.text.field_syntax import report_field_search
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import seal
 from mpir.models.perspectives.cache import SMALLEST, ScoreCache
 from mpir.reranking import api as kept
@@ -179,14 +180,15 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
     folder = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
     before = mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder) == before
-    Weights(
+    changed = Weights(
         {"relevance": 1.0, "sts": 0.0, "sia": 0.0},
         alpha_context=0.0,
         beta={"bm25": 0.0},
         beta_sentences=1.0,
         w=(1.0,),
         normalise="none",
-    ).save(folder / "weights.json")
+    )
+    write_weights(folder / "weights.json", changed)
     with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
         mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     seal(folder)
@@ -207,7 +209,7 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
         w=(1.0,),
         normalise="none",
     )
-    second.save(folder / "weights.json")
+    write_weights(folder / "weights.json", second)
     assert mpir.rerank("does aspirin", docs, bundle=folder).weights == second != before.weights
     loaded = kept._reranker(folder)
     assert kept._reranker(folder) is loaded
@@ -659,7 +661,9 @@ def test_perspectives_are_added_to_a_named_bundle(
     bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
     manifest = json.loads((bundle / "bundle.json").read_text()) | {"weights": "w.json", "files": {}}
     (bundle / "bundle.json").write_text(json.dumps({k: value for k, value in manifest.items() if k != "checksum"}))
-    Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}, normalise="none").save(bundle / "w.json")
+    write_weights(
+        bundle / "w.json", Weights({"relevance": 1.0, "sts": -0.5, "sia": 0.0}, beta={"bm25": 0.2}, normalise="none")
+    )
     single, both = Reranker(bundle), Reranker(bundle, perspectives=[*lengths(0.25, None), Count("x")])
     assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
     assert both.weights.beta == {"length": 0.25, "bm25": 0.2}

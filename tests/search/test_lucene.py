@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from mpir.core.text.field_syntax import report_field_search
 from mpir.core.text.terms import StopWords, stop_words_of
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.files.checksum import read_json_with_checksum
 from mpir.search import LuceneIndex, build_index, index_matches, read_info
+from mpir.search.feedback import Rm3
 from mpir.search.java import java_class
 from mpir.search.verify import verify_index
 from tests import damage
@@ -291,3 +293,38 @@ def test_searching_loads_no_torch_and_prints_nothing_of_its_own(index_folder: Pa
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
     )
     assert (finished.stdout, finished.stderr) == ("['1']\n", "")
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("nurs*[tiab]", {"a", "b"}),
+        ("nursing*[tiab] AND tear[tiab]", {"a", "b", "d"}),
+        ("colo?r.ti,ab.", {"c", "d"}),
+        ("(tears OR thrombolys*) NOT (nurs* OR colour)", {"a", "d"}),
+        ("asthma[tiab]", set()),
+    ],
+)
+@pytest.mark.parametrize("rm3", [None, Rm3()])
+def test_a_search_in_field_syntax_is_read_as_its_words(
+    tmp_path: Path, search: str, found: set[str], rm3: Rm3 | None
+) -> None:
+    texts = {"a": "Nurses gave thrombolysis.", "b": "Nursing of wounds.", "c": "Her colour.", "d": "Color of tears."}
+    build_index([Document(name, "", text) for name, text in texts.items()], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index", rm3=rm3) as index:
+        assert set(ids(index.search(search))) >= found
+        if rm3 is None:
+            assert set(ids(index.search(search))) == found
+        assert index.search_batch(["wounds", search])[1] == index.search(search)
+        scores = index.scores_of(search, list(texts))
+        assert {name for name, score in zip(texts, scores, strict=True) if score} >= found
+
+
+def test_what_not_excludes_is_not_searched_for_and_a_message_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    report_field_search.cache_clear()
+    build_index([Document("1", "Asthma in adults"), Document("2", "Children and children")], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index") as index:
+        assert ids(index.search("asthma[tiab] NOT children[tiab]")) == ["1"]
+    assert "in a database's field syntax" in caplog.text

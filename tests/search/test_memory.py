@@ -60,8 +60,8 @@ def test_scores_are_finite_never_negative_and_follow_the_texts(texts: list[str],
 
 def test_nothing_is_printed_and_no_java_is_loaded() -> None:
     program = (
-        "import logging, sys; logging.basicConfig(); from mpir import retrieve\n"
-        "retrieve.bm25_scores('a gene', ['a gene']); assert 'jpype' not in sys.modules"
+        "import logging, sys; logging.basicConfig(); from mpir.search import bm25_scores\n"
+        "bm25_scores('a gene', ['a gene']); assert 'jpype' not in sys.modules"
     )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (finished.stdout, finished.stderr) == ("", "")
@@ -113,3 +113,37 @@ def test_stop_words_are_a_choice() -> None:
     assert everything.min() > 0
     with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):
         MemoryIndex(texts, stop_words="german")  # type: ignore[arg-type]
+
+
+FORMS = [
+    "Nurses gave thrombolysis.",
+    "Nursing of a nurse.",
+    "Thrombolytic colour.",
+    "Color of tears.",
+    "Hyperglycaemia.",
+]
+
+
+@pytest.mark.parametrize(
+    ("search", "texts"),
+    [
+        ("nurs*[tiab]", [0, 1]),
+        ("thrombol$.ti. and nurses*.ti.", [0, 1, 2]),
+        ("colo?r.ti,ab.", [2, 3]),
+        ("TS=*glyc$mia", [4]),
+        ("(tear* OR thrombolysis) NOT (colo*)", [0, 3]),
+    ],
+)
+def test_a_truncated_word_finds_words_that_begin_so(search: str, texts: list[int]) -> None:
+    assert np.flatnonzero(bm25_scores(search, FORMS)).tolist() == texts
+
+
+def test_forms_of_a_truncated_word_are_as_rare_as_the_commonest() -> None:
+    texts = ["nurse b c", "nurse d e", "nursing f g", "h j k"]
+    truncated, commonest = bm25_scores("nurs*[tiab]", texts), bm25_scores("nurse", texts)
+    assert truncated[0] == truncated[2] == pytest.approx(commonest[0])
+    assert truncated[3] == 0
+
+
+def test_a_mark_outside_a_search_is_no_truncation() -> None:
+    assert bm25_scores("thromb* of nurs*", FORMS).tolist() == [0] * 5

@@ -12,6 +12,7 @@ from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.files.checksum import write_json_with_checksum
+from mpir.files.weights import read_weights
 from mpir.files.write import write_json
 from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle, read_manifest
 from mpir.tune.cross_validation import (
@@ -161,7 +162,7 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
         adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
         == "written"
     )
-    weights = Weights.load(path)
+    weights = read_weights(path)
     assert weights == result.weights
     assert weights.made_by["measure"] == ["document-map", 9]
     assert weights.made_by["perspectives"] == {"a": "1", "b": "2"}
@@ -175,7 +176,7 @@ def test_weights_are_kept_without_evidence_but_written_where_there_are_none(lear
     assert adopt(tmp_path / "weights.json", old, evidence) == "written"
     assert adopt(tmp_path / "weights.json", new, evidence) == "kept"
     assert adopt(tmp_path / "weights.json", old, evidence) == "unchanged"
-    assert Weights.load(tmp_path / "weights.json") == old
+    assert read_weights(tmp_path / "weights.json") == old
 
 
 def test_a_bundle_is_sealed_again(tiny_bundle: Path, tmp_path: Path) -> None:

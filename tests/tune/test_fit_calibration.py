@@ -15,6 +15,7 @@ from mpir.core.blend import blend
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.tune.fit_calibration import fit_relevance, platt
@@ -94,7 +95,7 @@ def test_the_command_puts_them_into_the_bundle(
     folder, scored = tmp_path / "bundle", tmp_path / "scored"
     shutil.copytree(tiny_bundle, folder)
     weights = Weights.equal(["a", "b"])
-    weights.save(folder / "weights.json")
+    write_weights(folder / "weights.json", weights)
     manifest = read_json_with_checksum(folder / "bundle.json")
     two = [{**item, "name": name} for item, name in zip(manifest["perspectives"], "ab", strict=False)]
     (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}}))

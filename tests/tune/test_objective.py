@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.bioasq.measures import question_measures
 from mpir.bioasq.task import System, answer
 from mpir.core.columns import Columns, Layout
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.text import Snippet
 from mpir.core.weights import Weights
 from mpir.errors import InputError

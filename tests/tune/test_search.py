@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.bioasq.cutoffs import Cutoff
 from mpir.core.column import Column
 from mpir.core.columns import Layout
+from mpir.core.cutoffs import Cutoff
 from mpir.core.text import Snippet
 from mpir.core.weights import Weights
 from mpir.errors import InputError

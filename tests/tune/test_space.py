@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs
 from mpir.core.blend import blend, document_order
 from mpir.core.column import Column
+from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.errors import InputError
 from mpir.tune.dataset import Dataset
 from mpir.tune.simplex import Simplex

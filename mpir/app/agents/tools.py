@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_names
-from mpir.files.hash import fingerprint
 from mpir.reranking.ranking import Ranking
 from mpir.validation import whole_number
 

@@ -209,8 +209,8 @@ def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _make_index(arguments: argparse.Namespace) -> Path:
+    from mpir.core.checksum import fingerprint
     from mpir.files.corpora import corpus_fingerprint, naming_places, read_collection
-    from mpir.files.hash import fingerprint
     from mpir.files.write import cache_folder
     from mpir.search import build_index, index_matches
 

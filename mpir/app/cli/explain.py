@@ -30,5 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.no_browser:  # in a thread: w3m and lynx return only when their user leaves the page
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
-    local = {"host": "127.0.0.1", "allowed_host": [], "insecure": False, "any_model": False, "model_name": []}
+    local = {
+        "host": "127.0.0.1",
+        "allowed_host": [],
+        "cors": [],
+        "insecure": False,
+        "any_model": False,
+        "model_name": [],
+    }
     return serve(Arguments(**{**vars(arguments), **local}), started)

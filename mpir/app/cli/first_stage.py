@@ -87,12 +87,12 @@ def dense_weight(text: str) -> float:
     Raises:
         InputError: another number, no such file, or weights for other scales or columns.
     """
-    from mpir.core.weights import Weights
+    from mpir.files.weights import read_weights
 
     try:
         share = float(text)
     except ValueError:
-        tuned = Weights.load(text)
+        tuned = read_weights(text)
         both = [tuned.beta.get(name, -1.0) for name in ("bm25", "dense")]
         if tuned.normalise != "zscore" or min(both) < 0 or not sum(both):
             raise InputError(

@@ -15,6 +15,7 @@ from mpir.files.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
+    from mpir.files.weights import read_weights
     from mpir.lab.annotate.negation_perspective import NegationPerspective
     from mpir.models.perspectives import ScoreCache
     from mpir.reranking.reranker import Reranker
@@ -89,7 +90,7 @@ def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weight
     from mpir.models.bundles.bundle import open_bundle
 
     if arguments.weights:
-        weights = Weights.load(arguments.weights)
+        weights = read_weights(arguments.weights)
     else:
         bundle = open_bundle(arguments.bundle)
         if not bundle.weights:

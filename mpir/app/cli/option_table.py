@@ -505,6 +505,9 @@ SERVER = (
     option("--allowed-host", {
         "serve": "another name by which clients reach the server",
     }, default=[], action="append", metavar="NAME", advanced=True),
+    option("--cors", {
+        "serve": "let pages of this origin use the server, such as https://app.example.org",
+    }, default=[], action="append", metavar="ORIGIN", advanced=True),
     option("--insecure", {"serve": "allow other machines without a key"}, default=False, action="store_true"),
     option("--pubmed", {
         "serve explain": "let the page and /search (mode pubmed) search PubMed over the network",

@@ -87,6 +87,7 @@ def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> No
 
 
 def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None) -> Service:
+    from mpir.app.serve.host_check import origin_names
     from mpir.app.serve.service import Service
     from mpir.app.serve.settings import Limits, Settings
 
@@ -106,7 +107,13 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
         else frozenset({"mpir", str(arguments.bundle), *arguments.models, *arguments.model_name})
     )
     settings = Settings(
-        name=str(arguments.bundle), models=names, key=key, hosts=hosts, warm_up=arguments.warmup, limits=limits
+        name=str(arguments.bundle),
+        models=names,
+        key=key,
+        hosts=hosts,
+        origins=origin_names(arguments.cors),
+        warm_up=arguments.warmup,
+        limits=limits,
     )
     return Service(load_reranker(arguments, keeps=False), settings, indexes)
 

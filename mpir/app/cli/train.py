@@ -81,17 +81,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet:
         logging.getLogger("mpir").setLevel(logging.INFO)
-    progress = not arguments.quiet and sys.stderr.isatty()
+    progress, is_shown = not arguments.quiet and sys.stderr.isatty(), not arguments.quiet
     if not progress:
         transformers.utils.logging.disable_progress_bar()  # loading and writing are quick
     if is_document_mixture(arguments.mixture):
-        return _train_on_documents(arguments, settings, progress=progress)
+        return _train_on_documents(arguments, settings, progress=is_shown)
     tasks = read_mixture(arguments.mixture, arguments.data, without=arguments.without, progress=progress)
     rows = calibration_rows(tasks, arguments.calibrate) if arguments.bundle else {}
     tuner = FineTuner(settings, tasks, arguments.output, device=arguments.device)
     if rows:
         output_layer(tuner.model)  # calibration changes this layer; a model without one must fail now, not after hours
-    best = tuner.run(progress=progress)
+    best = tuner.run(progress=is_shown)
     print(f"best checkpoint: {best}")
     if arguments.bundle:
         lines = make_bundle(best, tuner, arguments.bundle, rows, arguments.stored)

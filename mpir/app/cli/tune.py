@@ -16,6 +16,7 @@ from mpir.files.paths import resolved
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
+    from mpir.files.weights import read_weights
     from mpir.tune.cross_validation import Adoption, Comparison
     from mpir.tune.objective import Objective
     from mpir.tune.search import Plan, SearchResult
@@ -176,7 +177,7 @@ def _report_evidence(
 
 def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The levels for which cut-offs are searched."""
-    from mpir.bioasq.cutoffs import FIRST_CUT
+    from mpir.bioasq.submission_rules import FIRST_CUT
     from mpir.tune.measures import CUT_BY
 
     if not arguments.cutoffs or arguments.version < FIRST_CUT:
@@ -212,7 +213,7 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     which = arguments.output if arguments.output.is_file() else arguments.against
     if which is None:
         return Weights.equal(layout.sentences, layout.documents), "equal weights"
-    return Weights.load(which).align_to(layout, str(which)), f"the weights {which}"
+    return read_weights(which).align_to(layout, str(which)), f"the weights {which}"
 
 
 def _draw(folder: Path, objective: Objective, space: Space, result: SearchResult) -> None:

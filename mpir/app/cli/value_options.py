@@ -13,7 +13,7 @@ from mpir.core.text.normalise import without_surrogates
 from mpir.errors import InputError, format_value
 
 if TYPE_CHECKING:
-    from mpir.bioasq.cutoffs import Cutoff
+    from mpir.core.cutoffs import Cutoff
 
 Value = TypeVar("Value")
 
@@ -36,7 +36,7 @@ def query_text(text: str) -> str:
 
 def cutoff(text: str) -> Cutoff:
     """Parse a cut-off of documents or snippets."""
-    from mpir.bioasq.cutoffs import parse_cutoff
+    from mpir.core.cutoffs import parse_cutoff
 
     try:
         return parse_cutoff(text)

@@ -11,10 +11,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mpir.app.serve.body import Arriving, check_media_type, parse_body
+from mpir.app.serve.body import Arriving, check_media_type, decoded, parse_body
 from mpir.app.serve.context import RequestContext, Work
 from mpir.app.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
 from mpir.app.serve.host_check import HostCheck
@@ -53,11 +54,16 @@ def create_app(service: Service) -> FastAPI:
         title="mpir", version=__version__, description=DESCRIPTION, lifespan=lifespan,
         docs_url=None, redoc_url=None, redirect_slashes=False,
     )  # fmt: skip
+    origins = service.settings.origins
+    if origins:
+        headers = {"allow_headers": ["*"], "expose_headers": ["X-Request-ID"]}
+        app.add_middleware(CORSMiddleware, allow_origins=sorted(origins), allow_methods=["GET", "POST"], **headers)
     if service.settings.hosts is not None:
-        app.add_middleware(HostCheck, hosts=service.settings.hosts)
+        app.add_middleware(HostCheck, hosts=service.settings.hosts, origins=origins)
     rerank, search = _handler(service, _rerank(service)), _handler(service, _search(service))
     for path in sorted(frozenset[str]().union(*(dialect.paths for dialect in DIALECTS))):
         app.add_api_route(path, rerank, methods=["POST"], response_model=None, **rerank_options(path))
+        app.add_api_route(f"{path}/", rerank, methods=["POST"], response_model=None, include_in_schema=False)
     app.add_api_route("/search", search, methods=["POST"], response_model=None, **search_options())
     add_state(app, service)
     add_pages(app, service, lambda work: _handler(service, work))
@@ -153,7 +159,7 @@ async def _read(service: Service, context: RequestContext) -> dict[str, Any]:
             raise
         raw = await arriving.read(service.settings.limits)
         context.sizes = {"bytes": len(raw)}
-        return parse_body(raw)
+        return parse_body(decoded(context.request, raw, service.settings.limits))
     except (ApiError, asyncio.CancelledError):
         context.dialect = dialect_of(context.request.url.path, signs_in(arriving.seen))
         raise

@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import re
+import zlib
 from typing import Any, NoReturn
 
 from starlette.requests import Request
@@ -27,6 +28,25 @@ def check_media_type(request: Request) -> None:
         raise ApiError(
             415, f"the content type is {format_value(media_type)}; send the header Content-Type: application/json."
         )
+
+
+def decoded(request: Request, raw: bytes, limits: Limits) -> bytes:
+    """The body without its Content-Encoding, gzip or none. Raises ApiError (400, 413 or 415)."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return raw
+    if encoding not in ("gzip", "x-gzip"):
+        raise ApiError(415, f"the content encoding is {format_value(encoding)}; send the body plain, or with gzip.")
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        body = reader.decompress(raw, limits.body + 1)
+    except zlib.error:
+        raise ApiError(400, "the body is not gzip, as its Content-Encoding says; compress it again.") from None
+    if len(body) > limits.body:
+        raise _too_large(limits)
+    if not reader.eof or reader.unused_data:
+        raise ApiError(400, "the compressed body is incomplete, or more follows it; compress it again.")
+    return body
 
 
 class Arriving:

@@ -25,10 +25,13 @@ _ALLOWED = re.compile(_NAME, re.ASCII | re.IGNORECASE)
 
 
 class HostCheck:
-    """Accept only requests whose Host, and Origin if present, is among these `hosts`; answer others with 403."""
+    """Accept only requests whose Host, and Origin if present, is among these `hosts`; answer others with 403.
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        self._app, self._hosts = app, hosts
+    An Origin may also be among the `origins`.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], origins: frozenset[str] = frozenset()) -> None:
+        self._app, self._hosts, self._origins = app, hosts, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -44,6 +47,8 @@ class HostCheck:
             if name == "host" and len(values) != 1:
                 return ApiError(403, f"the request has {len(values)} Host headers; send one.")
             for value in values:
+                if name == "origin" and value.lower() in self._origins:
+                    continue
                 match = form.fullmatch(value)
                 if match is None or match[1].lower() not in self._hosts:
                     return _foreign(name.capitalize(), value)
@@ -66,6 +71,17 @@ def host_names(hosts: Iterable[str]) -> frozenset[str]:
                 "(expected a name or an address without a port, such as search.example.org)."
             )
     return frozenset(name.lower() for name in names)
+
+
+def origin_names(origins: Iterable[str]) -> frozenset[str]:
+    """Origins in the form of an Origin header, in lower case. Raises InputError for an invalid one."""
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise InputError(
+                f"--cors: invalid origin {format_value(origin)} (expected a scheme and a host, such as "
+                "https://app.example.org)."
+            )
+    return frozenset(origin.lower() for origin in origins)
 
 
 def _bracketed(host: str) -> str:

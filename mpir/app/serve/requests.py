@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SkipValidation
+from pydantic import AliasChoices, Field, SkipValidation
 
 from mpir.app.serve.documents import as_sent, read_documents
 from mpir.app.serve.fields import (
@@ -65,7 +65,9 @@ class RerankBody(Body):
     query: Query
     documents: Documents
     model: Text | None = None
-    top_n: CountOrZero | None = Field(default=None, description="results to return; 0 means all")
+    top_n: CountOrZero | None = Field(
+        default=None, validation_alias=AliasChoices("top_n", "top_k"), description="results to return; 0 means all"
+    )
     return_documents: Flag = Field(default=False, description="send the documents back")
     return_text: Flag = Field(default=False, description="the same for clients of Text Embeddings Inference")
     raw_scores: Flag = Field(default=False, description="TEI: the blended score instead of a probability")

@@ -41,6 +41,8 @@ class Settings:
     key: str = ""
     hosts: frozenset[str] | None = LOOPBACK
     """Names accepted in a Host or Origin header, in lower case; None means all."""
+    origins: frozenset[str] = frozenset()
+    """Origins whose pages may read answers (CORS)."""
     warm_up: bool = True
     limits: Limits = field(default_factory=Limits)
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from mpir.core.text.field_codes import BEGIN, FIELD, LIMIT, LIMIT_NEXT, LINE
 from mpir.core.text.terms import terms
+from mpir.core.text.truncation import is_truncated, with_marks, word_pattern
 
-ANY_LETTERS, ONE_LETTER = "\ue004", "\ue005"
-"""Marks of truncation inside a term: any letters, and at most one."""
 Expression = Sequence["str | int"]
 """A search in postfix order: terms, numbers of lines, and operators."""
 _AND, _OR, _NOT, _NONE = "\ue006AND", "\ue006OR", "\ue006NOT", "\ue006NONE"  # NONE: a NOT without a left side
@@ -21,8 +20,6 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(rf"(?m:^)[^\S\n]*+[#S]?(\d{{1,3}})[.)]?{LINE}")
 _REFERENCES = re.compile(r"(?:(?:and|or)/)?[#S]?\d{1,3}(?: ?[-,] ?[#S]?\d{1,3})*", re.IGNORECASE)
-_END_MARK = re.compile(r"(?<=\w)[*$]\d?(?![\w:])|(?<![\w)])\*(?=[^\W\d])|(?<=[^\W\d])[*$](?=[^\W\d])")
-_ONE_MARK = re.compile(r"(?<=\w)[?#](?:\d?(?!\w)|(?=\w))")
 _CODE = re.compile(r"(?:#?\d{1,3}|or|and|not|[-/,])", re.IGNORECASE)
 
 
@@ -203,8 +200,8 @@ def _numbers(token: str) -> Iterator[int]:
 
 
 def _words(token: str) -> list[str]:
-    text = _ONE_MARK.sub(ONE_LETTER, _END_MARK.sub(ANY_LETTERS, token))
-    words = (word.strip("'.,;:{}]") for word in re.sub(r"[/\"\[]", " ", text).split())
+    text = re.sub(r"[/\"\[]", " ", with_marks(token))
+    words = (word.strip("'.,;:{}]") for word in text.split())
     return [word for word in words if word]
 
 
@@ -225,20 +222,11 @@ def _value(expression: Expression, words: str, lines: Mapping[int, bool]) -> boo
 
 
 def _occurs(term: str, words: str) -> bool:
-    pattern = " ".join(map(word_pattern, folded(term.split())))
+    pattern = " ".join(map(word_pattern, _folded(term.split())))
     return re.search(rf" {pattern} ", words) is not None if pattern else False
 
 
-def folded(words: Iterable[str]) -> Iterator[str]:
+def _folded(words: Iterable[str]) -> Iterator[str]:
     """Return words as BM25 has them, except those with marks of truncation."""
     for word in words:
-        yield from [word.lower()] if ANY_LETTERS in word or ONE_LETTER in word else terms(word, stop_words="none")
-
-
-def word_pattern(word: str) -> str:
-    """Return the pattern of a word with marks of truncation, for whole words of lower case."""
-    return (
-        re.escape(word)
-        .replace(ANY_LETTERS, r"\w*+" if word.endswith(ANY_LETTERS) and word.count(ANY_LETTERS) == 1 else r"\w*")
-        .replace(ONE_LETTER, r"\w?")
-    )
+        yield from [word.lower()] if is_truncated(word) else terms(word, stop_words="none")

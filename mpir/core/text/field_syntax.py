@@ -13,12 +13,12 @@ import logging
 import re
 from functools import cache, lru_cache
 
-from mpir.core.text.boolean_search import ANY_LETTERS, ONE_LETTER, Search, read_search
+from mpir.core.text.boolean_search import Search, read_search
 from mpir.core.text.field_codes import EUROPE_PMC, ROWS, STRONG_MARKS, TAG, WEAK_MARKS
+from mpir.core.text.truncation import without_marks
 
 log = logging.getLogger(__name__)
 _PRIVATE = re.compile("[\ue000-\ue007]")
-_TRUNCATION = re.compile(f"[{ANY_LETTERS}{ONE_LETTER}]")
 _SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
 _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s++\"")
 _OPERATOR = re.compile(r"(?<![\w-])(?:AND|OR|NOT)(?![\w-])")
@@ -45,17 +45,17 @@ def plain_query(query: str) -> str:
     Terms after NOT are left out, and so are limits such as language, date, author, journal or publication type. A query
     without such syntax, or with nothing else, is returned unchanged.
     """
-    return _TRUNCATION.sub("", truncated_query(query))
+    return without_marks(truncated_query(query))
 
 
 @lru_cache(maxsize=1024)
 def truncated_query(query: str) -> str:
-    """Return the words of `plain_query` with marks of truncation (`mpir.core.text.boolean_search`), for BM25."""
+    """Return the words of `plain_query` with marks of truncation (`mpir.core.text.truncation`), for BM25."""
     if not is_field_search(query):
         return query
     words: dict[str, str] = {}
     for term in read_query(query).terms:
-        words.setdefault(_TRUNCATION.sub("", term).casefold(), term)
+        words.setdefault(without_marks(term).casefold(), term)
     return " ".join(words.values()) or query
 
 

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Document
 from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.files.corpora.bibtex import read_bibtex
@@ -26,7 +27,7 @@ from mpir.files.corpora.tagged import read_refer, read_web_of_science
 from mpir.files.corpora.tripclick import read_documents
 from mpir.files.corpora.workbooks import read_workbook
 from mpir.files.corpora.xml import root_tag
-from mpir.files.hash import fingerprint, sha256
+from mpir.files.hash import sha256
 from mpir.files.read import STDIN, place_of, read_json_lines
 
 log = logging.getLogger(__name__)

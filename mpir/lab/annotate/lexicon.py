@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
-from mpir.files.hash import fingerprint
 from mpir.files.read import place_of, read_lines
 from mpir.files.write import atomic_write
 from mpir.lab.annotate.phrases import ANY_ENDING, canonical

@@ -18,8 +18,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
-from mpir.files.hash import fingerprint
 from mpir.files.read import place_of, read_lines
 from mpir.lab.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold, occurrences
 from mpir.validation import optional_whole_number

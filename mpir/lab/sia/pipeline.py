@@ -226,7 +226,7 @@ class Generation:
         return step
 
     def _train(self, target: str, items: Step) -> Path:
-        from mpir.files.hash import fingerprint
+        from mpir.core.checksum import fingerprint
         from mpir.lab.sia.writer import train_writer
 
         settings, training = self.settings, asdict(self._training)

@@ -14,15 +14,10 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+from mpir.core.checksum import add_checksum, fingerprint
 from mpir.errors import InputError, OutputError
-from mpir.files.checksum import (
-    add_checksum,
-    read_json_lines_with_checksums,
-    read_json_with_checksum,
-    write_json_with_checksum,
-)
+from mpir.files.checksum import read_json_lines_with_checksums, read_json_with_checksum, write_json_with_checksum
 from mpir.files.folder_format import CHECKPOINT, FolderFormat, file_names, under
-from mpir.files.hash import fingerprint
 from mpir.files.job_shards import SHARD_MANIFEST, Shard
 from mpir.files.output_checks import check_files, check_folders
 from mpir.files.write import atomic_write, write_json

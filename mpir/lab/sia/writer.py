@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import ArtefactError, OutputError, format_names
 from mpir.files.checksum import (
     read_json_with_checksum,
@@ -23,7 +24,6 @@ from mpir.files.checksum import (
 )
 from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import CHECKPOINT, FolderFormat
-from mpir.files.hash import fingerprint
 from mpir.files.write import atomic_folder
 from mpir.lab.sia.settings import Decoding, Training
 from mpir.lab.sia.workspace import batched

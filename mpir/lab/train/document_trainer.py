@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tqdm import tqdm
 from transformers import AutoModelForSequenceClassification
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, MpirError
-from mpir.files.hash import fingerprint
 from mpir.files.lock import exclusive
 from mpir.lab.train.checkpointer import Checkpointer
 from mpir.lab.train.document_loss import question_loss
@@ -28,6 +27,7 @@ from mpir.lab.train.model import AUTOCAST
 from mpir.lab.train.negative_sampler import SampledNegatives
 from mpir.lab.train.optimisation import Optimisation
 from mpir.lab.train.pretrained import load_encoder
+from mpir.lab.train.progress import training_progress
 from mpir.lab.train.random_state import RandomState
 from mpir.lab.train.run_identity import RunIdentity, start_of
 from mpir.lab.train.run_log import RunLog
@@ -60,7 +60,8 @@ class DocumentTuner:
             ArtefactError: the checkpoint cannot be loaded, or cannot read documents.
             InputError: no such device.
         """
-        self.settings, self.mixture, self.device = settings, mixture, choose_device(device)
+        self.mixture, self.device = mixture, choose_device(device)
+        self.settings = settings = settings.on(self.device)
         torch.manual_seed(settings.seed)
         self._start = start_of(settings)
         self.tokenizer, self.model = load_encoder(settings.checkpoint, len(mixture.scales) + 1)
@@ -126,7 +127,7 @@ class DocumentTuner:
 
     def _train(self, *, progress: bool) -> None:
         counters, settings = self.counters, self.settings
-        bar = tqdm(total=self.total, initial=counters.step, desc="training", unit="question", disable=not progress)
+        bar = training_progress(total=self.total, initial=counters.step, unit="question", is_shown=progress)
         while counters.step < self.total and counters.stale < settings.patience:
             bar.set_postfix(loss=f"{self._train_step():.3f}", best=f"{counters.best:.4f}")
             counters.step += 1

@@ -13,6 +13,7 @@ from tabulate import tabulate
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.core.weights import Weights
+from mpir.files.weights import write_weights
 from mpir.files.write import atomic_folder, write_json
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.pretrained import output_layer
@@ -57,7 +58,7 @@ def export_bundle(
     with atomic_folder(folder, BUNDLE) as temporary:
         model.to(STORED[stored]).save_pretrained(temporary / "model")
         load_pretrained(AutoTokenizer, checkpoint).save_pretrained(temporary / "model")
-        (weights or _equal(perspectives)).save(temporary / "weights.json")
+        write_weights(temporary / "weights.json", weights or _equal(perspectives))
         (temporary / "CARD.md").write_text(card, encoding="utf-8")
         write_json(temporary / MANIFEST, _manifest(name, perspectives))
         seal(temporary, built=True)

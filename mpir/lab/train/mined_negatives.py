@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question
 from mpir.core.text.gold_sentences import gold_sentences, may_be_gold
 from mpir.core.text.normalise import normalise
 from mpir.core.text.split import sentences
-from mpir.files.hash import fingerprint, sha256
+from mpir.files.hash import sha256
 from mpir.files.journal import Journal
 from mpir.lab.train.negative_inputs import SCORES_SUFFIX, NegativeInputs, TrainingRow, training_row
 from mpir.lab.train.negative_settings import NegativeSettings

@@ -49,8 +49,9 @@ class TrainedModel:
             ArtefactError: the checkpoint cannot be loaded.
             InputError: no such device, or fp16 on one that cannot train with it.
         """
-        self.settings, self.tasks = settings, allot(tasks)
         self.device = choose_device(device)
+        settings = settings.on(self.device)
+        self.settings, self.tasks = settings, allot(tasks)
         for task in tasks if settings.mini_batch_size else ():
             vector_pooling(task)
         if settings.precision == "fp16" and self.device.type != "cuda":

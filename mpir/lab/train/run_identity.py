@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mpir.files.hash import fingerprint
+from mpir.core.checksum import fingerprint
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.schedule import Schedule
 from mpir.lab.train.settings import TrainingSettings

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from mpir.core.checksum import add_checksum
 from mpir.errors import MpirError, OutputError
-from mpir.files.checksum import add_checksum
 from mpir.files.read import read_lines
 from mpir.files.write import naming_output
 from mpir.lab.train.checkpointer import STATE

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.files.hash import fingerprint
+from mpir.core.checksum import fingerprint
 from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.sampling import Sampling

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError, format_value
 from mpir.files.read import read_json
+from mpir.models.options import FORMATS
 from mpir.validation import check_choice, real_number, whole_number
 
-PRECISIONS = ("bf16", "fp32", "fp16")
+if TYPE_CHECKING:  # settings are read before torch is imported
+    import torch
+
+PRECISIONS = ("auto", "bf16", "fp32", "fp16")
 
 
 def _setting(default: Any, meaning: str, minimum: float = 0) -> Any:
@@ -44,7 +48,9 @@ class TrainingSettings:
     max_length: int = _setting(192, "most tokens of a pair; longer ones are cut", 8)
     gradient_accumulation_steps: int = _setting(1, "batches whose gradients are added up for one step", 1)
     seed: int = _setting(1, "seed of the order, the sampling and the heads")
-    precision: str = field(default="bf16", metadata={"help": "bf16, fp32 or, on a GPU, fp16"})
+    precision: str = field(
+        default="auto", metadata={"help": "auto (bf16 where the hardware computes it), bf16, fp32 or, on a GPU, fp16"}
+    )
     evaluate_every: int = _setting(400, "batches between two evaluations on dev", 1)
     save_every: int = _setting(200, "batches between two saved states, from which an interrupted run resumes", 1)
     patience: int = _setting(1000, "evaluations without improvement before training stops early", 1)
@@ -66,6 +72,13 @@ class TrainingSettings:
             else:
                 whole_number(f"setting {item.name}", value, minimum=minimum)
         check_choice("setting precision", self.precision, PRECISIONS)
+
+    def on(self, device: torch.device) -> TrainingSettings:
+        """Return the settings with the precision that "auto" means on a device."""
+        from mpir.models.device import choose_dtype
+
+        dtype = str(choose_dtype(self.precision, [device])).removeprefix("torch.")
+        return replace(self, precision=next(name for name, format_name in FORMATS.items() if format_name == dtype))
 
     @classmethod
     def read(cls, path: str | Path, overrides: Mapping[str, Any]) -> TrainingSettings:

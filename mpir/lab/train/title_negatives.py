@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
+from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question
 from mpir.core.text.split import sentences
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.corpus import read_collection
-from mpir.files.hash import fingerprint
 from mpir.lab.train.negative_inputs import NegativeInputs, TrainingRow, training_row
 from mpir.lab.train.negative_settings import NegativeSettings
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool, unit_vectors

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from mpir.errors import MpirError
 from mpir.files.lock import exclusive
@@ -23,6 +22,7 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.model import TrainedModel, distinct, vector_pooling
 from mpir.lab.train.negative_sampler import NegativeSampler
 from mpir.lab.train.optimisation import Optimisation
+from mpir.lab.train.progress import training_progress
 from mpir.lab.train.random_state import RandomState
 from mpir.lab.train.run_identity import RunIdentity, identify, start_of
 from mpir.lab.train.run_log import RunLog
@@ -57,6 +57,7 @@ class FineTuner(TrainedModel):
             InputError: no such device, or fp16 on one that cannot train with it.
         """
         super().__init__(settings, tasks, device)
+        settings = self.settings
         self.folder = Path(folder)
         self._start = start_of(settings)
         self.known = {
@@ -101,12 +102,12 @@ class FineTuner(TrainedModel):
 
     def _train(self, *, progress: bool) -> None:
         counters, total = self.counters, len(self.batches)
-        bar = tqdm(total=total, initial=counters.step, desc="training", unit="batch", disable=not progress)
+        bar = training_progress(total=total, initial=counters.step, unit="batch", is_shown=progress)
         while counters.step < total and counters.stale < self.settings.patience:
             value = self._train_step(self.batches[counters.step])
             counters.step += 1
-            bar.update()
             bar.set_postfix(loss=f"{value:.3f}", best=f"{counters.best:.4f}")
+            bar.update()
             last = counters.step == total
             if last or counters.step % self.settings.evaluate_every == 0:
                 self._keep_best()

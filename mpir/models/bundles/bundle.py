@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from mpir.core.checksum import CHECKSUM
 from mpir.core.column import Column, Level, role_of
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
-from mpir.files.checksum import CHECKSUM, read_json_with_checksum, write_json_with_checksum
+from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
 from mpir.files.hash import file_state, sha256
 from mpir.files.paths import path_inside

@@ -50,7 +50,7 @@ def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Ans
     answer = Answer(as_numbers(perspective.name, values), np.asarray(in_passages))
     check_shape(perspective.name, answer.values, len(pairs))
     _check_flags(perspective.name, answer)
-    _check_finite(perspective.name, answer.values, pairs)
+    _check_finite(perspective, answer.values, pairs)
     return answer
 
 
@@ -74,11 +74,21 @@ def _check_flags(name: str, answer: Answer) -> None:
         )
 
 
-def _check_finite(name: str, values: F64, pairs: Sequence[Pair]) -> None:
+def _check_finite(perspective: Perspective, values: F64, pairs: Sequence[Pair]) -> None:
     """Raise InputError for the first score that is not finite, with its pair."""
+    name = perspective.name
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         question, sentence = pairs[row]
         raise InputError(
             f"perspective {format_value(name)} returned {values[row]} for the sentence {format_value(sentence)} and "
-            f"the query {format_value(question)}; expected a finite number. Its checkpoint may be damaged."
+            f"the query {format_value(question)}; expected a finite number. {_remedy(perspective)}"
         )
+
+
+def _remedy(perspective: Perspective) -> str:
+    if getattr(perspective, "identity", {}).get("precision") == "float16":
+        return (
+            "Half precision overflows beyond 65,504; use --precision fp32 (precision='fp32'), bf16, or auto, which "
+            "takes one of these."
+        )
+    return "Its checkpoint may be damaged."

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVa
 
 import numpy as np
 
+from mpir.core.checksum import fingerprint
 from mpir.core.column import Column, Level, Role
 from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import InputError, format_names, format_value, shortened
-from mpir.files.hash import fingerprint
 from mpir.types import F32, F64, I64, Bool, Float
 
 if TYPE_CHECKING:

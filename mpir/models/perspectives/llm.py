@@ -21,10 +21,10 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.checksum import fingerprint
 from mpir.core.column import Level
 from mpir.core.text.types import Pair
 from mpir.errors import EndpointError, InputError, format_names, format_value
-from mpir.files.hash import fingerprint
 from mpir.models.chat_endpoint import TRIES, ChatEndpoint, Completion, StatusError, unknown_model
 from mpir.models.perspectives.base import Loading, Perspective, register
 from mpir.models.perspectives.lru_cache import LruCache

@@ -11,6 +11,7 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.models.bundles.bundle import OURS
 from mpir.models.hub import find_model, without_revision
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
+from mpir.models.listwise_prompt import listwise_templates
 from mpir.models.model_family import RecognisedModel, Task, recognise
 from mpir.models.model_files import ModelFiles, read_model_files
 from mpir.models.perspectives.base import Loading, Perspective, build
@@ -135,6 +136,11 @@ def load_named_models(
 def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
     """Yield the bundle entries of one reranker."""
     options = model_options(recognised, choice.options)
+    kind = recognised.family.perspective_type
+    if options.get("template") in listwise_templates():
+        kind = "listwise"
+        if choice.level != "document":
+            raise InputError(f"{recognised.files.name}: orders documents (got level {choice.level}). Leave level out.")
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
     if choice.trust_remote_code:
         options["trust_remote_code"] = True
@@ -144,7 +150,7 @@ def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> I
         # Tuned weights never rescale sentence columns, so these need a bounded scale.
         reading = {**options, "scale": "probability"} if level == "sentence" else options
         name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
-        yield {"name": name, "kind": recognised.family.perspective_type, "level": level, **reading}
+        yield {"name": name, "kind": kind, "level": level, **reading}
 
 
 def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
@@ -163,7 +169,8 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
     Raises:
         InputError: the model is a classifier with several outputs, and none is chosen.
     """
-    options = {**recognised.options, **chosen}
+    declared = {} if chosen.get("template") in listwise_templates() else recognised.options
+    options = {**declared, **chosen}
     if "output" in chosen and "against" not in chosen:
         options.pop("against", None)
     if recognised.family.perspective_type != "language-model" and "instruction" in options:
@@ -175,7 +182,7 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
         raise InputError(
             f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
             "and its scores are near random without the prompt that it was trained with; name the prompt with "
-            f"--model-option template=NAME (one of {format_names((CHAT, *known_templates()))})."
+            f"--model-option template=NAME (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
         )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
         labels = recognised.files.config.get("id2label")

@@ -10,6 +10,7 @@ MODULES = (
     "document_cross_encoder",
     "language_model",
     "late_interaction",
+    "listwise",
     "llm",
     "multi_vector",
 )

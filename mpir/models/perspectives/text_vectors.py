@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mpir.files.hash import fingerprint
+from mpir.core.checksum import fingerprint
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.models.sentence_encoder import PooledEncoder
 from mpir.types import F32

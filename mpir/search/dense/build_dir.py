@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mpir.core.checksum import fingerprint
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.files.files import are_files, check_files, list_files
 from mpir.files.folder_format import FolderFormat, under
-from mpir.files.hash import fingerprint
 from mpir.files.lock import exclusive
 from mpir.files.write import replace_folder
 from mpir.search.dense.blocks import BLOCK

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.core.text.field_syntax import plain_query
+from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import ArtefactError, InputError, format_value
@@ -26,6 +26,7 @@ from mpir.search.dense.id_lookup import DocumentLookup
 from mpir.search.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info, write_dense_info
 from mpir.search.dense.segment import IDS, MAPPED, NAME, OFFSETS, VECTORS, Hits, Segment, load
 from mpir.search.dense.shards import Vectoriser, check_unique, has_words, write_shard
+from mpir.search.steady import open_steadily
 from mpir.types import F32, F64, I64
 from mpir.validation import COSINE_LIMIT, whole_number
 
@@ -56,7 +57,7 @@ class DenseIndex:
         """
         engine.faiss()
         self.folder, self.encoder, self.parameters = Path(folder), encoder, parameters
-        self._open()
+        open_steadily([self.folder / MANIFEST], self._open, self.close)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -234,7 +235,7 @@ class DenseIndex:
     def _sentences(self, id: str, query_vectors: F32) -> list[tuple[Sentence, float]]:
         segment, number = self._find(id)
         scores = segment.sentence_scores(number, query_vectors)
-        if scores is None or not (segment.folder / OFFSETS).exists():
+        if scores is None or not segment.has_texts:
             raise InputError(f"{self.folder}: has no vectors of sentences; build it with sentences and texts.")
         self._check_scores(segment, query_vectors, [scores])
         texts = split_sentences(segment.document(number))
@@ -324,6 +325,8 @@ class DenseIndex:
             raise InputError(f"{self.folder}: {NO_ENCODER}.")
         if not queries:
             return np.zeros((0, self.info.width), np.float32), np.zeros(0, np.int64)
+        if any(map(is_field_search, queries)):
+            report_field_search()
         read_queries = getattr(
             self.encoder, "query_vectors", self.encoder.vectors
         )  # with the prompt of queries, if any

@@ -27,7 +27,7 @@ IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy
 RECORDS, OFFSETS = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
 MAPPED = (IDS, FIRST, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
-"""Files of a segment that stay open after the first access."""
+"""Files of a segment that stay open."""
 MARGIN = 16
 """Additional vectors to request, because several may belong to one document or tie with the last."""
 NAME = "dense"
@@ -56,9 +56,22 @@ class Segment:
                 f"{folder}: holds {self.index.ntotal} vectors of {len(self.ids)} documents, but {FIRST} says "
                 f"{int(self.first[-1])} of {len(self.first) - 1}; it is damaged, so build the index again."
             )
+        self._map_optional()
         set_parameters(self.index, parameters)
         self.removed = np.zeros(len(self.ids), bool)
         self.removed[list(removed)] = True
+
+    def _map_optional(self) -> None:
+        """Map texts and vectors of sentences, if there are any: later, an update may have replaced the folder."""
+        self._offsets = self._optional_array(OFFSETS)
+        self._records = None if self._offsets is None else _map_bytes(self.folder / RECORDS)
+        self._sentences, self._first_sentence = map(self._optional_array, (SENTENCES, FIRST_SENTENCE))
+        self._first_passage = self._optional_array(FIRST_PASSAGE)  # older indexes have one vector of each sentence
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether texts are stored."""
+        return self._offsets is not None
 
     @property
     def bounds(self) -> tuple[bytes, bytes]:
@@ -120,7 +133,7 @@ class Segment:
     def document(self, number: int, score: float | None = None) -> Document:
         """Return a document, with its id only if texts are not stored."""
         identifier, scores = decoded(self.ids[number]), {} if score is None else {NAME: score}
-        if self._offsets is None:
+        if self._offsets is None or self._records is None:
             return Document(identifier, score=score, scores=scores)
         begin, end = self._offsets[number : number + 2].tolist()
         values = json.loads(self._records[begin:end].tobytes())
@@ -137,26 +150,6 @@ class Segment:
         scores = np.asarray(self._sentences[first[0] : first[-1]], np.float32) @ vectors.T
         return np.asarray(np.maximum.reduceat(scores.max(axis=1), first[:-1] - first[0]))
 
-    @cached_property
-    def _offsets(self) -> I64 | None:
-        return self._optional_array(OFFSETS)
-
-    @cached_property
-    def _records(self) -> npt.NDArray[np.uint8]:
-        return np.memmap(self.folder / RECORDS, np.uint8, "r")
-
-    @cached_property
-    def _sentences(self) -> npt.NDArray[np.float16] | None:
-        return self._optional_array(SENTENCES)
-
-    @cached_property
-    def _first_sentence(self) -> I64 | None:
-        return self._optional_array(FIRST_SENTENCE)
-
-    @cached_property
-    def _first_passage(self) -> I64 | None:
-        return self._optional_array(FIRST_PASSAGE)  # older indexes have one vector of each sentence
-
     def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
         return load(self.folder / name) if (self.folder / name).exists() else None
 
@@ -168,6 +161,14 @@ def load(path: Path) -> npt.NDArray[Any]:
             np.load(path, mmap_mode="r", allow_pickle=False)
         )  # a plain view, because indexing a memmap is slow
     except (OSError, ValueError, EOFError) as error:
+        raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
+
+
+def _map_bytes(path: Path) -> npt.NDArray[np.uint8]:
+    """Map the bytes of a file. Raises ArtefactError if it is missing or empty."""
+    try:
+        return np.memmap(path, np.uint8, "r")
+    except (OSError, ValueError) as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
 
 

@@ -12,7 +12,7 @@ from mpir.errors import InputError, format_names
 from mpir.search.pubmed import europepmc, eutils
 from mpir.search.pubmed.errors import ServiceError, joined_error
 from mpir.search.pubmed.europepmc import EuropePMC
-from mpir.search.pubmed.eutils import MAX_IDS, PubMed
+from mpir.search.pubmed.eutils import PubMed
 from mpir.search.pubmed.join import fused, joined
 from mpir.search.pubmed.limits import read_limits
 from mpir.search.pubmed.plan import has_syntax, make_plan
@@ -26,6 +26,8 @@ SOURCES = ("pubmed", "europepmc")
 NAMES = {"pubmed": eutils.NAME, "europepmc": europepmc.NAME}
 LONGEST = 4000
 """The most characters of a query."""
+LARGEST = 10_000
+"""The most candidates."""
 
 
 def search(
@@ -48,7 +50,7 @@ def search(
 
     Args:
         query: the query in words, or in a service's own syntax.
-        k: the number of candidates, from 1 to 10,000.
+        k: the number of candidates, from 1 to 10,000, of which PubMed lists at most 9,999.
         own_query: a search to send in place of the query's words, in PubMed's or Europe PMC's syntax.
         start: the earliest publication date, as YYYY, YYYY-MM or YYYY-MM-DD; `end` is the latest.
         types: publication types by NLM's names; a record needs only one of them.
@@ -63,7 +65,7 @@ def search(
         ServiceError: no service gives a usable answer. If only one of two fails, the result has a warning.
     """
     _check(query, own_query)
-    k = whole_number("--k", k, maximum=MAX_IDS)
+    k = whole_number("--k", k, maximum=LARGEST)
     limits = read_limits(start, end, types)
     settings = Settings.from_environment() if settings is None else settings
     text = own_query or (query if has_syntax(query) else None)

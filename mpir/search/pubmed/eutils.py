@@ -22,20 +22,25 @@ from mpir.search.pubmed.settings import Settings
 from mpir.search.pubmed.transport import Client, Service
 
 NAME = "PubMed"
-MAX_IDS = 10_000
-"""The most PMIDs that PubMed returns for one search."""
+MAX_IDS = 9_999
+"""The most PMIDs that PubMed returns for one search (https://www.ncbi.nlm.nih.gov/books/NBK25499/)."""
 BATCH = 200
 """Records per request; NCBI asks for POST from about 200 ids on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """The answer to a search: PMIDs by relevance, the total number of matches, and PubMed's messages on the query."""
+    """The answer to a search: PMIDs by relevance, the total number of matches, and PubMed's messages.
+
+    `messages` are on words and fields of the query; `notes` on how the search was carried out, such as a limit on its
+    results.
+    """
 
     ids: tuple[str, ...]
     count: int
     translation: str
     messages: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     error: str = ""
 
 
@@ -62,7 +67,7 @@ class PubMed:
             "esearch.fcgi",
             {**self._common, **parameters},
             _read_hits,
-            is_complete=lambda hits: len(hits.ids) >= min(hits.count, k),
+            is_complete=lambda hits: len(hits.ids) >= min(hits.count, k) or bool(hits.notes),
         )
 
     def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
@@ -111,6 +116,7 @@ def _read_hits(content: bytes) -> Hits:
         count=max(number, len(ids)),
         translation=translation if isinstance(translation, str) else "",
         messages=tuple(_messages([result.get("errorlist"), result.get("warninglist")])),
+        notes=tuple(_notes(result.get("warninglist"))),
     )
 
 
@@ -119,8 +125,13 @@ _SAYINGS = {
     "fieldsnotfound": "no such field: ",
     "phrasesignored": "ignored: ",
     "quotedphrasesnotfound": "quoted phrase not found: ",
-    "outputmessages": "",
 }
+
+
+def _notes(warnings: object) -> list[str]:
+    """PubMed's messages on how a search was carried out; that nothing was found is said elsewhere."""
+    notes = texts(warnings.get("outputmessages")) if isinstance(warnings, dict) else []
+    return [shortened(note, 200).rstrip(".") for note in notes if "no items found" not in note.lower()]
 
 
 def _messages(lists: Iterable[object]) -> Iterable[str]:

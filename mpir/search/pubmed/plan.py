@@ -12,6 +12,8 @@ from mpir.core.text.terms import stop_words_of, terms
 
 MAX_WORDS = 24
 """The most words of a query that are searched for; the most distinctive are chosen."""
+RARE, MAX_RARE = 7.0, 2
+"""The inverse document frequency (1 in 1,100 abstracts) from which a word is searched for alone, and how many."""
 _QUESTION_WORDS = """
 which what who whom whose when where why how does do did has have had can could should would will may might must
 been being was were am from about any all some between during through than then also used using use there list
@@ -53,6 +55,8 @@ def make_plan(query: str) -> list[Step]:
     words = content_words(query)
     telling = _by_telling(words)
     steps = [Step(tuple(word for word in words if word in telling[:size])) for size in _sizes(len(words))]
+    if len(words) > 1:
+        steps += [Step((word,)) for word in telling[:MAX_RARE] if _rarity(word) >= RARE]
     if len(words) > 2:
         steps.append(Step(telling[:1], telling[1:]))
     if len(words) > 1:
@@ -70,9 +74,12 @@ def _sizes(count: int) -> list[int]:
 
 def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
     """The words by document frequency, rarest first; a compound or phrase counts as its rarest word."""
-    background = pubmed()
-    weights = {word: max(background.idf(terms(word, stop_words="none") or [word])) for word in words}
-    return tuple(sorted(words, key=lambda word: -weights[word]))
+    return tuple(sorted(words, key=lambda word: -_rarity(word)))
+
+
+def _rarity(word: str) -> float:
+    """The inverse document frequency of a word, compound or phrase in PubMed."""
+    return float(max(pubmed().idf(terms(word, stop_words="none") or [word])))
 
 
 def for_pubmed(step: Step) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.search.pubmed import europepmc, eutils
 from mpir.search.pubmed.errors import ServiceError
 from mpir.search.pubmed.europepmc import EuropePMC
-from mpir.search.pubmed.eutils import PubMed
+from mpir.search.pubmed.eutils import MAX_IDS, PubMed
 from mpir.search.pubmed.limits import Limits, limited_for_europepmc, limited_for_pubmed
 from mpir.search.pubmed.plan import Step, for_europepmc, for_pubmed
 from mpir.search.pubmed.results import SentQuery
@@ -43,13 +43,12 @@ class Wish:
 
 def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
     """PMIDs from PubMed. Raises ServiceError, or InputError with PubMed's message on a query it cannot parse."""
-    result = SourceResult()
+    result, wish = SourceResult(), replace(wish, k=min(wish.k, MAX_IDS))
     for query in _queries(wish, for_pubmed):
         sent = limited_for_pubmed(query, wish.limits)
         hits = service.search(sent, wish.k)
         _check_query(eutils.NAME, wish, hits.error)
         if wish.own_query is not None and not hits.ids:
-            _check_query(eutils.NAME, wish, "; ".join(hits.messages))
             _check_balance(wish.own_query)
         new = _added(result, hits.ids, wish.k)
         result.searches.append(
@@ -57,6 +56,8 @@ def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
         )
         if wish.own_query is not None:
             result.warnings += [f"{eutils.NAME} on the query: {message}." for message in hits.messages]
+        shortage = len(hits.ids) < min(hits.count, wish.k)
+        result.warnings += [f"{eutils.NAME} on a search: {note}." for note in hits.notes if shortage]
         _note_shortage(result, eutils.NAME, len(hits.ids), min(hits.count, wish.k))
         report(eutils.NAME, len(result.ids), wish.k)
         if len(result.ids) >= wish.k:

@@ -17,6 +17,8 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from tests.programs import ENDING_WITH_TESTS
+
 DOCUMENTS = [
     {"id": "1", "title": "Aspirin", "abstract": "Aspirin does thin the blood. The trial of a placebo is in patients."},
     {"id": "2", "title": "Genes", "abstract": "A gene is in the cell."},
@@ -45,7 +47,9 @@ async def over_http(bundle: Path, *options: str) -> AsyncIterator[Client]:
         unused.bind(("127.0.0.1", 0))
         port = str(unused.getsockname()[1])
     process = subprocess.Popen(
-        [sys.executable, *command(bundle, "--http", "--port", port, *options)], env=environment(), stderr=-1
+        [*ENDING_WITH_TESTS, sys.executable, *command(bundle, "--http", "--port", port, *options)],
+        env=environment(),
+        stderr=-1,
     )
     try:
         for _ in range(200):

@@ -13,6 +13,7 @@ import pytest
 from mpir.app.cli import main
 from mpir.core.weights import Normalise, Weights
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import write_weights
 from mpir.search.dense import from_vectors
 from mpir.tune.dataset import Dataset
 from mpir.tune.space import Space
@@ -172,7 +173,7 @@ def test_tuned_weights_fuse_the_first_stage(
 def test_weights_that_are_no_weights_of_both(
     beta: dict[str, float], normalise: Normalise, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Weights({"relevance": 1.0}, beta=beta, normalise=normalise).save(tmp_path / "w.json")
+    write_weights(tmp_path / "w.json", Weights({"relevance": 1.0}, beta=beta, normalise=normalise))
     options = ["--index", str(tmp_path), "--mode", "hybrid", "--set", f"search.dense_weight={tmp_path / 'w.json'}"]
     assert main(["search", *options, "aspirin"]) == 2
     said = capsys.readouterr().err
@@ -315,7 +316,7 @@ def test_the_weight_of_the_vectors_is_an_option(
 ) -> None:
     """A weight beside which nothing else counts: the documents stand in the order of their vectors."""
     alpha = dict.fromkeys(("relevance", "sts", "sia", "vectors"), 0.1)
-    Weights(alpha, beta={"bm25": 0.0}, context="document").save(bundle.parent / "weights.json")
+    write_weights(bundle.parent / "weights.json", Weights(alpha, beta={"bm25": 0.0}, context="document"))
     assert main(["search", "--index", str(index), "--mode", "hybrid", "the cell of patients", "--format", "jsonl"]) == 0
     result = capsys.readouterr().out
     dense = {item["id"]: item["scores"]["dense"] for item in json.loads(result)["documents"]}

@@ -66,7 +66,7 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
         ([QUERY, "--from", "2020-13"], "--from: no such date"),
         ([QUERY, "--type", "clinical tril"], "unknown publication type 'clinical tril'; did you mean"),
         ([QUERY, "--query", '"nintedanib[tiab]'], "PubMed rejects the query: Unbalanced quotes"),
-        ([QUERY, "--set", "pubmed.eutils=here"], "--eutils is 'here'"),
+        ([QUERY, "--set", "pubmed.eutils=here"], "--eutils: invalid URL"),
         ([], "there is no query"),
     ],
 )

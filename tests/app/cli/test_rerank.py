@@ -16,6 +16,7 @@ import pytest
 import mpir
 from mpir.app.cli import main
 from mpir.core.weights import Weights
+from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import seal
 
 SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
@@ -113,7 +114,7 @@ def test_bundle_show_refuses_what_rerank_would(
     tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bundle = Path(shutil.copytree(tiny_bundle, tmp_path / "bundle"))
-    Weights.equal(["relevance", "another"]).save(bundle / "weights.json")
+    write_weights(bundle / "weights.json", Weights.equal(["relevance", "another"]))
     seal(bundle)
     assert main(["bundle", "show", str(bundle)]) == 2
     shown = capsys.readouterr().err

@@ -14,6 +14,7 @@ from mpir.core.calibration import Relevance
 from mpir.core.column import Column
 from mpir.core.weights import Weights
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import read_weights, write_weights
 from mpir.files.write import write_json
 from mpir.models.bundles.bundle import RELEVANCE, declare, seal
 from mpir.models.perspectives.agreement import Agreement
@@ -75,13 +76,13 @@ def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(
 ) -> None:
     options = ["--measure", "snippet-f1", "--format", "json", "--output", str(tmp_path / "weights.json")]
     assert tune(work, *options) == 0
-    tuned = Weights.load(tmp_path / "weights.json").cutoffs
+    tuned = read_weights(tmp_path / "weights.json").cutoffs
     assert tuned is not None
     printed = json.loads(capsys.readouterr().out)
     assert printed["cutoffs"] == {"snippets": tuned.snippets.to_dict()}
     for extra in (["--set", "tune.cutoffs=false"], ["--version", "8"]):
         assert tune(work, *options, *extra, "--output", str(tmp_path / f"{extra[0]}.json")) == 0
-        assert Weights.load(tmp_path / f"{extra[0]}.json").cutoffs is None
+        assert read_weights(tmp_path / f"{extra[0]}.json").cutoffs is None
 
 
 def test_cut_offs_alone_leave_the_weights_as_they_are(
@@ -93,7 +94,7 @@ def test_cut_offs_alone_leave_the_weights_as_they_are(
     command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--set", "tune.folds=2"]
     command += ["--method", "cutoffs", "--against", str(tmp_path / "mine.json")]
     assert main([*command, "--measure", "snippet-f1"]) == 0
-    tuned = Weights.load(tmp_path / "weights.json")
+    tuned = read_weights(tmp_path / "weights.json")
     assert tuned.cutoffs is not None
     assert replace(tuned, cutoffs=None) == mine
     assert f"Cut-off of snippets: {tuned.cutoffs.snippets}." in capsys.readouterr().out
@@ -119,7 +120,7 @@ def test_tuned_weights_load_with_their_bundle_only(
     assert facts["written"]
     assert facts["against"] == "equal weights"
     assert {path.stem for path in (work / "plots").iterdir()} == {"best-so-far", "dependence", "shares", "weights"}
-    weights = Weights.load(work / "weights.json")
+    weights = read_weights(work / "weights.json")
     assert Reranker(tiny_bundle, weights=weights, device="cpu", precision="fp32").weights == weights
     values = weights.to_dict()
     values["made_by"]["perspectives"]["sts"] = "another"
@@ -245,19 +246,19 @@ def test_weights_without_agreement_stand_against_scores_with_it(
     options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--format", "json"]
     assert tune(tmp_path, *options) == 0
     assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
-    assert Weights.load(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
+    assert read_weights(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
 
 
 def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
     old = replace(Weights.equal(["relevance", "sts", "sia"]), sentence_list_beta={"bm25": 0.0})
-    old.save(tmp_path / "old.json")
+    write_weights(tmp_path / "old.json", old)
     output = ["--output", str(tmp_path / "w.json")]
     assert tune(work, *output, "--against", str(tmp_path / "old.json")) == 0
-    assert Weights.load(tmp_path / "w.json").sentence_list_beta == {"bm25": 0.0}
+    assert read_weights(tmp_path / "w.json").sentence_list_beta == {"bm25": 0.0}
     (tmp_path / "w.json").unlink()
     assert tune(work, *output, "--against", "rawal-baral-2020") == 0
     assert (
-        Weights.load(tmp_path / "w.json").sentence_list_beta is None
+        read_weights(tmp_path / "w.json").sentence_list_beta is None
     )  # the trials of another setting are not taken up
 
 
@@ -274,7 +275,7 @@ def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp
     assert agreeing.made_by["derived"] == {AGREEMENT: Agreement("relevance").identity}
     assert plain.made_by["derived"] == {}
     assert tune(work, "--output", str(tmp_path / "w.json"), scored="agreeing") == 0
-    assert Weights.load(tmp_path / "w.json").made_by["derived"][AGREEMENT] == Agreement("relevance").identity
+    assert read_weights(tmp_path / "w.json").made_by["derived"][AGREEMENT] == Agreement("relevance").identity
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from mpir import Reranker, Weights
+from mpir import Reranker
 from mpir.app.cli import main
+from mpir.files.weights import read_weights, write_weights
 from mpir.models.bundles.bundle import seal
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
@@ -171,8 +172,8 @@ def test_a_bundle_that_was_changed_since_is_not_replaced(
 ) -> None:
     assert train(options) == 0
     assert train(options) == 0  # it is as it was made
-    weights = Weights.load(tmp_path / "made/weights.json")
-    replace(weights, alpha={**weights.alpha, "sts": 7.0}).save(tmp_path / "made/weights.json")
+    weights = read_weights(tmp_path / "made/weights.json")
+    write_weights(tmp_path / "made/weights.json", replace(weights, alpha={**weights.alpha, "sts": 7.0}))
     seal(tmp_path / "made")
     before = {path: path.read_bytes() for path in (tmp_path / "made").rglob("*.json")}
     assert train(options) == 2

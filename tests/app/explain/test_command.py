@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.serve.running import environment_of
+from tests.programs import ENDING_WITH_TESTS
 
 BROWSER = """
 import sys, time, urllib.request
@@ -29,7 +30,9 @@ def explaining(tiny_bundle: Path, tmp_path: Path) -> Iterator[subprocess.Popen[s
     browser.write_text(BROWSER.format(seen=str(tmp_path / "seen")), encoding="utf-8")
     command = [sys.executable, "-m", "mpir", "explain", "--set", "serve.warmup=false", "--bundle", str(tiny_bundle)]
     environment = environment_of({"BROWSER": f"{shlex.join([sys.executable, str(browser)])} %s"})
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    process = subprocess.Popen(
+        [*ENDING_WITH_TESTS, *command], stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
     yield process
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # the browser, too

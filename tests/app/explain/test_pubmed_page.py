@@ -12,13 +12,14 @@ import httpx
 import pytest
 import uvicorn
 
-from mpir import Reranker, Weights
+from mpir import Reranker
 from mpir.app.cli import main
 from mpir.app.serve.app import create_app
 from mpir.app.serve.run import listen, url_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from mpir.files.corpora import read_references
+from mpir.files.weights import read_weights
 from mpir.search.pubmed import Settings as PubMedSettings
 from mpir.search.pubmed.first_stage import PubMedFirstStage
 from mpir.tune.graded import read_graded
@@ -187,5 +188,5 @@ def test_from_questions_to_tuned_weights(downloads: Path, tiny_bundle: Path, tmp
     assert main(["tune", scored, "--output", str(weights), *budget]) == 0
     assert json.loads(weights.read_text(encoding="utf-8"))["made_by"]["questions"] == len(DRUGS)
     reranker = Reranker(str(tiny_bundle), weights=weights, device="cpu", cache=None)
-    assert reranker.weights == Weights.load(weights)
+    assert reranker.weights == read_weights(weights)
     assert len(reranker.rerank(QUERY, read_references(downloads / "placebo.ris"))) > 0

@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.programs import ENDING_WITH_TESTS
+
 PATIENCE = 300
 """Seconds for a server to start, to answer and to stop: far more than it takes, for machines that are busy."""
 JSON_HEADERS = "Host: localhost\r\nContent-Type: application/json\r\n"
@@ -55,7 +57,9 @@ def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callabl
         patient = ["--set", f"serve.timeout={PATIENCE}", "--bundle", bundle or str(default)]
         command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
         with open(log, "w", encoding="utf-8") as stream:
-            process = subprocess.Popen([*command, *options], stderr=stream, text=True, env=environment_of(environment))
+            process = subprocess.Popen(
+                [*ENDING_WITH_TESTS, *command, *options], stderr=stream, text=True, env=environment_of(environment)
+            )
         started.append(process)
         return Server(process, _wait_for_url(process, log), log)
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.programs import ENDING_WITH_TESTS
+
 ROOT = Path(__file__).parents[3]
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial", "placebo", "attack"]
 SMALL = 4
@@ -77,7 +79,12 @@ def ray_start(
     log = folder / f"ray-{port}.log"
     with open(log, "w", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            [*prefix, *start, *how], cwd=folder, env=environment, stdout=stream, stderr=stream, start_new_session=True
+            [*ENDING_WITH_TESTS, *prefix, *start, *how],
+            cwd=folder,
+            env=environment,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
         )
     try:
         deadline = time.monotonic() + 60

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from mpir.core.checksum import add_checksum
 from mpir.errors import InputError
-from mpir.files.checksum import add_checksum
 from mpir.lab.train.plots import _draw_losses, curves, read_log, smooth
 from tests.damage import check_flips
 

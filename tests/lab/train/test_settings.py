@@ -45,7 +45,7 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
         ({"learning_rate": "high"}, "setting learning_rate is 'high'; expected a number of at least 0"),
         ({"learning_rate": float("nan")}, "setting learning_rate is nan; expected a number of at least 0"),
         ({"patience": True}, "setting patience is True; expected a whole number"),
-        ({"precision": "int8"}, "setting precision is 'int8'; choose from bf16, fp32, fp16"),
+        ({"precision": "int8"}, "setting precision is 'int8'; choose from auto, bf16, fp32, fp16"),
     ],
 )
 def test_values_out_of_bounds(values: dict[str, Any], message: str) -> None:

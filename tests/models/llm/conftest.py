@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import ENDING_WITH_TESTS
+
 
 @contextmanager
 def running(*arguments: str) -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).with_name("chat_server.py")), *arguments]
+    command = [*ENDING_WITH_TESTS, sys.executable, str(Path(__file__).with_name("chat_server.py")), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -215,10 +215,3 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
         assert main([*command, "--device", "cpu", "--set", "cache.folder=none", *more]) == 0
         printed = json.loads(capsys.readouterr().out)["documents"][0]["scores"][Path(folder).name]
         assert (printed == pytest.approx(score, abs=1e-3)) is is_same
-
-
-def test_a_listwise_reranker_is_refused_with_the_reason(tmp_path: Path) -> None:
-    config = {"architectures": ["JinaForRanking"], "model_type": "qwen3"}
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ArtefactError, match=r"is a listwise reranker .* depends on the other documents"):
-        open_model(str(tmp_path), "reranking")

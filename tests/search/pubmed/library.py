@@ -1,6 +1,7 @@
 """The stand-in's records: an index of words in memory, ranked by BM25, with term mapping of a few synonyms."""
 
 import math
+import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,24 @@ K1, B = 1.2, 0.75
 
 
 class Library:
-    """Documents with metadata "year" and "types", found by Boolean queries and sorted by relevance."""
+    """Documents with metadata "year" and "types", found by Boolean queries.
 
-    def __init__(self, documents: Sequence[Document], synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
+    They are sorted by relevance, by date (the newest PMID first) or at random.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+        sort: str = "relevance",
+    ) -> None:
         self.documents = list(documents)
+        self.ranks = {
+            "relevance": range(len(self.documents)),
+            "date": [-int(document.id) if document.id.isdigit() else 0 for document in self.documents],
+            "random": random.Random(1).sample(range(len(self.documents)), len(self.documents)),
+        }[sort]
+        self.sort = sort
         self.number_of = {document.id: number for number, document in enumerate(self.documents)}
         self.synonyms = {word: list(variants) for word, variants in (synonyms or {}).items()}
         self.postings: dict[str, dict[int, int]] = defaultdict(dict)
@@ -35,10 +50,10 @@ class Library:
         """The ids that match, the most relevant first. Raises SyntaxProblemError."""
         documents, words = Reader(self.lookup, self.limit, self.universe).read(query)
         scores: dict[int, float] = dict.fromkeys(documents, 0.0)
-        for word in dict.fromkeys(words):
+        for word in dict.fromkeys(words if self.sort == "relevance" else ()):
             for variant in (word, *self.synonyms.get(word, ())):
                 self.add_scores(variant, scores)
-        order = sorted(documents, key=lambda number: (-scores[number], number))
+        order = sorted(documents, key=lambda number: (-scores[number], self.ranks[number]))
         return tuple(self.documents[number].id for number in order)
 
     def add_scores(self, word: str, scores: dict[int, float]) -> None:

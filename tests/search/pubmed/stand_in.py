@@ -139,6 +139,9 @@ class Handler(BaseHTTPRequestHandler):
         ]
         result = {"count": str(count), "retmax": str(len(ids)), "retstart": "0", "querykey": "1", "webenv": "MCID_1"}
         result |= {"idlist": ids, "querytranslation": known}  # type: ignore[dict-item]
+        if fault == "restricted":
+            note = "Restrictions achieved. start and count adjusted to 0, 2"
+            result |= {"idlist": ids[:2], "warninglist": {"outputmessages": [note]}}  # type: ignore[dict-item]
         return json.dumps(
             {"header": {"type": "esearch"}, "esearchresult": {**result, "errorlist": {"phrasesnotfound": absent}}}
         )
@@ -198,9 +201,9 @@ def europepmc_record(document: Document) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(documents: Sequence[Document], **synonyms: list[str]) -> Iterator[Server]:
+def serving(documents: Sequence[Document], *, sort: str = "relevance", **synonyms: list[str]) -> Iterator[Server]:
     """A stand-in with these documents, in a thread."""
-    server = Server(Library(documents, synonyms))
+    server = Server(Library(documents, synonyms, sort))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

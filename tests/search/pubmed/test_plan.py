@@ -33,6 +33,14 @@ def test_the_commonest_words_are_dropped_first_and_any_word_comes_last() -> None
     assert queries[-1].count(" OR ") == 4
 
 
+def test_rare_words_are_searched_for_alone_before_any_word() -> None:
+    queries = [for_pubmed(step) for step in make_plan("What is the function of GFRAL?")]
+    assert queries == ["function GFRAL", "GFRAL", "GFRAL OR function"]
+    alone = [step.required for step in make_plan("Does GDF15 bind GFRAL in the brainstem of mice?") if step.required]
+    assert ("GFRAL",) in alone
+    assert ("mice",) not in alone
+
+
 def test_europe_pmc_searches_titles_and_abstracts() -> None:
     queries = [for_europepmc(step) for step in make_plan("CFTR mutations")]
     assert queries == ["TITLE_ABS:(CFTR AND mutations)", "TITLE_ABS:((CFTR OR mutations))"]

@@ -58,6 +58,25 @@ def test_pages_of_europe_pmc_follow_each_other(server: Server, settings: Make, m
     assert "Europe PMC listed only 30 of the 40 records that it counts for a search." in cut.warnings
 
 
+def test_pubmed_is_asked_for_at_most_9999(server: Server, settings: Make) -> None:
+    search("fibrosis", 10_000, sources=["pubmed"], settings=settings())
+    assert {values["retmax"] for name, values, _ in server.requests if name == "esearch.fcgi"} == {"9999"}
+
+
+def test_a_search_that_pubmed_restricts_says_so_and_is_kept(server: Server, settings: Make) -> None:
+    server.faults = [("esearch.fcgi", "restricted")]
+    tagged = {"own_query": "fibrosis[tiab]", "settings": settings()}
+    result = search(QUERY, 5, **tagged)  # type: ignore[arg-type]
+    assert "PubMed on a search: Restrictions achieved. start and count adjusted to 0, 2." in result.warnings
+    assert search(QUERY, 5, **tagged) == result  # type: ignore[arg-type]
+    assert len(server.requests) == 2
+
+
+def test_a_search_of_words_in_no_record_is_empty_and_names_them(settings: Make) -> None:
+    result = search(QUERY, 5, own_query="zyxwv", sources=["pubmed"], settings=settings())
+    assert (len(result), result.warnings) == (0, ("PubMed on the query: not found: zyxwv.",))
+
+
 def test_preprints_are_a_choice(settings: Make) -> None:
     without = search("nintedanib mice", 50, settings=settings())
     preprints = search("nintedanib mice", 50, preprints=True, settings=settings())

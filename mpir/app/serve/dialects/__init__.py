@@ -6,10 +6,11 @@ from collections.abc import Container
 
 from mpir.app.serve.dialects.base import Answer, Dialect
 from mpir.app.serve.dialects.cohere import COHERE, COMMON
+from mpir.app.serve.dialects.score import SCORE
 from mpir.app.serve.dialects.tei import TEI
 from mpir.app.serve.dialects.voyage import VOYAGE
 
-DIALECTS = (TEI, VOYAGE, COHERE, COMMON)
+DIALECTS = (COHERE, SCORE, TEI, VOYAGE, COMMON)
 """The first dialect that fits a request is used."""
 
 __all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of", "signs_in"]
@@ -17,6 +18,7 @@ __all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of", "signs_in"]
 
 def dialect_of(path: str, fields: Container[str]) -> Dialect:
     """The dialect of a request with these fields; for an unreadable body, see `signs_in`."""
+    path = path.rstrip("/")
     return next((dialect for dialect in DIALECTS if dialect.fits(path, fields)), COMMON)
 
 

@@ -14,6 +14,8 @@ from mpir.reranking.ranking import Ranking
 
 PATHS = frozenset({"/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking"})
 """The paths for reranking; the last two are llama.cpp's aliases."""
+COHERE_PATHS = frozenset({"/v2/rerank"})
+"""The path that tells a dialect by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ class Dialect:
     body: type[RerankBody]
     answer: Callable[[Answer], Any]
     error: Callable[[str, ApiError], dict[str, Any]]
-    paths: frozenset[str] = PATHS
+    paths: frozenset[str] = PATHS - COHERE_PATHS
     signs: frozenset[str] = frozenset()
     other_signs: frozenset[str] = frozenset()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from mpir.app.serve.dialects.base import Answer, Dialect
+from mpir.app.serve.dialects.base import COHERE_PATHS, Answer, Dialect
 from mpir.app.serve.fields import Flag
 from mpir.app.serve.requests import RerankBody
 from mpir.app.serve.settings import ApiError
@@ -60,7 +60,8 @@ def _meta(answer: Answer, version: str) -> dict[str, Any]:
     return {"api_version": {"version": version}, "billed_units": {"search_units": units}}
 
 
-def _common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
+def common_error(identity: str, api_error: ApiError) -> dict[str, Any]:
+    """An error with the fields of all services that share the form."""
     error = {"message": api_error.message, "type": _type_of(api_error), "param": None, "code": api_error.status}
     return {"id": identity, "message": api_error.message, "detail": api_error.message, "error": error}
 
@@ -71,11 +72,11 @@ def _type_of(api_error: ApiError) -> str:
     return type_of_status.get(api_error.status, "BadRequestError" if api_error.status < 500 else "InternalServerError")
 
 
-COMMON = Dialect(name="cohere-v1/jina/vllm", body=CommonBody, answer=_common, error=_common_error)
+COMMON = Dialect(name="cohere-v1/jina/vllm", body=CommonBody, answer=_common, error=common_error)
 COHERE = Dialect(
     name="cohere-v2",
     body=CohereBody,
     answer=_cohere,
     error=lambda identity, api_error: {"id": identity, "message": api_error.message},
-    paths=frozenset({"/v2/rerank"}),
+    paths=COHERE_PATHS,
 )

@@ -34,4 +34,5 @@ VOYAGE = Dialect(
     answer=_answer,
     error=lambda _, api_error: {"detail": api_error.message},
     signs=frozenset({"top_k", "truncation"}),
+    other_signs=frozenset({"top_n"}),
 )

@@ -9,14 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mpir.bioasq.submission_rules import SUBMISSION_LIMIT
 from mpir.core.calibration import Logistic, Relevance
 from mpir.errors import InputError, format_names, format_value
 from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
 
-FIRST_CUT = 9
-"""The first version of BioASQ's measures for which submissions are cut: its rounds rank snippets by mean F."""
+SUBMISSION_LIMIT = 10
+"""Maximum number of documents, and of snippets, per question: BioASQ's for Phase A."""
 _TOLERANCE = 1e-9
 """Tolerance for rounding: mathematically equal sums may differ in the last bits, but the best must reach share 1."""
 

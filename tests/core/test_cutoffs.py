@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.bioasq.cutoffs import Cutoff, Cutoffs, parse_cutoff
 from mpir.core.calibration import Logistic, Relevance
+from mpir.core.cutoffs import Cutoff, Cutoffs, parse_cutoff
 from mpir.core.weights import Weights
 from mpir.errors import InputError
+from mpir.files.weights import read_weights, write_weights
 
 RANKED = np.array([[4.0, 3.0, 2.0, 1.0, 0.0], [1.0, 1.0, -np.inf, -np.inf, -np.inf], [-np.inf] * 5])
 LOWEST = np.array([0.0, 1.0, 0.0])
@@ -53,8 +54,8 @@ def test_a_probability_is_the_score_that_its_map_gives_it() -> None:
 
 def test_they_are_stored_with_the_weights_and_change_no_score(tmp_path: Path) -> None:
     weights = Weights({"a": 1.0}, cutoffs=Cutoffs(snippets=Cutoff(share=0.4, maximum=8)))
-    weights.save(tmp_path / "weights.json")
-    loaded = Weights.load(tmp_path / "weights.json")
+    write_weights(tmp_path / "weights.json", weights)
+    loaded = read_weights(tmp_path / "weights.json")
     assert loaded == weights == pickle.loads(pickle.dumps(weights))
     assert hash(loaded) == hash(weights)
     assert loaded.cutoffs is not None

@@ -1,0 +1,50 @@
+"""The form of vLLM's score API: one query, and the texts to compare with it, scored in their order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from mpir.app.serve.dialects.base import Answer, Dialect
+from mpir.app.serve.dialects.cohere import common_error
+from mpir.app.serve.fields import Query
+from mpir.app.serve.requests import Documents, RerankBody
+
+
+class ScoreBody(RerankBody):
+    """A request of vLLM's score API: a text, or a list of one, and one or more texts."""
+
+    query: Query = Field(alias="text_1")
+    documents: Documents = Field(alias="text_2")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_lists(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        query, documents = values.get("text_1"), values.get("text_2")
+        query = query[0] if isinstance(query, list) and len(query) == 1 else query
+        return {**values, "text_1": query, "text_2": [documents] if isinstance(documents, str) else documents}
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    documents = sorted(answer.ranking.documents, key=lambda document: document.index)
+    data = [
+        {"index": document.index, "object": "score", "score": answer.relevance(document.score)}
+        for document in documents
+    ]
+    created = int(time.time())
+    about = {"model": answer.model, "data": data, "usage": answer.usage, "mpir": answer.about}
+    return {"id": answer.id, "object": "list", "created": created, **about}
+
+
+SCORE = Dialect(
+    name="vllm-score",
+    body=ScoreBody,
+    answer=_answer,
+    error=common_error,
+    paths=frozenset({"/score", "/v1/score"}),
+)

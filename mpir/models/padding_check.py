@@ -1,0 +1,36 @@
+"""Find out whether a sequence's outputs depend on the other sequences of its batch, as some types' do.
+
+Convolutions and Fourier transforms read padding, and classifiers over decoders without a padding token read their
+score from it. Such models read one sequence at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+TOLERANCE = 1e-4
+"""The largest difference, as a share of the largest output, that rounding in single precision explains."""
+Tokens = TypeVar("Tokens")
+
+
+@torch.inference_mode()
+def is_changed_by_padding(outputs: Callable[[Sequence[Tokens]], Tensor], short: Tokens, long: Tokens) -> bool:
+    """Compare the outputs of a short sequence alone with those beside a long one, in single precision.
+
+    A model that cannot read a batch counts as changed, and one that cannot read the short sequence alone does not: its
+    error is raised when it is used.
+    """
+    try:
+        alone = outputs([short])[0]
+    except Exception:  # checkpoints raise many kinds
+        return False
+    try:
+        together = outputs([short, long])[0][: len(alone)]
+    except Exception:  # such as transformers' for classifiers without a padding token
+        return True
+    scale = max(1.0, float(alone.abs().max()))
+    return not bool(torch.allclose(alone, together, rtol=0, atol=TOLERANCE * scale))

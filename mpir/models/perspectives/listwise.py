@@ -1,0 +1,50 @@
+"""A listwise reranker's order of a query's documents, as a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.models.perspectives.cross_encoder import checkpoint_folder
+from mpir.types import F64
+
+if TYPE_CHECKING:
+    from mpir.models.listwise_model import ListwiseModel
+
+
+class ListwisePerspective(Perspective):
+    """The places of a query's documents: 1 for the best of N, and 1/N for the last.
+
+    A score depends on the other documents, so it has no identity and is never cached.
+    """
+
+    level = "document"
+    pairs_per_save = 2**31
+
+    def __init__(self, name: str, model: ListwiseModel) -> None:
+        """Read a model."""
+        self.name, self.model = name, model
+
+    def score(self, question: str, sentences: Sequence[str]) -> F64:
+        """Return scores (N,) of all texts of a query."""
+        scores = np.zeros(len(sentences))
+        scores[self.model.order(question, sentences)] = 1 - np.arange(len(sentences)) / len(sentences)
+        return scores
+
+
+@register("listwise")
+def load_listwise(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    from mpir.models.listwise_model import ListwiseModel
+
+    reading = dict(options)
+    checkpoint, revision = str(checkpoint_folder(options, loading)), reading.pop("revision", None)
+    del reading["checkpoint"]
+    reading["trust_remote_code"] = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
+    folder = str(loading.find_model(checkpoint, revision))
+    return ListwisePerspective(
+        name, ListwiseModel(folder, device=loading.device, precision=loading.precision, **reading)
+    )
