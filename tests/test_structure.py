@@ -63,6 +63,24 @@ def test_imports_go_downwards(module: str) -> None:
         assert name != "mpir", f"{module} imports the package itself, which is above all subpackages"
 
 
+def test_every_room_says_what_belongs_there() -> None:
+    for name in SUBPACKAGES:
+        docstring = ast.get_docstring(ast.parse((ROOT / name / "__init__.py").read_text(encoding="utf-8")))
+        assert docstring and docstring.endswith("."), f"mpir/{name}/__init__.py has no sentence"
+    assert len(SUBPACKAGES) <= 11  # ten, and the lab
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    """A folder without ``__init__.py`` would be missing from the wheel."""
+    folders = {path.parent for path in ROOT.rglob("*.py")}
+    assert [folder for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+
+
+def test_of_the_product_only_the_commands_know_the_lab() -> None:
+    importers = {name for name in MODULES for imported in imports(name) if imported.startswith("mpir.lab")}
+    assert [name for name in sorted(importers) if not name.startswith(("mpir.lab", "mpir.app.cli"))] == []
+
+
 def test_no_modules_import_in_a_circle() -> None:
     # a package's own __init__ gathers names for callers outside; its modules are looked at one by one
     graph = {

@@ -1,1 +1,1 @@
-"""Find, load and run transformers, on one device or several."""
+"""Everything that scores a text: encoders, perspectives and their cache, and bundles of them."""

@@ -104,7 +104,7 @@ def test_a_prose_answer_ends_the_job_and_is_not_cached(chat_url: str, tmp_path: 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("prose", r"the model 'prose' answers 'Well,' \(expected .*--llm-body"),
+        ("prose", r"the model 'prose' answers 'Well,' \(expected .*llm.body"),
         ("gpt-9", r"has no model 'gpt-9' \(expected one of logprobs, grades, prose,"),
         ("", r"no model is named \(expected one of logprobs, grades, prose,"),
         ("broken", r"answered \{'choices': \[\]\} \(expected a chat completion\)"),
@@ -208,7 +208,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--llm-model", "m"], "--llm-model: applies only to a chat model"),
+        (["--set", "llm.timeout=3"], "--set llm.timeout: needs --llm"),
         (["--llm", "localhost"], "--llm: invalid URL 'localhost'"),
         (["--llm", f"{'http://127.0.0.1:9/v1'}#m"], "cannot be reached"),
     ],
