@@ -24,7 +24,7 @@ _UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
 """Characters that LaTeX reads as a comment or a column separator; many programs do not escape them."""
 _DOLLAR = re.compile(r"(?<!\\)\$")
 _MATH = re.compile(
-    r"(?<![\w\\$])\$(?=\S)([^$\n]{1,300}?(?<![\s\\]))\$(?!\d)|\\\((.{1,300}?)\\\)|(?<!\\)\$\$([^$]{1,600})\$\$"
+    r"(?:(?<![\w\\$])|(?<=\w)(?=\$[_^\\]))\$(?=\S)([^$\n]{1,300}?(?<![\s\\]))\$(?!\d)|\\\((.{1,300}?)\\\)|(?<!\\)\$\$([^$]{1,600})\$\$"
 )
 _LIKE_MATH = re.compile(r"[\\^_<>=~±≤≥]|^[-+]?\d+(?:\.\d+)?$|^\w$")
 _DOCUMENT = re.compile(

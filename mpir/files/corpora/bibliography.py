@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, cast
@@ -84,13 +84,17 @@ class Bibliography:
 
 def first_telling(texts: Iterable[str]) -> str:
     """Return the first text that is no placeholder, in one line, or ""."""
-    return next(_telling(texts), "")
+    for text in texts:
+        if text and not says_nothing(text):
+            return " ".join(text.split())
+    return ""
 
 
 def distinct_names(texts: Iterable[str]) -> list[str]:
     """Return the names that are no placeholders, in one line and once; mpir's own keywords are left out."""
-    names = islice(_telling(texts), _MAX_NAMES)
-    return list(dict.fromkeys(name for name in names if not (name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name))))
+    names = {" ".join(text.split()): None for text in texts if text and not says_nothing(text)}
+    own = [name for name in names if name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name)]
+    return list(islice((name for name in names if name not in own) if own else names, _MAX_NAMES))
 
 
 _KINDS = {
@@ -133,7 +137,3 @@ def split_authors(text: str) -> list[str]:
     if len(pieces) > 1 and all(map(_NAME_AND_INITIALS.fullmatch, pieces)):
         return pieces
     return [text.strip()] if len(pieces) < 4 else [piece for piece in pieces if piece]
-
-
-def _telling(texts: Iterable[str]) -> Iterator[str]:
-    return (" ".join(text.split()) for text in texts if text and not says_nothing(text))

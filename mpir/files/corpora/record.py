@@ -83,7 +83,7 @@ def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
         elif name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity):
             identity = AccessionNumber(identity)
     title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
-    metadata = bibliography_of(values, pmid)
+    metadata = _metadata(values, names, pmid)
     abstract = without_remarks(_text(values.get(body, "")))
     return Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
 
@@ -96,7 +96,11 @@ def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> dict[str, An
         pmid: the record's PMID, if it is known already.
     """
     names = _by_rank(tuple(values))
-    metadata = _ids(values, names, pmid or _pmid(values, names))
+    return _metadata(values, names, pmid or _pmid(values, names))
+
+
+def _metadata(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, Any]:
+    metadata = _ids(values, names, pmid)
     for key, fields in names.bibliography:
         read = _READERS.get(key)
         if read is not None:
@@ -138,7 +142,12 @@ def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, An
 
 
 def _text(value: Value) -> str:
-    return value if isinstance(value, str) else next((text for text in value if not says_nothing(text)), "")
+    if isinstance(value, str):
+        return value
+    for text in value:
+        if not says_nothing(text):
+            return text
+    return ""
 
 
 def _texts(value: Value) -> Sequence[str]:
@@ -230,9 +239,20 @@ def _by_rank(names: _Names) -> _Ranked:
         ranks = ranks_of(every)
         return tuple(sorted(filter(ranks.__contains__, names), key=ranks.__getitem__))
 
-    uses = map(ranked, (IDS, TITLES, BODIES, PMIDS, DOIS, LINKS, NOTES, DATABASES, _PMID_ELSEWHERE, _WORLDS))
     fields = ((key, ranked(every)) for key, every in BIBLIOGRAPHY.items())
-    return _Ranked(*uses, bibliography=tuple((key, every) for key, every in fields if every))
+    return _Ranked(
+        ids=ranked(IDS),
+        titles=ranked(TITLES),
+        bodies=ranked(BODIES),
+        pmids=ranked(PMIDS),
+        dois=ranked(DOIS),
+        links=ranked(LINKS),
+        notes=ranked(NOTES),
+        databases=ranked(DATABASES),
+        numbers=ranked(_PMID_ELSEWHERE),
+        worlds=ranked(_WORLDS),
+        bibliography=tuple((key, every) for key, every in fields if every),
+    )
 
 
 def _first_telling(values: Mapping[str, Value], names: _Names) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.normalise import without_surrogates
+from mpir.errors import printable
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.dates import month_and_day
 from mpir.reranking.render.tables import measure_of
@@ -98,4 +99,4 @@ def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
     """Return a record with one line for each field that is not empty."""
     texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
     lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
-    return without_surrogates("\n".join(lines) + "\n") + end
+    return printable(without_surrogates("\n".join(lines) + "\n")) + end

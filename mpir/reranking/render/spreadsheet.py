@@ -10,6 +10,7 @@ from typing import Any
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.normalise import without_surrogates
+from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, LISTS, TYPES, YEAR, Bibliography
 
 _NAMES = ("pmid", "doi")
@@ -57,7 +58,7 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     stream = io.StringIO()
     writer = csv.writer(stream)
     heads = _heads(rows, [ranking for _, ranking in several], sentences)
-    writer.writerow(heads)
+    writer.writerow(map(_cell, heads))
     writer.writerows([_cell(row.get(head, "")) for head in heads] for row in rows)
     return _SIGNATURE + without_surrogates(stream.getvalue())
 
@@ -110,5 +111,5 @@ def _cell(value: Any) -> Any:
         return f"{value:.4f}"
     if not isinstance(value, str):
         return value
-    text = " ".join(value.split())
+    text = printable(" ".join(value.split()))
     return _FORMULA.sub(r"\1'", text)

@@ -53,7 +53,7 @@ class Settings:
                 time-out that is not a number above 0.
         """
         values = {name: value for name, value in chosen.items() if value is not None}
-        origins = {name: f"--{name}" for name in values}
+        origins = {name: f"pubmed.{name}" for name in values}
         for name, variable in VARIABLES.items():
             if name not in values and variable in os.environ:
                 values[name], origins[name] = os.environ[variable], f"${variable}"
@@ -71,7 +71,7 @@ class Settings:
             if not text.strip() or len(text.split()) != 1 or not text.isprintable() or not text.isascii():
                 shown = "a text that cannot be one" if name == "key" else format_value(text)
                 raise InputError(f"{origins[name]} is {shown}; expected one word without white space, or none at all.")
-        real_number("--timeout", self.timeout, "a number of seconds above 0", lambda value: value > 0)
+        real_number("pubmed.timeout", self.timeout, "a number of seconds above 0", lambda value: value > 0)
 
     @property
     def requests_per_second(self) -> float:
