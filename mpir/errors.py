@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+KEYS = ("MPIR_API_KEY", "MPIR_LLM_KEY", "NCBI_API_KEY", "HF_TOKEN")
+"""Environment variables with keys, which stand in no message and no log."""
+_SHORTEST_KEY = 6
+"""Shorter values are words rather than keys."""
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def masked(text: str) -> str:
+    """Return the text with ``***`` in place of the user's keys, which a server may send back."""
+    for name in KEYS:
+        key = os.environ.get(name, "").strip()
+        if len(key) >= _SHORTEST_KEY:
+            text = text.replace(key, "***")
+    return text
+
+
+def printable(text: str) -> str:
+    """Return the text without characters that command a terminal (U+FFFD instead) or reorder what it shows.
+
+    Line feeds and tabs are kept.
+    """
+    if text.isprintable():
+        return text
+    return _REORDERING.sub("", _CONTROLS.sub("\ufffd", text))
+
+
+class SafeFormatter(logging.Formatter):
+    """Formats log records without keys and control characters, whoever wrote their texts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record; see `logging.Formatter.format`."""
+        return printable(masked(super().format(record)))
+
 
 class MpirError(Exception):
-    """Base class of mpir's errors. The message is one sentence that a user can act on.
+    """Base class of mpir's errors. The message is one sentence to act on, without keys and control characters.
 
     Worker processes send errors pickled, whatever arguments a subclass takes.
     """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(
+            *(printable(masked(argument)) if isinstance(argument, str) else argument for argument in arguments)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
@@ -62,13 +104,15 @@ def error_context(location: str) -> Iterator[None]:
 
 LONGEST = 80
 """The longest part of a value that a message shows, in characters."""
+_LOOKED_AT = 1000
+"""Characters of a long text that are formatted before it is cut: enough to recognise a key at the cut."""
 PATH = 200
 """The longest end of a path that a message shows, in characters."""
 
 
 def shortened(text: str, limit: int = LONGEST) -> str:
-    """Return the text in one line, cut to `limit` characters."""
-    line = " ".join(text.split())
+    """Return the text in one line, without keys and control characters, cut to `limit` characters."""
+    line = printable(masked(" ".join(text.split())))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
@@ -96,7 +140,7 @@ def format_value(value: object) -> str:
     if value is None:
         return "missing"
     try:
-        return shortened(repr(value[: LONGEST + 1] if isinstance(value, str | bytes) else value))
+        return shortened(repr(value[:_LOOKED_AT] if isinstance(value, str | bytes) else value))
     except ValueError:  # Python prints no integer of thousands of digits
         return f"{type(value).__name__} of very many digits"
     except RecursionError:

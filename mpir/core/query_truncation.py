@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search
+from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search, truncated_query
 
 log = logging.getLogger(__name__)
 LONGEST = 4_000
@@ -17,6 +17,11 @@ def as_read(question: str) -> str:
     A shorter query without field syntax (mpir/core/text/field_syntax.py) is returned unchanged.
     """
     return _cut(plain_query(question))
+
+
+def as_matched(question: str) -> str:
+    """Return the text of a query that BM25 reads: `as_read`, but with marks at truncated words."""
+    return _cut(truncated_query(question))
 
 
 def _cut(text: str) -> str:

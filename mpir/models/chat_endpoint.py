@@ -27,6 +27,8 @@ TIMEOUT = 60.0
 TRIES = 4
 FIRST_WAIT = 0.5
 """Seconds of the first pause between two attempts; it doubles each time."""
+ROUNDING, MOST_TOKENS = 1e-3, 10**12
+"""The highest log-probability that is taken for 0, and a number of tokens that no answer has."""
 TOP_TOKENS = 20
 """Alternatives for the first token: the most that OpenAI and, by default, vLLM return."""
 
@@ -106,7 +108,7 @@ class ChatEndpoint:
         answer = self._request("chat/completions", request, tries=tries, stopped=stopped)
         try:
             return _completion(answer)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise EndpointError(
                 f"{self.url}: answered {format_value(answer)} (expected a chat completion). "
                 "Give the URL of an OpenAI-compatible interface; it usually ends in /v1."
@@ -181,10 +183,26 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
     listed = tokens[0].get("top_logprobs") or []
     return Completion(
         text=str(choice["message"].get("content") or ""),
-        first_token={str(entry["token"]): float(entry["logprob"]) for entry in listed},
-        prompt_tokens=int(usage.get("prompt_tokens") or 0),
-        completion_tokens=int(usage.get("completion_tokens") or 0),
+        first_token={str(entry["token"]): _log_probability(entry["logprob"]) for entry in listed},
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
     )
+
+
+def _log_probability(value: Any) -> float:
+    """Return a log-probability, without the rounding error of one of 1. Raises ValueError for an impossible one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
+        raise ValueError(value)
+    return min(float(value), 0.0)
+
+
+def _count(value: Any) -> int:
+    """Return a number of tokens, 0 for none. Raises ValueError for an impossible one."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MOST_TOKENS:
+        raise ValueError(value)
+    return int(value)
 
 
 def _reason(raw: bytes) -> str:

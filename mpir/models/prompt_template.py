@@ -21,7 +21,7 @@ CHAT = "chat"
 
 QUERY, DOCUMENT = "mpirqueryslot", "mpirdocumentslot"
 """Texts in a rendered chat template that stand for those of a pair."""
-_REMEDY = "Name a known template, such as --model-option template=qwen3-reranker."
+_REMEDY = "Name a known template, such as --set model.template=qwen3-reranker."
 _SLOTS = re.compile(f"({QUERY}|{DOCUMENT})")
 _PROBES = ((" a\n", "\n b{{ x }} <&> 'é' "), ("b ", " long" * 2000), (f"c{QUERY}", "d"), ("e. f", "{% g %}\n\nh"))
 """Pairs that show whether a template fills its slots with the texts as they are."""
@@ -102,7 +102,7 @@ def _known(name: str, instruction: str | None, checkpoint: str) -> TextTemplate:
 def _chat(tokenizer: Any, instruction: str | None, checkpoint: str) -> ChatTemplate:
     if not getattr(tokenizer, "chat_template", None):
         raise ArtefactError(
-            f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as --model-option "
+            f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as --set model."
             "template=qwen3-reranker."
         )
     plain, *texts = _render(tokenizer, instruction, checkpoint)

@@ -42,7 +42,7 @@ class Prompts:
     @property
     def identity(self) -> dict[str, Any]:
         """The prompts' part of the identity of vectors; empty without prompts."""
-        prompts = {"prompts": [self.query, self.document]} if self.query or self.document else {}
+        prompts: dict[str, Any] = {"prompts": [self.query, self.document]} if self.query or self.document else {}
         prompts |= {} if self.titles == "joined" else {"titles": self.titles}
         return prompts | ({"lowercase": True} if self.lowercase else {})
 

@@ -26,6 +26,8 @@ CHARACTERS = 2**20
 """Characters tokenised in one call, which cannot be interrupted: less than a second's work."""
 SHORTEST = 16
 """The fewest tokens, besides special ones, in a meaningful passage."""
+FEWEST = 4
+"""The fewest in a text that is read alone, which a model's files may limit further."""
 
 
 class TokenSequence(NamedTuple):
@@ -277,9 +279,16 @@ def read_alone(
 
     Raises:
         ArtefactError: the tokenizer is not a fast one.
+        InputError: `max_length` leaves too little room.
     """
     if not tokenizer.is_fast:
         raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
+    extra = tokenizer.num_special_tokens_to_add()
+    if max_length < extra + FEWEST:
+        raise InputError(
+            f"{tokenizer.name_or_path}: max_length is {max_length} tokens, of which {extra} are special; give at least "
+            f"{extra + FEWEST}."
+        )
     as_read = without_surrogates if spans else legible
     options: dict[str, Any] = {
         "truncation": True,
@@ -287,7 +296,7 @@ def read_alone(
         "return_offsets_mapping": spans,
     }
     options |= {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    options |= {"max_length": max_length, "stride": (max_length - tokenizer.num_special_tokens_to_add()) // 2}
+    options |= {"max_length": max_length, "stride": (max_length - extra) // 2}
     ids, offsets, text_of, start = list[I32](), list[I32](), list[int](), 0
     for chunk in _chunks(texts):
         with _turn:

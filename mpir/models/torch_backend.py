@@ -118,15 +118,17 @@ class TorchBackend:
         if can_unpad(model):
             return
         short, long = (read_pair(self.tokenizer, "a", text) for text in ("a", "a b c d e f g h"))
-        ways = {
-            True: lambda inputs: model(**inputs).logits,
-            False: lambda inputs: model.base_model(**inputs).last_hidden_state,
-        }
-        self._single = {
-            is_classifier
-            for is_classifier, outputs in ways.items()
-            if is_changed_by_padding(lambda rows, outputs=outputs: outputs(self._padded(rows, "cpu")), short, long)
-        }
+
+        def logits(sequences: Sequence[TokenSequence]) -> torch.Tensor:
+            outputs: torch.Tensor = model(**self._padded(sequences, "cpu")).logits
+            return outputs
+
+        def states(sequences: Sequence[TokenSequence]) -> torch.Tensor:
+            outputs: torch.Tensor = model.base_model(**self._padded(sequences, "cpu")).last_hidden_state
+            return outputs
+
+        ways = {True: logits, False: states}
+        self._single = {name for name, outputs in ways.items() if is_changed_by_padding(outputs, short, long)}
 
     @cached_property
     def _unpadded(self) -> UnpaddedModel | None:

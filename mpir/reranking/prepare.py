@@ -10,7 +10,7 @@ import numpy as np
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
-from mpir.core.query_truncation import as_read, report_unread
+from mpir.core.query_truncation import as_matched, report_unread
 from mpir.core.text import Document
 from mpir.core.text.anaphora import antecedents
 from mpir.core.text.background import pubmed
@@ -28,12 +28,11 @@ BM25 = "bm25"
 def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitting: Splitting) -> Candidates:
     """Split a query's documents and return candidates that the perspectives have not scored yet."""
     report_unread(query)
-    query_as_read = as_read(query)
     split = [_split(document, splitting) for document in documents]
     sentences = [sentence for document_sentences in split for sentence in document_sentences]
     document_of = np.repeat(np.arange(len(documents)), [len(document_sentences) for document_sentences in split])
-    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(query_as_read).astype(np.float64)
-    first_stage = first_stage_scores(query_as_read, documents)
+    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(as_matched(query)).astype(np.float64)
+    first_stage = first_stage_scores(as_matched(query), documents)
     columns = Columns(
         layout=Layout.of(tuple(first_stage), ()),
         documents=np.column_stack(list(first_stage.values())),

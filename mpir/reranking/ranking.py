@@ -162,7 +162,7 @@ class Ranking(RankedList):
     def to_html(self) -> str:
         """Return a compact HTML table for a notebook, page or email: no scripts, legible on light and dark backgrounds.
 
-        `mpir rerank --html FILE` writes an interactive page with sliders.
+        `mpir rerank --output FILE.html` writes an interactive page with sliders.
         """
         return to_html(self)
 

@@ -104,7 +104,7 @@ def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
             contents.add(entry, source.resolve(), licences.get(checkpoint))
         else:
             revision = entry.get("revision") or revision_of(checkpoint)
-            contents.entries.append({**entry, "revision": find_model(checkpoint, revision).revision})
+            contents.entries.append({**entry, "revision": find_model(checkpoint, revision, fetch=False).revision})
 
 
 def _add_named(contents: Contents, model: DeclaredModel) -> None:

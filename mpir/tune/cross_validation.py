@@ -202,7 +202,7 @@ def check_folds(objective: Objective, folds: int, level: float, seed: int) -> No
         if not np.delete(gold, fold).any():
             raise InputError(
                 f"the questions outside fold {number} of {folds} have no gold {sought(objective)} among their "
-                "candidates; use other --folds or --seed, or score more questions."
+                "candidates; use other folds or another seed, or score more questions."
             )
 
 

@@ -2,7 +2,7 @@
 
 A change of the default bundle or its weights changes the answers: then write the file anew from the submission of
 
-    mpir bioasq --precision fp32 --candidates 5 --snippets 10 --output submission.json
+    mpir bioasq --precision fp32 --k 5 --snippets 10 --output submission.json
 
 and say so in the change. Any other change leaves them as they are.
 """

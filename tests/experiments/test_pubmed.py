@@ -45,6 +45,13 @@ def test_recall_by_the_stand_in(run_script: RunScript, data: Path, tmp_path: Pat
     assert values["plan, both"] == values["BM25 over the records"] == [1.0]
 
 
+@pytest.mark.parametrize("sort", ["date", "random"])
+def test_recall_if_the_stand_in_sorts_otherwise(run_script: RunScript, data: Path, sort: str) -> None:
+    done = run_script("experiments/pubmed/recall.py", "--data", data, "--pool", "abstracts", "--k", 40, "--sort", sort)
+    assert done.returncode == 0, done.stderr
+    assert f"by {sort}" in done.stdout
+
+
 def test_recall_of_a_service(run_script: RunScript, data: Path) -> None:
     with serving(records()) as server:
         addresses = ["--eutils", server.url, "--europepmc", server.url]

@@ -15,15 +15,15 @@ SAMPLE = Path(__file__).parents[2] / "mpir" / "sample"
 TIMES = {"seconds", "checksum", "files", "sha256"}
 UNSTABLE = {"write.lock", "log.jsonl", "state.pt"}
 
-SCORE = f"score --questions {SAMPLE / 'questions.json'} --index index --candidates 5 --bundle ./bundle --no-cache"
-RANK = "rerank --queries queries.jsonl --json --bundle ./bundle --device cpu --quiet"
+SCORE = f"score --questions {SAMPLE / 'questions.json'} --index index --k 5 --bundle ./bundle --set cache.folder=none"
+RANK = "rerank --queries queries.jsonl --format jsonl --bundle ./bundle --device cpu --quiet"
 COMMANDS = {
     "index": "index docs.jsonl --index {out}",
     "index --dense --shard": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 1/2",
     "index --dense --shard 2": "index docs.jsonl --index {out} --dense --encoder ./encoder --shard 2/2",
     "index --dense": "index docs.jsonl --index {out} --dense --encoder ./encoder",
-    "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle --no-cache --device cpu "
-    "--html {out}/page.html --csv {out}/table.csv",
+    "rerank": "rerank 'does aspirin thin blood' --docs docs.jsonl --bundle ./bundle "
+    "--set cache.folder=none --device cpu --output {out}/page.html --output {out}/table.csv",
     "score": f"{SCORE} --device cpu --output {{out}}",
     "score --shard": f"{SCORE} --device cpu --shard 1/2 --output {{out}}",
     "score --shard 2": f"{SCORE} --device cpu --shard 2/2 --output {{out}}",
@@ -37,11 +37,12 @@ COMMANDS = {
     "merge of vectors": "merge vectors-1 vectors-2 --output {out}",
     "merge of scores": "merge scored-1 scored-2 --output {out}",
     "merge of rankings": "merge ranked-1 ranked-2 --output {out}/rankings.jsonl",
-    "tune": "tune scored --output {out}/weights.json --calls 6 --initial 4 --loops 1 --folds 2",
+    "tune": "tune scored --output {out}/weights.json --set tune.calls=6 --set tune.initial=4 "
+    "--set tune.loops=1 --set tune.folds=2",
     "bioasq": f"bioasq --questions {SAMPLE / 'questions.json'} --corpus docs.jsonl --output {{out}}/submission.json "
-    "--bundle ./bundle --device cpu --candidates 5 --no-cache --index {out}/index",
-    "train": "train --mixture mixture.json --output {out} --checkpoint ./checkpoint --device cpu --precision fp32 "
-    "--save-every 1 --evaluate-every 2 --batch-size 8",
+    "--bundle ./bundle --device cpu --k 5 --set cache.folder=none --index {out}/index",
+    "train": "train --mixture mixture.json --output {out} --checkpoint ./checkpoint --device cpu "
+    "--set train.precision=fp32 --set train.save_every=1 --set train.evaluate_every=2 --set train.batch_size=8",
 }
 INDEX = ("index", "index")
 INPUTS = {

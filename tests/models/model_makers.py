@@ -22,7 +22,7 @@ TEMPLATE = (
 
 def tokenizer(**options: Any) -> Any:
     """A fast tokenizer of words."""
-    vocabulary = {word: i for i, word in enumerate([*SPECIAL, *WORDS.split()])}
+    vocabulary = {word: i for i, word in enumerate([*SPECIAL, *WORDS.split(), *"bcd0?"])}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     words.post_processor = processors.TemplateProcessing(
@@ -55,6 +55,11 @@ def put(path: Path, value: Any) -> None:
     """Write JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
+
+
+def read_object(path: Path) -> Any:
+    """Read a JSON object, {} for a missing file."""
+    return json.loads(path.read_text()) if path.is_file() else {}
 
 
 def declare_modules(folder: Path, *modules: tuple[str, str]) -> None:

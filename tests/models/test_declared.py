@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.known_models import warn_of_missing_prompts
 from mpir.models.model_files import ModelFiles
+from mpir.models.perspectives.answers import checked
 from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
 from mpir.models.prompt_template import template_of
@@ -200,3 +202,28 @@ def test_a_name_that_looks_like_a_family_without_prompts_is_a_warning(
 def test_templates_are_known_by_prefix() -> None:
     assert template_of("Qwen/Qwen3-Reranker-14B") == "qwen3-reranker"
     assert template_of("someone/Qwen3-Reranker-0.6B") is None
+
+
+def test_a_folder_with_an_adapter_alone_says_so(tmp_path: Path) -> None:
+    put(tmp_path / "m/adapter_config.json", {"base_model_name_or_path": "org/base"})
+    with pytest.raises(ArtefactError, match=r"contains an adapter .* merge it into its model"):
+        declare_named_models(ModelChoice(names=(str(tmp_path / "m"),)))
+
+
+def test_overflow_of_half_precision_is_named(tmp_path: Path) -> None:
+    model = make(tmp_path / "m", "BertForSequenceClassification")
+    with torch.no_grad():
+        model.bert.encoder.layer[0].intermediate.dense.weight.mul_(1e4)
+        model.bert.encoder.layer[0].output.dense.weight.mul_(1e4)
+    model.save_pretrained(tmp_path / "m")
+    declared = declare_named_models(ModelChoice(names=(str(tmp_path / "m"),)))
+    pairs = [(QUERY, text) for text in TEXTS]
+    for precision, is_finite in (("fp32", True), ("fp16", False)):
+        loading = Loading(folder=Path(), device="cpu", precision=precision)
+        (perspective,) = load_named_models(declared, loading)
+        result = perspective.score_pairs(pairs)
+        if is_finite:
+            assert np.isfinite(checked(perspective, result, pairs).values).all()
+            continue
+        with pytest.raises(InputError, match="Half precision overflows beyond 65,504; use --precision fp32"):
+            checked(perspective, result, pairs)

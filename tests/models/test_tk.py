@@ -138,10 +138,10 @@ def test_the_script_and_what_cannot_be(
             return int(ended.code or 0)
         return 0
 
-    assert script("--output", str(tmp_path / "one"), "--feed-forward", "12") == 0
+    assert script("--output", str(tmp_path / "one"), "--set", "tk.feed_forward=12") == 0
     assert (tmp_path / "one/model.safetensors").read_bytes() == (tk / "model.safetensors").read_bytes()
     capsys.readouterr()
-    assert script("--output", str(tmp_path / "two"), "--heads", "3") == 2
+    assert script("--output", str(tmp_path / "two"), "--set", "tk.heads=3") == 2
     assert "the vectors are 20 wide, which 3 heads do not divide" in capsys.readouterr().err
     assert not (tmp_path / "two").exists()
     with pytest.raises(InputError, match="heads is 0; expected a whole number of at least 1"):

@@ -94,13 +94,14 @@ def test_no_cell_is_a_formula_whatever_separates_cells(separator: str, sign: str
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rerank", "aspirin", "--docs", "none.nbib", "--output", str(tmp_path)]) == 2
-    assert f"{tmp_path}: is a folder; give --csv the name of a file" in capsys.readouterr().err
+    (tmp_path / "a.csv").mkdir()
+    assert main(["rerank", "aspirin", "--docs", "none.nbib", "--output", str(tmp_path / "a.csv")]) == 2
+    assert "a.csv: is a folder; give --output the name of a file" in capsys.readouterr().err
 
 
 def test_an_export_is_not_replaced_by_its_own_ranking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     export = tmp_path / "scopus.csv"
     export.write_text("id,title\n1,Salt\n", encoding="utf-8")
     assert main(["rerank", "salt", "--docs", str(export), "--output", str(export)]) == 2
-    assert "is also --docs, which would be lost; give --csv another name" in capsys.readouterr().err
+    assert "is also --docs, which would be lost; give --output another name" in capsys.readouterr().err
     assert export.read_text(encoding="utf-8") == "id,title\n1,Salt\n"

@@ -41,8 +41,8 @@ def test_judgements_name_reports_that_affirm_or_deny_the_finding() -> None:
 def test_a_normal_heart_denies_a_large_one_with_the_triggers_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     lexicon = Lexicon.load(FOLDER / "chest-xray.tsv")
     with pytest.raises(SystemExit):
-        main(["rerank", "--help"])
-    (lists,) = re.findall(r"--lexicon chest-xray.tsv \\\n\s+--triggers (.+) --explain", capsys.readouterr().out)
-    perspective = NegationPerspective(lexicon, negation=NegEx.load(*lists.split()))
+        main(["annotate", "--help"])
+    (lists,) = re.findall(r"--lexicon chest-xray.tsv --set lexicon.triggers=(\S+)", capsys.readouterr().out)
+    perspective = NegationPerspective(lexicon, negation=NegEx.load(*lists.split(",")))
     texts = ["The heart is enlarged.", "Heart size normal.", "Heart size is within normal limits.", "Lungs are clear."]
     assert perspective.score("cardiomegaly", texts).tolist() == [1.0, -1.0, -1.0, 0.0]

@@ -53,7 +53,7 @@ def test_more_documents_than_a_batch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kilobytes", [20, 50, 70])  # at the last, segments are written but cannot be merged
 def test_a_disk_that_is_full(tmp_path: Path, kilobytes: int) -> None:
     command = (
-        f"ulimit -f {kilobytes}; exec {sys.executable} -m mpir index {SAMPLE} --index {tmp_path / 'index'} --threads 2"
+        f"ulimit -f {kilobytes}; exec {sys.executable} -m mpir index {SAMPLE} --index {tmp_path / 'index'} --workers 2"
     )
     finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert finished.returncode == 2

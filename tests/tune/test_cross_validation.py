@@ -115,8 +115,8 @@ def test_folds_outside_which_nothing_is_gold_are_refused_before_a_trial(
     with pytest.raises(InputError) as caught:
         check_folds(objective, 2, 0.05, seed)
     assert str(caught.value) == (
-        f"the questions outside fold 2 of 2 have no gold {what} among their candidates; use other --folds or "
-        "--seed, or score more questions."
+        f"the questions outside fold 2 of 2 have no gold {what} among their candidates; use other folds or "
+        "another seed, or score more questions."
     )
     check_folds(objective, 2, 0.05, seed=0)
     with pytest.raises(InputError, match="outside fold 2 of 2"):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from mpir.errors import MpirError, OutputError, shortened
+from mpir.errors import MpirError, OutputError, SafeFormatter, printable, shortened
 
 if TYPE_CHECKING:
     from mpir.app.cli.parser import Parser
@@ -46,7 +46,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def guarded(name: str, job: Callable[[], int]) -> int:
     """Run a job of the command line; a user's mistake becomes one sentence on standard error and exit status 2."""
-    logging.basicConfig(level=logging.WARNING, format=f"{name}: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter(f"{name}: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its advice is not meant for command-line users
     try:
         _check_streams()
@@ -84,6 +86,18 @@ def _check_streams() -> None:
         raise OutputError("standard output is closed; send it to a file, a pipe or /dev/null.")
     if isinstance(sys.stdout, TextIOWrapper):  # a replacement may be of another type
         sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="replace")
+        if sys.stdout.isatty():
+            sys.stdout = TerminalStream(
+                sys.stdout.buffer, encoding=sys.stdout.encoding, errors="replace", line_buffering=True
+            )
+
+
+class TerminalStream(TextIOWrapper):
+    """A terminal that gets no control characters, which titles and ids of documents may contain."""
+
+    def write(self, text: str, /) -> int:
+        """Write the text without them; see `io.TextIOBase.write`."""
+        return super().write(printable(text))
 
 
 def _drop_output() -> None:

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return _check(arguments)
     if arguments.join is not None:
-        check_share("--join", arguments.join)
+        check_share("output.join", arguments.join)
     arguments = _with_sample(arguments)
     output, run_file = _outputs(arguments)
     _check_paths(arguments, output, run_file)
@@ -107,8 +107,8 @@ def _check(arguments: argparse.Namespace) -> int:
     from mpir.bioasq.check import check_submission
     from mpir.files.corpora import read_questions
 
-    if arguments.gold or arguments.outputs:
-        raise InputError("--check makes no submission, so --gold and --output have no effect; leave them out.")
+    if arguments.gold or _outputs(arguments)[1]:
+        raise InputError("--check makes no submission, so --gold and a run have no effect; leave them out.")
     questions = None if arguments.questions is None else read_questions(arguments.questions)
     if arguments.corpus is None and arguments.index is None:
         submitted, problems = check_submission(arguments.check, questions=questions)

@@ -82,7 +82,7 @@ def index_source(folders: Sequence[str | Path]) -> Any:
 def dense_weight(text: str) -> float:
     """The vectors' share of a weighted sum: a number from 0 to 1, or their share in tuned weights.
 
-    `mpir tune --normalise zscore` weighs the same z-scores, so its β of ``bm25`` and ``dense`` can be used here.
+    `mpir tune` with ``zscore`` weighs the same z-scores, so its β of ``bm25`` and ``dense`` can be used here.
 
     Raises:
         InputError: another number, no such file, or weights for other scales or columns.
@@ -98,7 +98,7 @@ def dense_weight(text: str) -> float:
             raise InputError(
                 f"{text}: weighs {format_names(tuned.beta)} by normalise {format_value(tuned.normalise)}; "
                 "expected "
-                "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --normalise zscore` found."
+                "a number from 0 to 1, or weights of bm25 and dense that `mpir tune --set tune.normalise=zscore` found."
             ) from None
         return both[1] / sum(both)
     expected = "a number from 0 to 1, or a file of tuned weights"

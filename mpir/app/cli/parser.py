@@ -85,7 +85,7 @@ class Parser(argparse.ArgumentParser):
         """End with the message. See `argparse.ArgumentParser.error`."""
         words = message.removeprefix(UNKNOWN)
         hint = ""
-        if words != message and (name := _renamed(words.split()[0].partition("=")[0], self.command)):
+        if words != message and (name := _renamed(words.split()[0].partition("=")[0])):
             hint = f"; the option is called {name} now"
         elif words != message and not words.startswith("-"):
             hint = "; put a question of several words in quotation marks"
@@ -155,16 +155,12 @@ class _Help(argparse.Action):
         parser.exit()
 
 
-def _renamed(name: str, command: str) -> str | None:
-    """The present name of a former option: in the table of former names, or as a setting of the command."""
-    own = {
-        spelling: item.name
-        for item in OPTIONS
-        if item.is_setting and command in item.help
-        for spelling in (item.attribute, item.name.replace(".", "_"))
-    }
-    setting = own.get(name.removeprefix("--").replace("-", "_"))
-    return RENAMED.get(name) or (f"--set {setting}=VALUE" if setting else None)
+def _renamed(name: str) -> str | None:
+    """The present name of a former option: in the table of former names, or as a setting."""
+    word = name.removeprefix("--").replace("-", "_")
+    settings = [item.name for item in OPTIONS if word in (item.attribute, item.name.replace(".", "_"))]
+    names = [f"--set {setting}=VALUE" for setting in dict.fromkeys(settings) if "." in setting]
+    return RENAMED.get(name) or " or ".join(names) or None
 
 
 def _settings_of(command: str) -> list[argparse.Action]:

@@ -51,7 +51,7 @@ def _add(container: argparse._ActionsContainer, command: str, item: Option) -> N
         keywords["type"] = item.type
     if keywords.get("action") != "store_true":
         keywords["default"] = default
-    flags = [item.name, *keywords.pop("aliases", ())]
+    flags = [item.name, *keywords.pop("aliases", {}).get(command, ())]
     if item.name.startswith("-"):
         keywords |= {"dest": item.attribute, "required": command in item.required}
     container.add_argument(*flags, help=item.help[command], **keywords)

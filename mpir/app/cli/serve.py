@@ -100,7 +100,7 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
         seconds=arguments.timeout,
     )
     _check(arguments)
-    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed)}
+    indexes = {**_indexes(arguments.index), **_pubmed(arguments.pubmed, limits.seconds)}
     names = (
         frozenset()
         if arguments.any_model
@@ -147,11 +147,11 @@ def _indexes(folders: Sequence[str] | None) -> dict[str, FirstStage]:
     return {"bm25": lexical, "dense": dense, "hybrid": HybridRetriever([lexical, dense])}
 
 
-def _pubmed(is_allowed: bool) -> dict[str, FirstStage]:
-    """PubMed as a first stage, if the server may search it. Raises InputError for invalid settings."""
+def _pubmed(is_allowed: bool, seconds: float) -> dict[str, FirstStage]:
+    """PubMed as a first stage, whose searches end with a request's time. Raises InputError for invalid settings."""
     if not is_allowed:
         return {}
     from mpir.search.pubmed.first_stage import PubMedFirstStage
     from mpir.search.pubmed.settings import Settings
 
-    return {"pubmed": PubMedFirstStage(Settings.from_environment())}
+    return {"pubmed": PubMedFirstStage(Settings.from_environment(seconds=seconds))}

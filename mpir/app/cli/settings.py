@@ -100,8 +100,8 @@ def stored_settings(table: Iterable[Option], command: str) -> dict[str, str]:
     for item in table:
         if item.is_setting:
             known.setdefault(item.name, set()).update(item.help)
-    found = {**_of_file(known), **_of_environment(known)}
-    return {name: text for name, text in found.items() if command in _commands_of(name, known)}
+    settings = {**_of_file(known), **_of_environment(known)}
+    return {name: text for name, text in settings.items() if command in _commands_of(name, known)}
 
 
 def _commands_of(name: str, known: Mapping[str, set[str]]) -> set[str]:

@@ -49,7 +49,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, _ in arguments.settings:
         if name not in names:
             raise InputError(f"--set: {unknown(f'train.{name}', [f'train.{known}' for known in names])}.")
-    return {**dict(arguments.settings), "checkpoint": arguments.checkpoint}
+    return {"seed": arguments.seed, **dict(arguments.settings), "checkpoint": arguments.checkpoint}
 
 
 def run(arguments: argparse.Namespace) -> int:

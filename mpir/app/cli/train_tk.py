@@ -9,7 +9,7 @@ VECTORS is a folder from `mpir data vectors`, or a file in word2vec's format. Wo
 trained with everything else; the layers start at random.
 
 examples:
-  mpir data vectors abstracts.jsonl --size 300 --output runs/vectors
+  mpir data vectors abstracts.jsonl --set vectors.size=300 --output runs/vectors
   mpir train tk runs/vectors --output runs/tk
   mpir train --checkpoint runs/tk --mixture experiments/mixtures/tripclick-tk.json --data DATA --output runs/trained
 """

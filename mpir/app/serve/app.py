@@ -56,8 +56,13 @@ def create_app(service: Service) -> FastAPI:
     )  # fmt: skip
     origins = service.settings.origins
     if origins:
-        headers = {"allow_headers": ["*"], "expose_headers": ["X-Request-ID"]}
-        app.add_middleware(CORSMiddleware, allow_origins=sorted(origins), allow_methods=["GET", "POST"], **headers)
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=["X-Request-ID"],
+        )
     if service.settings.hosts is not None:
         app.add_middleware(HostCheck, hosts=service.settings.hosts, origins=origins)
     rerank, search = _handler(service, _rerank(service)), _handler(service, _search(service))

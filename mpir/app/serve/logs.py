@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from mpir.errors import shortened
+from mpir.errors import SafeFormatter, shortened
 
 SECONDS = 60.0
 MAX_MESSAGE_TYPES = 1_000
@@ -58,7 +58,7 @@ def _append(record: logging.LogRecord, text: str) -> None:
 def log_to_stderr() -> None:
     """Log requests, and the warnings and errors of uvicorn and asyncio."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     handler.addFilter(OncePerMinute())
     for name, level in ((REQUESTS, logging.INFO), ("uvicorn", logging.WARNING), ("asyncio", logging.WARNING)):
         logger = logging.getLogger(name)

@@ -32,7 +32,7 @@ def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitt
             raise ApiError(
                 413,
                 f"the documents have more than {limit} sentences; "
-                "rank fewer or shorter ones, or start the server with --max-sentences N.",
+                "rank fewer or shorter ones, or start the server with a larger serve.max_sentences.",
             )
 
 

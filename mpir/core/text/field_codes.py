@@ -113,7 +113,7 @@ WEAK_MARKS = (
 """Marks that a question may have once, so that an operator or a second mark must confirm them."""
 
 ROWS = (
-    _row(r"(?m:^)([^\S\n]*+[#S]?\d{1,3}[.)]?)[^\S\n]++(?=\D)", rf"\1{LINE}"),
+    _row(r"(?m:^)([^\S\n]*+[#S]?\d{1,3}[.)]?)[^\S\n]++(?=\D|\d{1,3} ++(?:and|or|not) )", rf"\1{LINE}"),
     _row(r"(?<![\w'])'([^'\n\"]{2,200}+)'(?!\w)", r'"\1"'),
     _row(_DIMENSIONS, lambda match: match[1].replace('\\"', '"')),
     _exact(r"(?<!\w)where (?:year|type|category)[^\n]*|(?<!\w)return (?:publications|\w+\[)[^\n]*"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mpir.core.text.background import pubmed
-from mpir.core.text.markup import without_markup
+from mpir.core.text.markup import with_carets, without_markup
 from mpir.core.text.normalise import LIGATURES, composed, without_surrogates
 from mpir.core.text.terms import terms
 
@@ -27,7 +27,7 @@ def legible(text: str) -> str:
         text = without_surrogates(text)
         if _ANY_PRINTED.search(text):
             text = text.translate(_PRINTED)
-        text = composed(_SOFT_HYPHEN.sub("", text))
+        text = with_carets(composed(_SOFT_HYPHEN.sub("", text)))
     return _BROKEN.sub(_joined, text) if "\n" in text else text
 
 

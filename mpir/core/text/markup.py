@@ -8,7 +8,14 @@ from html import unescape
 _ATTRIBUTES = r"""(?:\s++[\w:-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+\s*+/?>"""
 _PARAGRAPHS = r"p|div|h[1-6]|sec|title|abstracttext"
 _OTHER_BLOCKS = r"ul|ol|li|dl|dt|dd|table|tr|t[dh]|abstract"
-_INLINE = r"i|b|u|em|strong|su[bp]|inf|small|span|a|sc|italic|bold|xref"
+_MATH = (
+    r"math|semantics|m(?:row|i|o|n|text|s|space|su[bp]|subsup|frac|sqrt|root|over|under|underover|style|fenced|padded)"
+)
+_INLINE = (
+    r"i|b|u|em|strong|su[bp]|inf|small|span|a|sc|scp|italic|bold|xref|inline-formula|named-content|styled-content"
+    r"|monospace|roman|sans-serif|strike|underline|overline|ext-link|uri|email|tt|it|hi|font|abbrev|bold-italic"
+    rf"|alternatives|(?:mml:)?(?:{_MATH})"
+)
 _ANY = rf"(?:jats:)?(?:br|hr|{_PARAGRAPHS}|{_OTHER_BLOCKS}|{_INLINE})"
 # Patterns for the rules of `split`, case-insensitive. The "<" in "p < 0.05" or "a<b and c>d" does not begin a tag.
 PARAGRAPH = rf"(?i:<(?:jats:)?(?:{_PARAGRAPHS}){_ATTRIBUTES})"
@@ -18,7 +25,28 @@ CLOSING = rf"(?i:</{_ANY}\s*+>|<br\s*+/?>)"
 _TAG = re.compile(rf"{OPENING}|{CLOSING}")
 _INLINE_TAG = re.compile(rf"(?i:</?(?:jats:)?(?:{_INLINE}){_ATTRIBUTES})")
 _BLOCK_TAG = re.compile(rf"(?i:</?(?:jats:)?(?:br|hr|{_PARAGRAPHS}|{_OTHER_BLOCKS}){_ATTRIBUTES})")
+_ESCAPED = 3
+"""How often a text may have been escaped."""
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});")
+
+
+_SUP = re.compile(rf"(?i:(?<=\d)<(?:jats:)?sup{_ATTRIBUTES})\s*([-−–+]?\d{{1,4}})\s*(?i:</(?:jats:)?sup>)")
+_MSUP = re.compile(
+    r"<((?:mml:)?)msup>\s*<\1m[nio]>([^<>]*)</\1m[nio]>\s*<\1m[nio]>\s*([-−–+]?\d{1,4})\s*</\1m[nio]>\s*</\1msup>"
+)
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_EXPONENT = re.compile(r"(?<=\d)[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+
+
+def raised(exponent: str) -> str:
+    """Return a number as superscript characters, so that 10⁶ does not become 106, and offsets stay the same."""
+    return "".join(exponent.split()).translate(_RAISED)
+
+
+def with_carets(text: str) -> str:
+    """Return a text with "10^6" for "10⁶", which models and BM25 read as two numbers."""
+    return text if text.isascii() else _EXPONENT.sub(lambda match: f"^{match[0].translate(_LOWERED)}", text)
 
 
 def has_tags(text: str) -> bool:
@@ -27,7 +55,19 @@ def has_tags(text: str) -> bool:
 
 
 def without_markup(text: str) -> str:
-    """Return the text with entities decoded and tags removed; block tags leave a space."""
-    if has_tags(text):
-        text = _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text))
-    return _ENTITY.sub(lambda match: unescape(match.group()), text) if "&" in text else text
+    """Return the text with entities decoded and tags removed, escaped ones too; block tags leave a space."""
+    text = _without_tags(text)
+    for _ in range(_ESCAPED if "&" in text else 0):
+        decoded = _ENTITY.sub(lambda match: unescape(match.group()), text)
+        if decoded == text:
+            break
+        text = _without_tags(decoded)
+    return text
+
+
+def _without_tags(text: str) -> str:
+    if not has_tags(text):
+        return text
+    if "sup" in text:
+        text = _MSUP.sub(lambda match: match[2] + raised(match[3]), _SUP.sub(lambda match: raised(match[1]), text))
+    return _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text))

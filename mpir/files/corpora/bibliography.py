@@ -1,36 +1,124 @@
-"""Bibliographic metadata of a paper: year, journal, publication types and authors."""
+"""Bibliographic fields of a paper: one value that readers fill and filters, tables, pages and writers use."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
+from mpir.files.corpora.dates import year_of
 from mpir.files.corpora.placeholders import says_nothing
 
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
+KEYWORDS, LANGUAGE, PAGES = "keywords", "language", "pages"
 """Keys of the metadata of a document whose record has these fields."""
-_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-_MAX_AUTHORS = 500
-"""Maximum number of authors to keep: some papers in physics have thousands."""
+LISTS = frozenset((TYPES, AUTHORS, KEYWORDS, LANGUAGE, "trials"))
+"""Keys whose values are lists."""
+_MAX_NAMES = 500
+"""Maximum number of authors or keywords to keep: some papers in physics have thousands."""
+_INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
+_NAME_AND_INITIALS = re.compile(r"\S.* (?:[^\W\d_a-z]\.?-?){1,4}\.?")
+_OWN_KEYWORD = re.compile(r"mpir (?:rank|probability|blended score) [\d.-]+")
+_KIND = re.compile(r"[A-Z]{3,6}")
+_PUNCTUATION = re.compile(r"[\W_\d]+")
+_Texts = tuple[str, ...]
 
 
-def bibliography(
-    *, dates: Iterable[str] = (), journals: Iterable[str] = (), types: Iterable[str] = (), authors: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return the metadata "year", "journal", "types" and "authors" of a document; missing values are left out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bibliography:
+    """The bibliographic fields of a paper; a missing one is None, "" or ().
 
-    Args:
-        dates: texts that may contain a year ("2009 Mar-Apr", "2009/03/01"); the first year counts.
-        journals: names of the journal; the first that is not blank counts.
-        types: types of publication, such as "Randomized Controlled Trial".
-        authors: names, such as "Doe, Jane" or "Doe J".
+    `reference_type` is RIS's type of reference, such as JOUR or THES; `types` are publication types, such as "Review".
+    `pages` may also be an article number. `trials` are the registry numbers of trials that the paper reports.
     """
-    year = next((int(match[0]) for date in dates if (match := _YEAR.search(date))), None)
-    metadata = {YEAR: year, JOURNAL: next(_telling(journals), ""), TYPES: list(dict.fromkeys(_telling(types)))}
-    metadata[AUTHORS] = list(dict.fromkeys(islice(_telling(authors), _MAX_AUTHORS)))
-    return {key: value for key, value in metadata.items() if value}
+
+    year: int | None = None
+    date: str = ""
+    journal: str = ""
+    abbreviation: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    authors: _Texts = ()
+    types: _Texts = ()
+    reference_type: str = ""
+    language: _Texts = ()
+    keywords: _Texts = ()
+    issn: str = ""
+    publisher: str = ""
+    trials: _Texts = ()
+    pmid: str = ""
+    doi: str = ""
+    pmcid: str = ""
+    nct: str = ""
+    url: str = ""
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Bibliography:
+        """Return the fields in a document's metadata, which a caller may also have written as texts.
+
+        A year may be "2015-03", and a list "Review; Letter".
+        """
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            if (value := metadata.get(field.name)) is None:
+                continue
+            if field.name == YEAR:
+                values[YEAR] = year_of(str(value))
+            elif field.name in LISTS:
+                names = split_names(value) if isinstance(value, str) else value
+                values[field.name] = tuple(map(str, names if isinstance(names, Iterable) else [names]))
+            else:
+                values[field.name] = str(value)
+        return cls(**values)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the fields that are present, as a document's metadata."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: list(cast("_Texts", value)) if name in LISTS else value for name, value in values.items() if value
+        }
+
+
+def first_telling(texts: Iterable[str]) -> str:
+    """Return the first text that is no placeholder, in one line, or ""."""
+    for text in texts:
+        if text and not says_nothing(text):
+            return " ".join(text.split())
+    return ""
+
+
+def distinct_names(texts: Iterable[str]) -> list[str]:
+    """Return the names that are no placeholders, in one line and once; mpir's own keywords are left out."""
+    names = {" ".join(text.split()): None for text in texts if text and not says_nothing(text)}
+    own = [name for name in names if name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name)]
+    return list(islice((name for name in names if name not in own) if own else names, _MAX_NAMES))
+
+
+_KINDS = {
+    **dict.fromkeys(("journalarticle", "articlejournal", "article", "j", "journal"), "JOUR"),
+    **dict.fromkeys(("book", "b"), "BOOK"),
+    **dict.fromkeys(("booksection", "bookchapter", "chapter", "inbook", "incollection"), "CHAP"),
+    **dict.fromkeys(("thesis", "phdthesis", "mastersthesis", "dissertation"), "THES"),
+    **dict.fromkeys(("conferencepaper", "paperconference", "inproceedings", "proceedingsarticle"), "CPAPER"),
+    **dict.fromkeys(("conferenceproceedings", "proceedings", "conference"), "CONF"),
+    **dict.fromkeys(("report", "techreport"), "RPRT"),
+    **dict.fromkeys(("webpage", "online", "electronicarticle"), "ELEC"),
+    **dict.fromkeys(("preprint", "unpublished", "unpublishedwork", "manuscript"), "UNPB"),
+    **dict.fromkeys(("patent", "p"), "PAT"),
+    **dict.fromkeys(("dataset",), "DATA"),
+    **dict.fromkeys(("newspaperarticle",), "NEWS"),
+    **dict.fromkeys(("magazinearticle",), "MGZN"),
+    **dict.fromkeys(("misc", "generic", "document"), "GEN"),
+}
+"""RIS's types of references, by the names that other formats use."""
+
+
+def reference_type_of(text: str) -> str:
+    """Return RIS's type of a reference: of its own code, or of another format's name such as "Journal Article"."""
+    return text if _KIND.fullmatch(text) else _KINDS.get(_PUNCTUATION.sub("", text.lower()), "")
 
 
 def split_names(text: str) -> list[str]:
@@ -38,5 +126,14 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(";" if ";" in text else "|") if name.strip()]
 
 
-def _telling(texts: Iterable[str]) -> Iterator[str]:
-    return (" ".join(text.split()) for text in texts if not says_nothing(text))
+def split_authors(text: str) -> list[str]:
+    """Split a list of authors: "Doe, J.; Roe, R.", "Doe, Jane and Roe, R.", "Doe J, Roe R" or "Doe, J., Roe, R."."""
+    for separator in (";", " and ", "|"):
+        if separator in text:
+            return [name.strip() for name in text.split(separator) if name.strip()]
+    pieces = [piece.strip() for piece in text.split(",")]
+    if len(pieces) > 2 and len(pieces) % 2 == 0 and all(map(_INITIALS.fullmatch, pieces[1::2])):
+        return [", ".join(pieces[start : start + 2]) for start in range(0, len(pieces), 2)]
+    if len(pieces) > 1 and all(map(_NAME_AND_INITIALS.fullmatch, pieces)):
+        return pieces
+    return [text.strip()] if len(pieces) < 4 else [piece for piece in pieces if piece]

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.core.text.latex import plain_latex
 from mpir.core.text.types import Document
-from mpir.errors import InputError, error_context, shortened
+from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
-from mpir.files.corpora.fields import document_of, field_name
+from mpir.files.corpora.fields import field_name
+from mpir.files.corpora.record import document_of
 from mpir.files.corpora.unread import report_unread
 from mpir.files.read import place_of, read_text
 
@@ -19,12 +21,10 @@ if TYPE_CHECKING:
     from bibtexparser.model import Block, Entry
 
 _BRACE = re.compile(r"(?<!\\)[{}]")
-_COMMAND = re.compile(r"[\\$]|``|''|---?|~")
-_UNESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)([%&])")
-"""Characters that LaTeX reads as a comment or a column separator; many programs do not escape them."""
 _FIELD = re.compile(r"^[\s%]*(?:title|abstract)\s*=", re.MULTILINE | re.IGNORECASE)
-_LONGEST_LATEX = 100_000
-"""Maximum characters of a field with LaTeX commands: decoding takes a thousand bytes of memory for each."""
+_NAMES = {"number": "issue", "langid": "language", "institution": "publisher", "school": "publisher", "eid": "artno"}
+"""Fields that have other names in fields.py."""
+_OTHERS = re.compile(r"\s+and\s+others$")
 log = logging.getLogger(__name__)
 
 
@@ -32,9 +32,9 @@ def read_bibtex(path: str | Path) -> Iterator[Document]:
     """Yield the entries of a ``.bib`` file; bibtexparser reads the whole file into memory.
 
     The id is the PMID or Web of Science's Unique-ID, else the DOI, else the entry's key, which identifies it within its
-    own file only. Braces are removed from titles and abstracts, and LaTeX commands are replaced by characters. Entries
-    with a repeated key or field are accepted. Text between entries is skipped; if it looks like an entry, its line is
-    logged.
+    own file only. Braces are removed, LaTeX commands and formulas are replaced by characters, and strings are joined
+    at "#". Commands that nobody knows stay as they are written, and are logged. Entries with a repeated key or field
+    are accepted. Text between entries is skipped; if it looks like an entry, its line is logged.
 
     Raises:
         InputError: an unclosed entry (the message has file and line), no entry at all, or a file that is too large.
@@ -46,21 +46,60 @@ def read_bibtex(path: str | Path) -> Iterator[Document]:
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
     with needs("formats", "reading BibTeX"):
         from bibtexparser.entrypoint import parse_string
-        from bibtexparser.middlewares import RemoveEnclosingMiddleware, ResolveStringReferencesMiddleware
 
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # blocks that it cannot read raise InputError here
-    stack = [ResolveStringReferencesMiddleware(True), RemoveEnclosingMiddleware(True)]
-    library = parse_string(read_text(path), parse_stack=stack)
-    empty = True
+    library = parse_string(read_text(path), parse_stack=[])
+    strings = {string.key.lower(): str(string.value) for string in library.strings}
+    empty, unknown = True, set[str]()
     for block in library.blocks:
         if (entry := _entry(block, path)) is not None:
             empty = False
-            values = {field.key: str(field.value) for field in entry.fields}
+            values = {field.key: _joined(str(field.value), strings) for field in entry.fields}
             with error_context(place_of(path, _line(entry))):
-                names = {field_name(name): _plain(text) for name, text in values.items()}
-            yield document_of({"citationkey": entry.key, **names}, f"{Path(path).name}:{_line(entry)}"), values
+                fields = _fields(entry, values, unknown)
+            yield document_of(fields, f"{Path(path).name}:{_line(entry)}"), values
     if empty:
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
+    if unknown:
+        log.warning("%s: unknown LaTeX commands are kept as written: %s", path, format_names(sorted(unknown)))
+
+
+def _fields(entry: Entry, values: Mapping[str, str], unknown: set[str]) -> dict[str, str]:
+    """Return an entry's texts by their names in fields.py."""
+    texts = {
+        _NAMES.get(name.lower(), field_name(name)): _plain(text, unknown if name.lower() in _SHOWN else None)
+        for name, text in values.items()
+    }
+    if "month" in texts and "year" in texts:
+        texts["date"] = " ".join(filter(None, (texts["year"], texts["month"], texts.get("day"))))
+    if "author" in texts:
+        texts["author"] = _OTHERS.sub("", texts["author"])
+    if ";" not in (keywords := texts.get("keywords", "")):
+        texts["keywords"] = keywords.replace(",", ";")
+    return {"citationkey": entry.key, "entrytype": entry.entry_type, **texts}
+
+
+_SHOWN = frozenset(("title", "abstract"))
+
+
+def _joined(value: str, strings: Mapping[str, str]) -> str:
+    """Return a field's value without its quotation marks or braces, its strings joined and replaced by their texts."""
+    depth, quoted, begin, pieces = 0, False, 0, list[str]()
+    if "#" in value:
+        for position, letter in enumerate(value):
+            depth += (letter == "{") - (letter == "}")
+            quoted ^= letter == '"' and not depth
+            if letter == "#" and not depth and not quoted:
+                pieces.append(value[begin:position])
+                begin = position + 1
+    pieces.append(value[begin:])
+    return "".join(_piece(piece.strip(), strings) for piece in pieces)
+
+
+def _piece(piece: str, strings: Mapping[str, str]) -> str:
+    if len(piece) > 1 and piece[0] + piece[-1] in ("{}", '""'):
+        return piece[1:-1]
+    return _joined(strings[piece.lower()], {}) if piece.lower() in strings else piece
 
 
 def _entry(block: Block, path: str | Path) -> Entry | None:
@@ -86,24 +125,6 @@ def _line(block: Block) -> int:
     return (block.start_line or 0) + 1
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, unknown: set[str] | None = None) -> str:
     """Return a field's text in one line, without braces and LaTeX commands. Raises InputError for too much LaTeX."""
-    if _COMMAND.search(text):
-        text = _decoded(_UNESCAPED.sub(r"\1\\\2", text))
-        text = text.replace(r"\%", "%").replace(r"\&", "&")  # inside formulas, which are kept
-    return " ".join(_BRACE.sub("", text).split()).strip('"')
-
-
-def _decoded(latex: str) -> str:
-    from pylatexenc.latex2text import LatexNodes2Text
-
-    if len(latex) > _LONGEST_LATEX:
-        raise InputError(
-            f"a field with LaTeX commands has {len(latex):,} characters (expected up to {_LONGEST_LATEX:,}); "
-            "shorten it, or remove its commands."
-        )
-    try:
-        text: str = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False).latex_to_text(latex)
-        return text
-    except RecursionError as error:
-        raise InputError("a field's LaTeX is nested too deeply; remove its commands.") from error
+    return " ".join(_BRACE.sub("", plain_latex(text, unknown)).split()).strip('"')

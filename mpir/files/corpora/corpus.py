@@ -15,15 +15,14 @@ from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.files.corpora.bibtex import read_bibtex
 from mpir.files.corpora.endnote import ENDNOTE, read_endnote
 from mpir.files.corpora.formats import EXPECTED, format_of, is_corpus_file
-from mpir.files.corpora.identifiers import ListId, told_apart
+from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, told_apart
 from mpir.files.corpora.jats import PAPERS, read_papers
 from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, read_deleted, read_pubmed
-from mpir.files.corpora.references import read_references
+from mpir.files.corpora.references import read_refer, read_references, read_web_of_science
 from mpir.files.corpora.tables import read_table
-from mpir.files.corpora.tagged import read_refer, read_web_of_science
 from mpir.files.corpora.tripclick import read_documents
 from mpir.files.corpora.workbooks import read_workbook
 from mpir.files.corpora.xml import root_tag
@@ -53,16 +52,17 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
 
 
 def read_collection(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """`read_corpus` for an index, in which ids are unique: duplicates in several files are dropped and logged.
+    """`read_corpus` for an index, in which ids are unique: duplicates are dropped and logged.
 
-    A duplicate has the id and the words of a document in an earlier file, as in exports of overlapping searches. A
-    document with the same id and other words is yielded, so that the index refuses it: either could be the right one.
+    A duplicate has the id of an earlier document, and its words, its DOI or another id of the same paper, as in exports
+    of overlapping searches and in CORD-19. A document with the same id and other words is yielded, so that the index
+    refuses it: either could be the right one. Databases' numbers are told apart.
 
     Raises:
         InputError: as `read_corpus`.
     """
     files = _files(paths)
-    return _checked(files, told_apart(_once(files), set()))
+    return _checked(files, told_apart(_once(files), set(), AccessionNumber))
 
 
 def deleted_ids(paths: Iterable[str | Path]) -> Iterator[str]:
@@ -179,27 +179,37 @@ def _sources(files: list[Path]) -> Iterator[Iterator[Document]]:
 
 
 def _once(files: list[Path]) -> Iterator[Document]:
-    sources = list(_sources(files))
-    yield from _without_copies(sources) if len(sources) > 1 else chain.from_iterable(sources)
-
-
-def _without_copies(sources: list[Iterator[Document]]) -> Iterator[Document]:
-    """Yield the documents without duplicates of earlier sources; duplicates within a source are kept."""
+    """Yield the documents without duplicates of earlier ones; a paper's versions in one file are duplicates, too."""
     from mpir.files.hash_set import HashSet  # importing numpy is slow
 
-    earlier, copies = HashSet(), 0
+    sources = list(_sources(files))
+    earlier, papers, copies = HashSet(), HashSet(), 0
     for position, source in enumerate(sources, 1):
-        seen_ids = HashSet()
+        current = HashSet()
         while batch := list(islice(source, _BATCH)):
-            keys = [_key(document) for document in batch]
-            known = earlier.among(keys)
-            copies += sum(key in known for key in keys)
-            yield from (document for key, document in zip(keys, batch, strict=True) if key not in known)
+            ids = [_paper_keys(document) for document in batch]
+            words = [_key(document) if len(sources) > 1 else "" for document in batch]
+            known = papers.among([key for keys in ids for key in keys]) | earlier.among(words)
+            for document, keys, key in zip(batch, ids, words, strict=True):
+                if known.isdisjoint((*keys, key)):
+                    yield document
+                else:
+                    copies += 1
+                known.update(keys)
+            papers.add([key for keys in ids for key in keys])
             if position < len(sources):  # nothing follows the last source
-                seen_ids.add(keys)
-        earlier.take(seen_ids)
+                current.add(words)
+        earlier.take(current)
     if copies:
-        log.warning("%d duplicate documents (same id and words in several files) were dropped", copies)
+        log.warning("%d duplicate documents (of the same id and paper) were dropped", copies)
+
+
+def _paper_keys(document: Document) -> list[str]:
+    """Return the keys of which versions of one paper share at least one: its id with its text, DOI or registry's id."""
+    if isinstance(document.id, ListId):
+        return []
+    names = (document.metadata.get(name) for name in ("doi", *REGISTRIES))
+    return [f"{document.id}\0{value}" for value in (document.text, *names) if value]
 
 
 def _key(document: Document) -> str:

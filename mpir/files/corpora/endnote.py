@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Document
-from mpir.files.corpora.fields import document_of
+from mpir.files.corpora.record import Value, document_of
 from mpir.files.corpora.unread import report_unread
 from mpir.files.corpora.xml import read_elements, text_of
 
@@ -19,9 +19,25 @@ _NAMES = {
     "electronic-resource-num": "doi",
     "accession-num": "accessionnumber",
     "rec-number": "recnumber",
+    "dates/year": "year",
+    "dates/pub-dates/date": "date",
+    "periodical/full-title": "journal",
+    "titles/secondary-title": "secondarytitle",
+    "periodical/abbr-1": "abbreviation",
+    "volume": "volume",
+    "number": "issue",
+    "pages": "pages",
+    "language": "language",
+    "isbn": "issn",
+    "publisher": "publisher",
+    "custom2": "c2",
+    "work-type": "typeofwork",
+    "remote-database-name": "remotedatabasename",
+    "remote-database-provider": "remotedatabaseprovider",
 }
 """Paths of a record's fields by their names in fields.py; texts are inside style elements."""
-_OF_PUBMED = ("nlm", "medline", "pubmed")
+_LISTS = {"contributors/authors/author": "authors", "keywords/keyword": "keywords", "urls/related-urls/url": "urls"}
+_PARENTS = {path.partition("/")[0] for path in (*_NAMES, *_LISTS)}
 
 
 def read_endnote(path: str | Path) -> Iterator[Document]:
@@ -38,13 +54,12 @@ def read_endnote(path: str | Path) -> Iterator[Document]:
 
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
     for number, record in enumerate(read_elements(path, ENDNOTE, _RECORD), 1):
-        values = {name: text_of(record.find(element)) for element, name in _NAMES.items()}
-        if _is_of_pubmed(record):
-            values["pmid"] = values["accessionnumber"]
-        unread = {element.tag: text_of(element) for element in record if element.tag not in _NAMES}
+        values: dict[str, Value] = {name: text_of(record.find(element)) for element, name in _NAMES.items()}
+        values |= {name: list(map(text_of, record.findall(element))) for element, name in _LISTS.items()}
+        values["reftype"] = _type(record.find("ref-type"))
+        unread = {element.tag: text_of(element) for element in record if element.tag not in _PARENTS}
         yield document_of(values, f"{Path(path).name}:{number}"), unread
 
 
-def _is_of_pubmed(record: ET.Element) -> bool:
-    sources = (text_of(record.find(f"remote-database-{name}")).lower() for name in ("name", "provider"))
-    return any(name in source for source in sources for name in _OF_PUBMED)
+def _type(element: ET.Element | None) -> str:
+    return "" if element is None else element.get("name", "")

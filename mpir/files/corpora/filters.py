@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
 
 from mpir.core.text import Document
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.corpora.bibliography import TYPES, YEAR, bibliography, split_names
+from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.publication_types import with_narrower
 
 
@@ -58,11 +57,11 @@ class RecordFilter:
 
     def _reason(self, document: Document) -> str:
         """Return the reason for excluding a document, or "" if it matches."""
-        known = _bibliography(document)
-        types = {name.casefold() for name in known.get(TYPES, ())}
-        if self.by_year and YEAR not in known:
+        known = Bibliography.of(document.metadata)
+        types = {name.casefold() for name in known.types}
+        if self.by_year and known.year is None:
             return "without a year"
-        if self.by_year and not self._has_year(known[YEAR]):
+        if self.by_year and known.year is not None and not self._has_year(known.year):
             return "of other years"
         if self.types and not types:
             return "without a type"
@@ -78,7 +77,7 @@ class RecordFilter:
         )
 
     def _check_types(self, documents: Iterable[Document]) -> None:
-        known = {name.casefold(): name for document in documents for name in _bibliography(document).get(TYPES, ())}
+        known = {name.casefold(): name for document in documents for name in Bibliography.of(document.metadata).types}
         for name in self.types:
             if _folded(name).isdisjoint(known):
                 nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
@@ -94,10 +93,3 @@ def format_counts(counts: dict[str, int]) -> str:
 def _folded(name: str) -> frozenset[str]:
     """The names of a type and of those below it, in lower case."""
     return frozenset(narrower.casefold() for narrower in with_narrower(name))
-
-
-def _bibliography(document: Document) -> dict[str, Any]:
-    """Return year and types; callers and JSON may also give them as text: "2015-03", "Review; Letter"."""
-    types = document.metadata.get(TYPES) or ()
-    names = split_names(types) if isinstance(types, str) else map(str, types)
-    return bibliography(dates=[str(document.metadata.get(YEAR, ""))], types=names)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from mpir.errors import InputError
 from mpir.files.corpora.containers import container_of
 from mpir.files.corpora.fields import TEXTS, field_name
-from mpir.files.corpora.json_documents import flattened, is_list_name
+from mpir.files.corpora.json_documents import flattened, has_text, holds_records, is_list_name
 from mpir.files.corpora.tables import HEAD_LINES, SEPARATOR_LINE, SEPARATORS, find_header
 from mpir.files.corpora.tripclick import is_documents
 from mpir.files.encodings import wide_encoding
@@ -120,7 +120,9 @@ def _json_format(text: str, by_name: Format | None) -> Format | None:
     first, _, remainder = text.partition("\n")
     value = _parsed(first)
     if isinstance(value, dict) and not (any(is_list_name(key) for key in value) and not remainder.strip()):
-        return "jsonl" if by_name == "jsonl" or _has_text(value) else "json" if _has_text(flattened(value)) else None
+        if by_name == "jsonl" or has_text(value):
+            return "jsonl"
+        return "json" if has_text(flattened(value)) or ("questions" not in value and holds_records(value)) else None
     if by_name == "jsonl" and not isinstance(value, list) and text[0] == "{":
         return "jsonl"
     names = re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)
@@ -135,10 +137,6 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _has_text(record: dict[str, Any]) -> bool:
-    return any(field_name(name) in TEXTS for name in record)
 
 
 def _tagged_format(text: str, by_name: Format | None) -> Format | None:

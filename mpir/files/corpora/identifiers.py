@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from html import unescape
+from urllib.parse import unquote
 
 from mpir.core.text.types import Document
 
@@ -15,33 +17,65 @@ _LINK = r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih
 _BEHIND = r"/?(?=$|[\s;,\[(])"
 _PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})?0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _PREFIXED_PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
-_DOI = re.compile(r"10\.\d{4,9}/\S*[^\s.,;]")
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]{0,300}[^\s.,;:\"“”\]}]")
+_BEHIND_DOI = re.compile(r"/(?:full|abstract|pdf|epdf|html|meta)$|[?#].*$")
+_PUBMED_LINK = re.compile(rf"{_LINK}0*(\d{{1,8}})", re.IGNORECASE)
+_REGISTRIES = re.compile(
+    r"\b(?:(?P<nct>NCT\d{8})|(?:WOS|ISI):(?P<wos>[A-Z0-9]{13,16})|(?P<scopus>2-s2\.0-\d{8,12})|(?P<pmcid>PMC\d{1,9})"
+    r"|(?P<cochrane>CN-\d{6,9})|(?:openalex\.org/)(?:works/)?(?P<openalex>W\d{1,12}))(?!\w)",
+    re.IGNORECASE,
+)
+_BARE = {
+    **{"openalex": r"W\d+", "wos": r"[A-Z0-9]{13,16}", "pmcid": r"\d{1,9}", "embase": r"L?\d{5,12}"},
+    **{"s2": "[0-9a-f]{40}", "cord": r"[a-z0-9]{8}"},
+}
+"""The form of a registry's bare ids."""
+_BY_FIELD = {
+    **dict.fromkeys(("corduid", "cord"), "cord"),
+    **dict.fromkeys(("pui", "embaseaccessionid", "embase"), "embase"),
+    **dict.fromkeys(("paperid", "s2", "s2id", "semanticscholarid"), "s2"),
+    **dict.fromkeys(("lensid", "lens"), "lens"),
+    **dict.fromkeys(("openalex",), "openalex"),
+    **dict.fromkeys(("ut", "utuniquewosid", "uniquewosid", "wos"), "wos"),
+    **dict.fromkeys(("pmc", "pmcid", "pubmedcentral"), "pmcid"),
+}
+"""The registry that a field's name says, where its ids do not."""
+REGISTRIES = ("pmid", "pmcid", "nct", "wos", "scopus", "embase", "openalex", "s2", "cord", "cochrane", "lens")
+"""Metadata that identifies a paper in a registry: equal ids are one paper, different ids of one registry two papers."""
 _DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi\s*:\s*|doi\s+)(?=10\.)", re.IGNORECASE)
 _FLOAT = re.compile(r"(\d{1,18})\.0+")
 _POWER = re.compile(r"\d(?:\.\d{1,17})?e\+?\d{1,2}")
 """A whole number as R and Python write it. Excel's "3.3E+07", with a capital E, has lost digits."""
 
 
-class ListId(str):
+class AccessionNumber(str):
+    """A number that is valid within its database only, which the record may not name."""
+
+    __slots__ = ()
+
+
+class ListId(AccessionNumber):
     """An id that is valid within its list only: a row number, a record number or a citation key."""
 
     __slots__ = ()
 
 
-def told_apart(documents: Iterable[Document], used: set[str]) -> Iterator[Document]:
-    """Yield the documents, with ":2", ":3" … appended to list ids that are in `used` already.
+def told_apart(
+    documents: Iterable[Document], used: set[str], local: type[AccessionNumber] = ListId
+) -> Iterator[Document]:
+    """Yield the documents, with ":2", ":3" … appended to local ids that are in `used` already.
 
-    New list ids are added to `used`; other ids are not.
+    New local ids are added to `used`; other ids are not. `local` is ListId, or AccessionNumber for both classes.
     """
     counts = dict[str, int]()
     for document in documents:
-        if not isinstance(document.id, ListId):
+        if not isinstance(document.id, local):
             yield document
             continue
         identity = document.id
         while identity in used:
             counts[document.id] = counts.get(document.id, 1) + 1
-            identity = ListId(f"{document.id}:{counts[document.id]}")
+            identity = type(document.id)(f"{document.id}:{counts[document.id]}")
         used.add(identity)
         yield document if identity == document.id else replace(document, id=identity)
 
@@ -58,9 +92,43 @@ def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:
 
 
 def doi_of(text: str) -> str:
-    """Return the first DOI in a text, in lower case, or ""."""
+    """Return the first DOI in a text, in lower case, or "": also in a link, escaped, or in brackets."""
+    if "10." not in text:
+        return ""
+    if "&" in text or "%2" in text.lower():
+        text = unquote(unescape(text))
     match = _DOI.search(text)
-    return match[0].lower() if match else ""
+    if not match:
+        return ""
+    doi = match[0].lower()
+    if "doi.org/" not in text[: match.start()] and "://" in text[: match.start()]:
+        doi = _BEHIND_DOI.sub("", doi)
+    while doi[-1] in ")>" and doi.count("(" if doi[-1] == ")" else "<") < doi.count(doi[-1]):
+        doi = doi[:-1].rstrip(".,;:")
+    return doi
+
+
+def registry_ids(name: str, text: str) -> dict[str, str]:
+    """Return the ids of registries in a text, such as {"nct": "NCT00000011"} or {"pmcid": "PMC1"}.
+
+    Args:
+        name: the normalised name of the text's field, such as "ut", which says the registry of a bare number.
+        text: an id or a link.
+    """
+    if match := _REGISTRIES.search(text):
+        registry = str(match.lastgroup)
+        return {registry: match[registry].upper() if registry != "scopus" else match[registry]}
+    registry = _BY_FIELD.get(name, "")
+    bare = text.strip()
+    if not registry or not bare or not re.fullmatch(_BARE.get(registry, r"\S{1,60}"), bare, re.IGNORECASE):
+        return {}
+    return {registry: f"PMC{bare}" if registry == "pmcid" else bare}
+
+
+def pmid_in_link(text: str) -> str:
+    """Return the PMID of a link to PubMed anywhere in a text, or ""."""
+    match = _PUBMED_LINK.search(text) if "ncbi.nlm.nih.gov" in text else None
+    return match[1] if match else ""
 
 
 def pmid_of(text: str, *, prefixed: bool = False) -> str:

@@ -7,38 +7,46 @@ and everything after the body.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
+from mpir.core.text.latex import plain_formula
 from mpir.core.text.types import Document
-from mpir.files.corpora.bibliography import bibliography
-from mpir.files.corpora.identifiers import names_of
-from mpir.files.corpora.xml import read_elements, text_of, white_normal
+from mpir.files.corpora.jats_metadata import LANGUAGE, metadata_of
+from mpir.files.corpora.xml import mark_exponents, read_elements, text_of, white_normal
 
 PAPERS = ("article", "articles", "pmc-articleset")
 _ARTICLE = ("article",)
 _META = "front/article-meta"
 _IDS = {"pmid": "", "pmcid": "PMC", "pmc": "PMC", "doi": ""}
 """Kinds of ids by preference, with the prefix that their values get."""
-_OTHER_ABSTRACTS = ("graphical", "toc", "teaser", "summary", "plain-language-summary", "key-points", "precis")
+_ABSTRACTS = (
+    None,
+    "",
+    "abstract",
+    "structured",
+    "structured-abstract",
+    "unstructured",
+    "full",
+    "long",
+    "main",
+    "research",
+)
+"""Types of abstracts in the authors' words for readers of the paper; others are summaries, highlights or pictures."""
 _BLOCKS = {
     *("p", "sec", "caption", "title", "list", "list-item", "def-list", "def-item", "def", "term", "disp-quote"),
     *("boxed-text", "fig", "fig-group", "table-wrap", "table-wrap-group", "statement", "supplementary-material"),
 }
 """Elements that start a new line."""
 _SILENT = {
-    *("label", "table", "alternatives", "graphic", "media", "disp-formula", "tex-math", "object-id", "fn"),
+    *("label", "table", "graphic", "inline-graphic", "media", "disp-formula", "object-id", "fn"),
     *("table-wrap-foot", "attrib", "permissions", "ref-list", "alt-text", "long-desc", "contrib-group", "sec-meta"),
     *("annotation", "annotation-xml"),
 }
 """Elements that answer no question."""
 _BREAK = "\0"  # not allowed in XML
 _MARKS = ("xref", "fn")
-_POWER = re.compile(r"\s*[-−–]?\d")
-"""A superscript number: an exponent after a digit, else a reference."""
 
 
 def read_papers(path: str | Path) -> Iterator[Document]:
@@ -54,30 +62,13 @@ def read_papers(path: str | Path) -> Iterator[Document]:
     """
     for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
         meta = article.find(_META)
-        known = _bibliography(article)
         ids = _ids(meta)
+        metadata = metadata_of(article, ids)
         identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
         blocks = _abstract(meta) + [
             text for section_tag in ("body", "floats-group") for text in _blocks(article.find(section_tag))
         ]
-        names = names_of(ids.get("pmid", ""), [ids.get("doi", "")])
-        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata={**names, **known})
-
-
-def _bibliography(article: ET.Element) -> dict[str, Any]:
-    types = [article.get("article-type", "").replace("-", " "), *map(text_of, article.findall(f"{_META}//subject"))]
-    return bibliography(
-        dates=map(text_of, article.findall(f"{_META}/pub-date/year")),
-        journals=map(text_of, article.findall("front/journal-meta//journal-title")),
-        types=types,
-        authors=map(_author, article.findall(f"{_META}/contrib-group/contrib[@contrib-type='author']")),
-    )
-
-
-def _author(contributor: ET.Element) -> str:
-    """Return a person as "Doe, Jane", or the name of a group."""
-    names = [text_of(contributor.find(f"name/{element_name}")) for element_name in ("surname", "given-names")]
-    return ", ".join(filter(None, names)) or text_of(contributor.find("collab"))
+        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=metadata)
 
 
 def _ids(meta: ET.Element | None) -> dict[str, str]:
@@ -96,9 +87,14 @@ def _identity(ids: Mapping[str, str]) -> str:
 
 def _abstract(meta: ET.Element | None) -> list[str]:
     """Return the abstract's paragraphs; the first paragraph of a section begins with its heading."""
-    every = [] if meta is None else meta.findall("abstract")
-    chosen = [abstract for abstract in every if abstract.get("abstract-type") not in _OTHER_ABSTRACTS] or every[:1]
+    every = [] if meta is None else meta.findall("abstract") or _translated(meta.findall("trans-abstract"))
+    chosen = [abstract for abstract in every if abstract.get("abstract-type") in _ABSTRACTS] or every[:1]
     return [text for abstract in chosen for section in _sections(abstract) for text in _headed(section)]
+
+
+def _translated(elements: list[ET.Element]) -> list[ET.Element]:
+    """Return the element in English, else the first one, as a list; an empty list without any."""
+    return sorted(elements, key=lambda element: not element.get(LANGUAGE, "").startswith("en"))[:1]
 
 
 def _sections(abstract: ET.Element) -> list[ET.Element]:
@@ -120,6 +116,8 @@ def _title(meta: ET.Element | None) -> str:
     """Return title and subtitle without footnote marks."""
     group = None if meta is None else meta.find("title-group")
     titles = [] if group is None else [group.find("article-title"), *group.findall("subtitle")]
+    if group is not None and not any(title is not None and text_of(title) for title in titles):
+        titles = [title for trans in _translated(group.findall("trans-title-group")) for title in trans]
     for title in (title for title in titles if title is not None):
         for mark in [element for element in title.iter() if element.tag in _MARKS]:
             _silence(mark)
@@ -140,8 +138,10 @@ def _blocks(element: ET.Element | None) -> list[str]:
 
 def _clean(element: ET.Element) -> None:
     """Remove parts that answer no question, and mark line breaks; iterative, because XML may be deeply nested."""
+    mark_exponents(element)
     for parent in list(element.iter()):
-        before = parent.text or ""
+        if parent.tag == "alternatives":
+            _choose(parent)
         for child in parent:
             if _is_silent(child, parent):
                 _silence(child)
@@ -149,9 +149,18 @@ def _clean(element: ET.Element) -> None:
                 child.text, child.tail = f"{_BREAK}{child.text or ''}", f"{_BREAK}{child.tail or ''}"
             elif child.tag == "break":
                 child.text = " "
-            elif child.tag == "sup" and before[-1:].isdigit() and _POWER.match(child.text or ""):
-                child.text = f"^{child.text}"  # so that 10^5 cells do not become 105, nor IL-2 with reference 4 IL-24
-            before = child.tail or child.text or ""
+            elif child.tag == "tex-math":
+                child.text = plain_formula(child.text or "")
+
+
+def _choose(alternatives: ET.Element) -> None:
+    """Silence all but one of the encodings of one thing: MathML, else TeX, else the first one that has a text."""
+    order = {"math": 0, "tex-math": 1}
+    readable = [child for child in alternatives if child.tag not in _SILENT and "".join(child.itertext()).strip()]
+    chosen = min(readable, key=lambda child: order.get(child.tag, 2), default=None)
+    for child in alternatives:
+        if child is not chosen:
+            _silence(child)
 
 
 def _is_silent(child: ET.Element, parent: ET.Element) -> bool:

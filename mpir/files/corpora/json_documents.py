@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.fields import field_name
+from mpir.files.corpora.fields import TEXTS, field_name
 from mpir.files.corpora.identifiers import ListId
 from mpir.files.corpora.jsonl import record_document
 from mpir.files.corpora.unread import report_unread
@@ -22,7 +23,7 @@ from mpir.files.json_stream import JsonStream
 _LISTS = frozenset(
     {
         *("articles", "documents", "docs", "studies", "items", "records", "results", "result", "data", "papers"),
-        *("works", "references", "publications", "corpus", "hits", "rows", "fullstudies"),
+        *("works", "references", "publications", "corpus", "hits", "rows", "fullstudies", "collection"),
     }
 )
 """Names of an object's list of documents."""
@@ -50,12 +51,12 @@ def read_json_documents(path: str | Path) -> Iterator[Document]:
 
 
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
-    for element, line in _elements(path):
+    for number, (element, line) in enumerate(_elements(path), 1):
         location = f"{path}:{line}"
         if not isinstance(element, dict):
             raise InputError(f"{location}: expected a JSON object for each document (got {format_value(element)}).")
         record = flattened(element)
-        document = record_document(record, location)
+        document = record_document(record, location, f"{Path(path).name}:{number}")
         yield replace(document, id=ListId(document.id)) if _is_csl(record) else document, record
 
 
@@ -85,7 +86,37 @@ def _of_object(stream: JsonStream) -> Iterator[tuple[Any, int]]:
         else:
             fields[name], _ = stream.value()
     if not has_list:
-        yield fields, line
+        yield from ((element, line) for element in _records(fields))
+
+
+def _records(fields: dict[str, Any]) -> Iterator[Any]:
+    """Yield an object itself or, if it has no text but holds objects with texts, these: a list, or objects by id."""
+    if has_text(flattened(fields)):
+        yield fields
+        return
+    lists = [value for value in fields.values() if isinstance(value, list) and any(map(_is_record, value))]
+    by_id = {name: value for name, value in fields.items() if _is_record(value)}
+    if lists:
+        yield from chain.from_iterable(lists)
+    elif by_id:
+        yield from ({"id": name, **value} for name, value in by_id.items())
+    else:
+        yield fields
+
+
+def holds_records(value: dict[str, Any]) -> bool:
+    """Whether an object without a text holds objects with texts, in a list or by id."""
+    inner = chain.from_iterable(child if isinstance(child, list) else (child,) for child in value.values())
+    return any(map(_is_record, inner))
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, dict) and has_text(flattened(value))
+
+
+def has_text(record: Mapping[str, Any]) -> bool:
+    """Whether a record has a field for a title or body."""
+    return any(field_name(name) in TEXTS for name in record)
 
 
 def flattened(record: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +132,15 @@ def flattened(record: dict[str, Any]) -> dict[str, Any]:
     values = {field_name(key): value for key, value in (*names.items(), *texts.items())}
     bodies = [values[name] for name in ("briefsummary", "detaileddescription") if isinstance(values.get(name), str)]
     title = values.get("brieftitle") or values.get("officialtitle")
-    return {"nctId": values.get("nctid"), "title": title, "abstract": "\n\n".join(bodies)}
+    status, conditions = _inner(section, "statusmodule"), _inner(section, "conditionsmodule")
+    dates = {field_name(key): value for key, value in status.items()}
+    return {
+        "nctId": values.get("nctid"),
+        "title": title,
+        "abstract": "\n\n".join(bodies),
+        "date": _inner(dates, "startdatestruct").get("date"),
+        "keywords": [word for name in ("conditions", "keywords") for word in conditions.get(name) or ()],
+    }
 
 
 def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from typing import Any
 
 from mpir.core.text.types import TITLE, Document
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.corpora.fields import BODIES, DOIS, IDS, PMIDS, TEXTS, TITLES, field_name, telling_key
-from mpir.files.corpora.identifiers import names_of, pmid_of
-from mpir.files.corpora.placeholders import says_nothing
+from mpir.files.corpora.fields import BODIES, IDS, PMIDS, TEXTS, TITLES, field_name, is_blank, is_nan, telling_key
+from mpir.files.corpora.identifiers import ListId, pmid_of
+from mpir.files.corpora.json_values import json_values, with_abstract
+from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.unread import report_unread
 from mpir.files.read import place_of, read_json_lines
 
@@ -32,14 +34,20 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
     return report_unread(path, ((record_document(record, location), record) for record, location in records))
 
 
-def record_document(record: Mapping[str, Any], location: str) -> Document:
-    """Build the document of a JSON object. Raises InputError as `read_jsonl`, with the location."""
-    identity = _checked_id(record, location)
+def record_document(record: Mapping[str, Any], location: str, fallback_id: str = "") -> Document:
+    """Build the document of a JSON object. Raises InputError as `read_jsonl`, with the location.
+
+    Args:
+        record: the object.
+        location: its place, for messages.
+        fallback_id: the id of a record without one; "" if every record needs one.
+    """
+    record = with_abstract(record)
+    has_id = not fallback_id or not is_blank(record.get(telling_key(record, IDS)))
+    identity = _checked_id(record, location) if has_id else ListId(fallback_id)
     check_has_text(record, location)
     title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
-    pmid, doi = (telling_key(record, names) for names in (PMIDS, DOIS))
-    names = names_of("" if pmid is None else pmid_of(str(record[pmid])), [] if doi is None else [str(record[doi])])
-    return Document(identity, title, body, metadata=names)
+    return Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(record)))
 
 
 def record_id(record: Mapping[str, Any]) -> Any:
@@ -73,9 +81,9 @@ def record_text(record: Mapping[str, Any], key: Any, location: str) -> str:
     value = None if key is None else record[key]
     if isinstance(value, list) and all(isinstance(sentence, str) for sentence in value):
         value = " ".join(value)
-    if not isinstance(value, str | None):
+    if not isinstance(value, str | None) and not is_nan(value):
         raise InputError(f"{location}: {key} is {format_value(value)}; expected a string, or a list of sentences.")
-    return "" if value is None or says_nothing(value) else value
+    return value if isinstance(value, str) and not says_nothing(value) else ""
 
 
 def _checked_id(record: Mapping[str, Any], location: str) -> str:

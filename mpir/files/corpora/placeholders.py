@@ -1,4 +1,4 @@
-"""Recognise placeholders that databases, R and pandas write for a missing title or abstract."""
+"""Recognise placeholders that databases, R and pandas write for a missing title or abstract, and remarks in texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mpir.core.text.markup import without_markup
 
 LONGEST = 120
 """Maximum length of a placeholder in characters, with its brackets and tags."""
-_TEXT = r"(?:abstract|summary|title|description|text|content)s?"
+_TEXT = r"(?:abstract|summary|title|description|text|content|author|keyword)s?"
 _AVAILABLE = r"(?:available|provided|given|found|supplied|specified|listed|present|prepared|entered|applicable)"
 _OF = r"(?: (?:for|in|with|of|at|by|from) (?:this|the) \w+| here| yet| online)?"
 _IS = r"(?: (?:is|was|are|were|has been|have been|currently))*"
@@ -22,11 +22,22 @@ _PLACEHOLDER = re.compile(
             rf"(?:data )?not (?:yet )?(?:available|provided|applicable|supplied|specified){_OF}",
             rf"(?:an? |the )?{_TEXT}{_IS} (?:unavailable|missing|pending|omitted|absent|none|null|n a|nan?){_OF}",
             rf"(?:without|missing|empty|has no) {_TEXT}",
+            "(?:publisher )?(?:abstract|full text|summary) (?:is )?available (?:only )?(?:from|at|on|via|in) the "
+            "(?:publisher|journal|author|print|original|full text)s?(?: version| article| web ?site| site| s site)?",
+            "in process(?: citation)?|abstract truncated(?: at words)?|(?:abstract )?forthcoming",
             "keine? (?:abstract|zusammenfassung|titel)(?: (?:verfügbar|vorhanden))?",
             "(?:pas de résumé|résumé non)(?: disponible)?|(?:sin resumen|resumen no)(?: disponible)?",
         )
     )
 )
+_TRUNCATED = re.compile(r"\s*[(\[]\s*abstract truncated(?: at \d{2,4} words)?\.?\s*[)\]]\s*$", re.IGNORECASE)
+_SIGN = r"(?:(?:crown )?copyright\b\s*(?:©|\(c\))?|©|\(c\)|℗)"
+_NOTICE = rf"{_SIGN}[\s:,]*(?:(?:the )?(?:author|editor|publisher)|(?:by )?(?:19|20)\d\d)"
+_LAST_NOTICE = re.compile(rf"(?:^|(?<=[.!?)\]])\s*|(?<=\s)){_NOTICE}(?:[^.]|\.(?!\s*$)){{0,250}}\.?\s*$", re.IGNORECASE)
+_FIRST_NOTICE = re.compile(
+    rf"\W*{_NOTICE}(?:[^.]|\.(?=\S)){{0,150}}\.(?:\s*all rights reserved\.)?(?:\s+|$)", re.IGNORECASE
+)
+_NEAR_END = 320
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -34,8 +45,8 @@ _WORD = re.compile(r"[^\W_]+")
 def says_nothing(text: str) -> bool:
     """Whether a text is blank, has no letter or digit, or states that there is no text, in any brackets or tags.
 
-    Examples: NLM's "[Not Available].", Scopus's "[No abstract available]", "No abstract is available for this article",
-    R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
+    Examples: NLM's "[Not Available]." and "[In Process Citation].", Scopus's "[No abstract available]", "No abstract is
+    available for this article", R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
     """
     return text.isspace() if len(text) > LONGEST else _short_says_nothing(text)
 
@@ -46,3 +57,19 @@ def _short_says_nothing(text: str) -> bool:
         return False
     words = " ".join(_WORD.findall((without_markup(text) if "&" in text or "<" in text else text).lower()))
     return not words or _PLACEHOLDER.fullmatch(words) is not None
+
+
+def without_remarks(text: str) -> str:
+    """Return an abstract without "(ABSTRACT TRUNCATED AT 250 WORDS)" and copyright notices at its ends."""
+    end = text[-_NEAR_END:].lower()
+    if "truncated" in end:
+        text = _TRUNCATED.sub("", text)
+    if "©" in end or "copyright" in end or "(c)" in end:
+        head = len(text) - _NEAR_END if len(text) > _NEAR_END else 0
+        if match := _LAST_NOTICE.search(text, head):
+            text = text[: match.start()].rstrip() or text
+    start = text[:20].lower()
+    if "©" in start or "copyright" in start or "(c)" in start:
+        match = _FIRST_NOTICE.match(text)
+        text = text[match.end() :] or text if match else text
+    return text

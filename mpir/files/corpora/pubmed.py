@@ -13,14 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.bibliography import bibliography
-from mpir.files.corpora.identifiers import names_of
-from mpir.files.corpora.placeholders import says_nothing
+from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.xml import read_elements, text_of
 from mpir.files.read import open_bytes
 
@@ -30,6 +28,8 @@ PUBMED = (
 )
 """Root elements: sets from efetch, single records from other tools."""
 _RECORDS = ("MedlineCitation", "BookDocument")
+_ARTICLES = {"PubmedArticle": "PubmedData", "PubmedBookArticle": "PubmedBookData"}
+"""Elements around a record, and the record's sibling with its ids."""
 _DELETED = "DeleteCitation"
 _TITLES = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
 """Title elements by preference; a whole book has only the last."""
@@ -91,17 +91,28 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
     """Return the file's last record of each PMID and version, and the PMIDs and versions that it deletes."""
     records: dict[_Key, Document] = {}
     gone: set[_Key] = set()
-    for number, element in enumerate(read_elements(path, PUBMED, (*_RECORDS, _DELETED))):
+    for number, element in enumerate(read_elements(path, PUBMED, (*_ARTICLES, *_RECORDS, _DELETED))):
         if element.tag == _DELETED:
             for pmid in element.iter("PMID"):
                 key = _key(pmid, path, number)
                 records.pop(key, None)
                 gone.add(key)
         else:
-            key = _key(element.find("PMID"), path, number)
+            record, ids = _record(element)
+            key = _key(record.find("PMID"), path, number)
             records.pop(key, None)
-            records[key] = _document(key, element)
+            records[key] = _document(key, record, ids)
     return records, gone
+
+
+def _record(element: ET.Element) -> tuple[ET.Element, list[ET.Element]]:
+    """Return a citation or book, and the elements with its further ids."""
+    ids = _inside(element, "ArticleIdList", "ArticleId")
+    if element.tag in _ARTICLES:
+        ids = _inside(element, _ARTICLES[element.tag], "ArticleIdList", "ArticleId")
+        element = next((child for child in element if child.tag in _RECORDS), element)
+        ids = ids or _inside(element, "ArticleIdList", "ArticleId")
+    return element, ids
 
 
 def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
@@ -129,28 +140,54 @@ def _line_of(path: str | Path, number: int) -> int:
     return line
 
 
-def _document(key: _Key, record: ET.Element) -> Document:
+def _document(key: _Key, record: ET.Element, ids: list[ET.Element]) -> Document:
     inner = record.find("Article")
     article = record if inner is None else inner
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
-    dois = (text_of(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi")
-    metadata = {**names_of(str(key[0]), dois), **_bibliography(article, record)}
-    return Document(str(key[0]), title, _abstract(article, record), metadata=metadata)
+    values = _bibliography(article, record)
+    values["doi"] = [text_of(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi"]
+    for element in ids:
+        if (kind := element.get("IdType", "")) in _ID_TYPES and element.text:
+            values.setdefault(_ID_TYPES[kind], []).append(element.text)
+    metadata = bibliography_of(values, str(key[0]))
+    return Document(str(key[0]), title, without_remarks(_abstract(article, record)), metadata=metadata)
 
 
+_ID_TYPES = {"doi": "doi", "pmc": "pmcid"}
 _DATES = (("Journal", "JournalIssue", "PubDate"), ("ArticleDate",), ("Book", "PubDate"), ("ContributionDate",))
+_PATHS = {
+    "volume": ("Journal", "JournalIssue", "Volume"),
+    "issue": ("Journal", "JournalIssue", "Issue"),
+    "pages": ("Pagination", "MedlinePgn"),
+    "issn": ("Journal", "ISSN"),
+    "abbreviation": ("Journal", "ISOAbbreviation"),
+    "language": ("Language",),
+    "publisher": ("Book", "Publisher", "PublisherName"),
+}
 
 
-def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, Any]:
+def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, list[str]]:
+    """Return a record's bibliographic texts by their names in fields.py."""
     journals = ((article, "Journal", "Title"), (record, "MedlineJournalInfo", "MedlineTA"))
     types = _inside(article, "PublicationTypeList", "PublicationType") + article.findall("PublicationType")
-    return bibliography(
-        dates=(" ".join(date.itertext()) for names in _DATES for date in _inside(article, *names)),
-        journals=(text_of(journal) for names in journals for journal in _inside(*names)),
-        types=map(text_of, types),
-        authors=(_author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author")),
-    )
+    headings = _inside(record, "MeshHeadingList", "MeshHeading")
+    values = {
+        "date": [" ".join(date.itertext()) for names in _DATES for date in _inside(article, *names)],
+        "journal": [text_of(journal) for names in journals for journal in _inside(*names)],
+        "types": [text_of(element) for element in types],
+        "authors": [
+            _author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author")
+        ],
+        "keywords": [text_of(heading.find("DescriptorName")) for heading in headings]
+        + [text_of(keyword) for keywords in record.findall("KeywordList") for keyword in keywords],
+    }
+    for name, path in _PATHS.items():
+        if texts := [text_of(element) for element in _inside(article, *path)]:
+            values[name] = texts
+    if (banks := article.find("DataBankList")) is not None:
+        values["trials"] = [text_of(number) for number in banks.iter("AccessionNumber")]
+    return values
 
 
 def _inside(element: ET.Element, *names: str) -> list[ET.Element]:

@@ -1,156 +1,201 @@
-"""Read references in PubMed's format and RIS, in which lines begin with a tag of two to four letters.
+"""Read references in tagged formats: PubMed's own, RIS, Web of Science's and EndNote's Refer format.
 
-    PMID- 17284678                            TY  - JOUR
-    TI  - A title that goes on                TI  - A title
-          in the next line                    AB  - An abstract
-    AB  - An abstract                         DO  - 10.1000/182
-                                              ER  -
+    PMID- 17284678              TY  - JOUR            FN Clarivate …      %0 Journal Article
+    TI  - A title that goes     TI  - A title         PT J                %A Doe, J.
+          on here               AB  - An abstract     TI A title          %T A title
+    AB  - An abstract           DO  - 10.1000/182     UT WOS:0002000      %X An abstract
+                                ER  -                 ER                  %R 10.1000/182
 
-On the left is PubMed's format ("MEDLINE/PubMed Data Element (Field) Descriptions", NLM), on the right RIS ("RIS Format
-Specifications", Research Information Systems), which Embase, Scopus, the Cochrane Library, EndNote, Zotero and others
-export.
+PubMed's format is defined in "MEDLINE/PubMed Data Element (Field) Descriptions" (NLM), RIS in "RIS Format
+Specifications" (Research Information Systems); Embase, Scopus, the Cochrane Library, EndNote, Zotero and others export
+RIS. tagged.py reads the lines.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.files.corpora.bibliography import bibliography
-from mpir.files.corpora.fields import KNOWN, document_of, field_name
+from mpir.files.corpora.fields import BODIES, TEXTS
+from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
+from mpir.files.corpora.record import Value, document_of
+from mpir.files.corpora.tagged import Fields, Syntax, records
 from mpir.files.corpora.unread import report_unread
-from mpir.files.limits import limit_bytes, too_large
-from mpir.files.read import place_of, read_lines
 
-_TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)")
-_FIRST, _LAST = ("PMID", "TY"), "ER"
-_NAMES = {"ID": "referenceid"}
-"""Tags that differ from the fields of the same name."""
-_DOIS = ("DO", "LID", "AID")
-_IDS = (*_DOIS, "AN", "ID")
-_TITLES = ("TI", "T1", "TT", "BTI")
-_ABSTRACTS = ("AB", "N2", "OAB")
-_DATES = ("DP", "PY", "Y1", "DA")
-_JOURNALS = ("JT", "JF", "JO", "T2", "TA", "JA")
-_TYPES = ("PT", "M3")
-_AUTHORS = ("FAU", "AU", "A1", "CN")
-_Fields = defaultdict[str, list[str]]
+_FIRST = ("PMID", "TY")
+_IDS = ("DO", "LID", "AID", "AN", "ID")
+_TEXT_TAGS = ("TI", "T1", "TT", "BTI", "AB", "N2", "OAB")
+_SINGLE = frozenset(("UI", "VN", "AN", "ID", "TI", "T1", "DB", "ST"))
+"""Tags that begin the next reference where they begin this one, if no TY, ER or blank line does."""
+_SINGLE_OF_RIS = frozenset(("AN", "TI", "T1"))
+"""Tags of RIS that begin the next reference behind an abstract, if this one has them and no ER ended it."""
+_SPLIT = frozenset(("de", "keywordsplus", "dt"))
+"""Fields of several values in one text."""
 
 
-def read_references(path: str | Path) -> Iterator[Document]:
-    """Stream the references of one file of either format, gzipped or not, with title and abstract on one line each.
-
-    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is the
-    file's name and the first line of the reference. A reference ends at ER, so its tags may come in any order. Untagged
-    text before the first reference is skipped.
-
-    rispy is not used, because it drops tags before TY, loses line numbers, and holds the whole file in memory.
-
-    Raises:
-        InputError: the file has no reference, or cannot be read.
-    """
-    empty = True
-    for document in report_unread(path, _documents(path)):
-        empty = False
-        yield document
-    if empty:
-        raise InputError(
-            f'{path}: no references found; expected lines such as "PMID- 17284678" (PubMed) or "TY  - JOUR" '
-            "(RIS); export it again in one of these formats."
-        )
+def _same_names(tags: str) -> dict[str, str]:
+    """Return tags that fields.py knows in lower case."""
+    return {tag: tag.lower() for tag in tags.split()}
 
 
-def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, list[str]]]]:
-    file = Path(path).name
-    for line, fields in _references(path):
-        values = {name: _text(tag, texts) for tag, texts in fields.items() if (name := _field(tag))}
-        dois = (text for tag in _DOIS for text in fields.get(tag, ()))
-        yield document_of(values, f"{file}:{line}", dois, _bibliography(fields)), fields
+_RIS = {
+    **_same_names("AN DO LID AID TI T1 TT BTI AB N2 OAB AU A1 PY Y1 DA JF JO T2 JA J2 VL IS SP EP LA KW M3 SN PB UR"),
+    **_same_names("DB C2 C7 PM N1"),
+    **{"ID": "referenceid", "DP": "databaseprovider", "L2": "link", "U2": "pui", "PT": "publicationtype"},
+    **{"TY": "referencetype"},
+}
+_MEDLINE = {
+    **_same_names("PMID LID AID TI TT BTI AB OAB FAU AU CN DP JT TA VI IP"),
+    **_same_names("PG LA MH OT PT PMC SI DB AN DO SO UR KW PB"),
+    **{"UI": "uniqueidentifier", "IS": "issn", "OID": "an", "ID": "referenceid", "N2": "n2", "T1": "t1", "JN": "jt"},
+}
+_WOS = {
+    **_same_names("TI AB DI UT PM AU AF SO JI PY VL IS BP EP AR LA DT"),
+    **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "referencetype"},
+}
+_REFER = {
+    **{"%T": "title", "%X": "abstract", "%R": "doi", "%M": "accessionnumber", "%F": "citationkey", "%A": "author"},
+    **{"%D": "year", "%8": "date", "%J": "journal", "%B": "booktitle", "%V": "volume", "%N": "issue", "%P": "pages"},
+    **{"%K": "keywords", "%G": "language", "%U": "url", "%@": "issn", "%I": "publisher", "%9": "dt", "%2": "pmcid"},
+    **{"%0": "referencetype", "%~": "database", "%W": "databaseprovider"},
+}
 
 
-def _bibliography(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return year, journal, publication types and authors from a reference's tags."""
-    dates, journals = ((value for tag in tags for value in fields.get(tag, ())) for tags in (_DATES, _JOURNALS))
-    types, authors = (next((fields[tag] for tag in tags if fields.get(tag)), ()) for tags in (_TYPES, _AUTHORS))
-    return bibliography(dates=dates, journals=journals, types=types, authors=authors)
+def _names_of_reference(fields: Fields) -> Mapping[str, str]:
+    """Return the tags of RIS for a reference with TY, else those of PubMed's and Ovid's formats."""
+    if "TY" not in fields and ("PMID" in fields or "UI" in fields or _has_long_tags(fields)):
+        return _MEDLINE if "DB" in fields else {**_MEDLINE, "UI": "medlinepmid"}
+    is_embase = any("embase" in database.lower() for database in fields.get("DB", ()))
+    return {**_RIS, "C5": "medlinepmid"} if is_embase else _RIS
 
 
-@cache
-def _field(tag: str) -> str:
-    """Return a tag's field name in fields.py, or "" for a tag that documents do not use."""
-    name = _NAMES.get(tag) or field_name(tag)
-    return name if name in KNOWN else ""
+def _has_long_tags(fields: Fields) -> bool:
+    """Whether a reference is in PubMed's format, whose tags have up to four letters; RIS has two."""
+    return len(next(iter(fields), "")) > 2
 
 
-def _text(tag: str, texts: Sequence[str]) -> str:
-    """Return a tag's text: all paragraphs of an abstract, else the first value that is not a placeholder."""
-    telling = (text for text in texts if not says_nothing(text))
-    return " ".join(telling) if tag in _ABSTRACTS else next(telling, "")
-
-
-def _references(path: str | Path) -> Iterator[tuple[int, _Fields]]:
-    """Yield the first line of each reference, and its values by tag."""
-    begin, fields, values, continued = 0, _Fields(list), list[str](), list[str]()
-    size, longest = 0, limit_bytes("MPIR_MAX_RECORD_MB")
-    after_blank = has_long_tags = False
-    for number, line in read_lines(path, old_ends=True, old_encodings=True):
-        size += len(line)
-        if size > longest:
-            raise too_large(place_of(path, begin), "the reference", "MPIR_MAX_RECORD_MB")
-        tagged = _TAGGED.match(line)
-        if not tagged or (len(tagged[1]) > 2 and fields and not has_long_tags and _is_text(tagged[1])):
-            text, is_behind = line.strip(), after_blank and has_long_tags  # only RIS allows blank lines inside a text
-            if values and text and not is_behind:
-                continued.append(text)
-            after_blank = not text or is_behind
-            continue
-        if continued:
-            _append(values, continued)
-        tag, value = tagged.groups()
-        may_begin = after_blank or tag in _FIRST  # most tags cannot begin a reference
-        if fields and (tag == _LAST or (may_begin and _begins_next(tag, fields, after_blank=after_blank))):
-            yield begin, fields
-            size, fields, values = 0, _Fields(list), []
-        after_blank = False
-        if tag == _LAST:
-            values = []
-            continue
-        if not fields:
-            begin, has_long_tags = number, len(tag) > 2
-        values = fields[tag]
-        values.append(value.strip())
-    if fields:
-        _append(values, continued)
-        yield begin, fields
-
-
-def _append(values: list[str], continued: list[str]) -> None:
-    """Append continuation lines to the last value, and clear them."""
-    if continued:
-        values[-1] = " ".join((values[-1], *continued)).strip()
-        continued.clear()
-
-
-def _begins_next(tag: str, fields: _Fields, *, after_blank: bool) -> bool:
+def _begins_reference(tag: str, fields: Fields, after_blank: bool) -> bool:
     """Whether a tag begins the next reference although no ER ended this one.
 
     A reference has one PMID or TY, which need not come first. After a blank line, a PMID or TY begins the next
     reference if this one has a text or an id, and so does a repeated tag. RIS allows blank lines in an abstract, so
     this does not apply to references with TY.
     """
-    has_text = any(name in fields for name in (*_TITLES, *_ABSTRACTS))
+    has_text = any(name in fields for name in _TEXT_TAGS)
     if tag in _FIRST:
         return tag in fields or (after_blank and (has_text or any(name in fields for name in (*_FIRST, *_IDS))))
-    return after_blank and has_text and tag in fields and _FIRST[1] not in fields
+    if not has_text or tag not in fields:
+        return False
+    if "TY" in fields:
+        return tag in _SINGLE_OF_RIS and any(name in fields for name in ("AB", "N2"))
+    return after_blank or (tag in _SINGLE and tag == next(iter(fields)))
 
 
-def _is_text(tag: str) -> bool:
-    """Whether an apparent RIS tag is text ("AIM - To learn …"), because RIS tags have two characters."""
-    return len(tag) > 2 and tag != _FIRST[0]
+def _is_text(tag: str, fields: Fields) -> bool:
+    """Whether an apparent tag of RIS is text ("AIM - To learn …"), because its tags have two characters."""
+    return len(tag) > 2 and tag != "PMID" and bool(fields) and not _has_long_tags(fields)
+
+
+def _begins_record(first: str, tag: str, fields: Fields, after_blank: bool) -> bool:
+    return tag in fields and (tag == first or after_blank)
+
+
+REFERENCES = Syntax(
+    tag=re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) *-(?: |$)(.*)"),
+    begins=_begins_reference,
+    may_begin=_SINGLE.union(_FIRST),
+    last="ER",
+    keeps_blank=lambda fields: not _has_long_tags(fields),  # only RIS allows blank lines inside a text
+    is_text=_is_text,
+    listed=frozenset(("KW",)),
+    names=_names_of_reference,
+    example='"PMID- 17284678" (PubMed) or "TY  - JOUR" (RIS); export it again in one of these formats',
+)
+WEB_OF_SCIENCE = Syntax(
+    tag=re.compile(r"([A-Z][A-Z0-9])(?: (.*)|$)"),
+    begins=partial(_begins_record, "PT"),
+    may_begin=frozenset(("PT",)),
+    last="ER",
+    around=frozenset(("FN", "VR", "EF")),
+    listed=frozenset(("AU", "AF")),
+    names=lambda fields: _WOS,
+    example='"PT J" and "TI A title"',
+)
+REFER = Syntax(
+    tag=re.compile(r"(%[0-9A-Z@!#$&(*+<=>?^~\[])(?: (.*)|$)"),
+    begins=partial(_begins_record, "%0"),
+    may_begin=frozenset(("%0",)),
+    last="",
+    listed=frozenset(("%K",)),
+    names=lambda fields: _REFER,
+    example='"%0 Journal Article" and "%T A title"',
+)
+
+
+def read_references(path: str | Path) -> Iterator[Document]:
+    """Stream the references of a file in PubMed's format or RIS, with title and abstract on one line each.
+
+    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is the
+    file's name and the first line of the reference. The accession number and ID of a record whose DB is MEDLINE or
+    PubMed are PMIDs. A reference ends at ER, so its tags may come in any order. Untagged text before the first
+    reference is skipped.
+
+    Raises:
+        InputError: the file has no reference, or cannot be read.
+    """
+    return _read(path, REFERENCES)
+
+
+def read_web_of_science(path: str | Path) -> Iterator[Document]:
+    """Stream the records of a file in Web of Science's tagged format; the id is the PMID, else UT, else the DOI.
+
+    Raises:
+        InputError: the file has no record, or cannot be read.
+    """
+    return _read(path, WEB_OF_SCIENCE)
+
+
+def read_refer(path: str | Path) -> Iterator[Document]:
+    """Stream the references of a file in the Refer format of EndNote and Zotero; the id is %M, else the DOI, else %F.
+
+    Raises:
+        InputError: the file has no reference, or cannot be read.
+    """
+    return _read(path, REFER)
+
+
+def _read(path: str | Path, syntax: Syntax) -> Iterator[Document]:
+    empty = True
+    for document in report_unread(path, _documents(path, syntax)):
+        empty = False
+        yield document
+    if empty:
+        raise InputError(f"{path}: no references found; expected lines such as {syntax.example}.")
+
+
+def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Mapping[str, Sequence[str]]]]:
+    file = Path(path).name
+    for line, fields in records(path, syntax):
+        names = syntax.names(fields)
+        values = {names[tag]: _value(names[tag], texts) for tag, texts in fields.items() if tag in names}
+        document = document_of(values, f"{file}:{line}")
+        yield document, {tag: texts for tag, texts in fields.items() if tag not in names}
+
+
+_BODIES = frozenset(BODIES)
+
+
+def _value(name: str, texts: list[str]) -> Value:
+    """Return a field's value: all paragraphs of an abstract, a title that is not a placeholder, or a list."""
+    if name in _BODIES:
+        return texts[0] if len(texts) == 1 else " ".join(text for text in texts if not says_nothing(text))
+    if name in TEXTS or (len(texts) == 1 and name in _SPLIT):
+        return next((text for text in texts if not says_nothing(text)), "")
+    if name == "m3":  # some programs write the DOI there
+        return [text for text in texts if not doi_of(text)] or texts
+    return texts

@@ -14,7 +14,8 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.embase import records_by_row, separator_by_row
-from mpir.files.corpora.fields import IDS, KNOWN, TEXTS, document_of, field_name
+from mpir.files.corpora.fields import IDS, KNOWN, READ, TEXTS, field_name
+from mpir.files.corpora.record import document_of
 from mpir.files.corpora.unread import report_unread
 from mpir.files.read import place_of, read_lines
 
@@ -27,8 +28,10 @@ SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 """Excel's line before the header, which declares the separator."""
 _LINES_OF_HEADER = 5
 _LOOKED_AT = 1000
-_KEYWORDS_PLUS, _TAGS_OF_WEB_OF_SCIENCE = "id", {"pt", "ut"}
-"""Column names in Web of Science's tables are tags; its ID has keywords, and cells are not quoted."""
+_TAGS_OF_WEB_OF_SCIENCE = {"pt", "ut"}
+"""Column names in Web of Science's tables are tags, and cells are not quoted."""
+_ODD_IN_WEB_OF_SCIENCE = {"pt", "da", "cn", "si", "mh"}
+"""Tags of Web of Science that mean something else in other formats."""
 csv.field_size_limit(
     max(csv.field_size_limit(), 2**27)
 )  # maximum characters of a cell; a full paper has more than 2**17
@@ -156,17 +159,16 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
         InputError: no title or body, or a repeated name.
     """
     names = [" ".join(cell.lower().split()) for cell in header]
-    ignored = {_KEYWORDS_PLUS} if _is_of_web_of_science(header) else set()
-    columns = [
-        (field_name(name), position)
-        for position, name in enumerate(names)
-        if field_name(name) in KNOWN and name not in ignored
-    ]
+    read = {name: field_name(name) for name in names if field_name(name) in READ}
+    if _is_of_web_of_science(header):
+        read = {name: field for name, field in read.items() if name not in _ODD_IN_WEB_OF_SCIENCE}
+        read["id"] = "keywordsplus"
+    columns = [(read[name], position) for position, name in enumerate(names) if name in read]
     if not any(name in TEXTS for name, _ in columns):
         names_text = format_names(names) or "no columns"
         raise InputError(f"{location}: no column named title or abstract (got {names_text}); name them in the header.")
     _check_distinct(names, columns, location)
-    unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in KNOWN]
+    unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in READ]
     if unknown and not any(name in IDS for name, _ in columns):
         log.warning(
             "%s: no id column, so row numbers are the ids (ignored columns: %s)",
@@ -177,7 +179,7 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
 
 
 def _check_distinct(names: Sequence[str], columns: Sequence[tuple[str, int]], location: str) -> None:
-    for name in (names[position] for _, position in columns):
+    for name in (names[position] for field, position in columns if field in KNOWN):
         if names.count(name) > 1:
             alike = [str(number) for number, header_name in enumerate(names, 1) if header_name == name]
             raise InputError(

@@ -80,8 +80,8 @@ def _triple(texts: list[Any], teacher: Any, location: str) -> Triple:
 
 def _scores(values: Any, location: str) -> tuple[float, float]:
     try:
-        positive, negative = (float(value) for value in values)
-    except (TypeError, ValueError):
+        positive, negative = (math.nan if isinstance(value, bool) else float(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
         positive = negative = math.nan
     if not (math.isfinite(positive) and math.isfinite(negative)):
         raise InputError(f"{location}: the teacher's scores are {format_value(values)}; expected two finite numbers.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import format_names
-from mpir.files.corpora.fields import KNOWN, field_name
+from mpir.files.corpora.fields import READ, field_name
 
 log = logging.getLogger(__name__)
 _LOOKED_AT = 1000
@@ -28,7 +28,7 @@ def report_unread(path: str | Path, records: Iterable[tuple[Document, Mapping[st
         if blank and count < _LOOKED_AT:
             blank -= {section for section, text in document.sections.items() if text}
             for name, value in values.items():
-                if field_name(name) not in KNOWN:
+                if field_name(name) not in READ:
                     lengths[name] = max(lengths.get(name, 0), len(str(value)))
         elif blank:
             blank -= {section for section, text in document.sections.items() if text}

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from xml.etree import ElementTree as ET
 from xml.parsers.expat import errors
 
+from mpir.core.text.markup import raised
 from mpir.errors import InputError, shortened
 from mpir.files.limits import limit_bytes, too_large
 from mpir.files.read import open_bytes
@@ -20,6 +21,7 @@ _BLOCK = 2**14
 _DEEPEST = 50_000
 """Maximum nesting depth; JATS has about 30. Time grows with the square of the depth."""
 _ANNOTATIONS = ("annotation", "annotation-xml")
+_EXPONENT = re.compile(r"\s*[-−–+]?\s*\d{1,4}\s*")
 _BEHIND_ROOT = {
     errors.codes[message]
     for message in (
@@ -64,16 +66,35 @@ def root_tag(path: str | Path, roots: Collection[str]) -> str:
 def text_of(element: ET.Element | None) -> str:
     """Return an element's text, including inline tags (``<i>``, ``<sup>``, …), with single spaces.
 
-    TeX annotations, which repeat a formula, are removed from the element.
+    Exponents become superscript characters, so that 10⁶ does not become 106; TeX annotations, which repeat a formula,
+    are removed. The element is modified.
     """
     if element is None:
         return ""
     if not len(element):  # the common case
         return white_normal(element.text or "")
-    for annotation in (annotation for name in _ANNOTATIONS for annotation in list(element.iter(name))):
-        annotation.text = None
-        del annotation[:]
+    mark_exponents(element)
     return white_normal("".join(element.itertext()))
+
+
+def mark_exponents(element: ET.Element) -> None:
+    """Write an element's numeric exponents and fractions as text, and remove TeX annotations from its formulas."""
+    for parent in element.iter():
+        before = parent.text or ""
+        for child in parent:
+            tag, text = child.tag, child.text or ""
+            if tag in _ANNOTATIONS:
+                child.text = None
+                del child[:]
+            elif (tag == "sup" or child.get("face") == "superscript") and before[-1:].isdigit() and not len(child):
+                if _EXPONENT.fullmatch(text):
+                    child.text = raised(text)
+            elif tag == "msup" and len(child) == 2 and _EXPONENT.fullmatch(child[1].text or ""):
+                if "".join(child[0].itertext()).strip()[-1:].isdigit():
+                    child[1].text = raised(child[1].text or "")
+            elif tag == "mfrac" and len(child) == 2:
+                child[0].tail = "/"
+            before = child.tail or "".join(child.itertext()) or before
 
 
 def white_normal(text: str) -> str:

@@ -196,7 +196,7 @@ class ActorPool:
             if task.attempt >= ATTEMPTS:
                 raise DeviceError(
                     f"{ATTEMPTS} workers ended while they had the same task ({shortened(str(error), 200)}); if "
-                    "memory ran out, lower --tokens-per-batch or --workers, and run it again."
+                    "memory ran out, lower batch.tokens or --workers, and run it again."
                 ) from error
             log.warning("a worker ended; another one takes its task, and a new one its place")
             if self._actors[task.slot] is task.actor:

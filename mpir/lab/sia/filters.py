@@ -44,8 +44,7 @@ class Filters:
         for name, value in asdict(self).items():
             top = 1.0 if name in ("most_repeated", "most_copied", "least_grounded") else inf
             if isnan(value) or value > top:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is {value}; expected a number{', at most 1' if top == 1 else ''}.")
+                raise InputError(f"sia.{name} is {value}; expected a number{', at most 1' if top == 1 else ''}.")
 
     def fault(self, text: str, source: str, loss: float) -> str:
         """The reason to reject the text generated from `source`, or "" if it passes."""

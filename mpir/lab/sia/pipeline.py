@@ -57,7 +57,7 @@ class Generation:
         For `shard` and `accept_changes` see `Workspace`; a shard is made by `run_shard`.
         """
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
-        real_number("--probability", settings.probability, SHARE, is_share)
+        real_number("sia.probability", settings.probability, SHARE, is_share)
         whole_number("--seed", settings.seed, minimum=0)
         self._training = Training(checkpoint=settings.writer, **settings.training)
         self._decoding = Decoding(**settings.decoding)

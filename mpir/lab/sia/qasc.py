@@ -42,7 +42,7 @@ class BadRowError(InputError):
     def __init__(self, location: str, field: str, value: Any) -> None:
         super().__init__(
             f"{location}: {field} is {format_value(value)}; expected a text as in QASC; correct the row or pass "
-            "--skip-bad."
+            "sia.skip_bad=true."
         )
         self.field = field
 

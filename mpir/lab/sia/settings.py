@@ -40,8 +40,8 @@ class Training:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "max_length", "save_every"):
-            whole_number(f"--{name.replace('_', '-')}", getattr(self, name))
-        real_number("--learning-rate", self.learning_rate, "a number above 0", lambda rate: rate > 0)
+            whole_number(f"sia.{name}", getattr(self, name))
+        real_number("sia.learning_rate", self.learning_rate, "a number above 0", lambda rate: rate > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class Decoding:
     most_tokens: int = 60
 
     def __post_init__(self) -> None:
-        real_number("--top-p", self.top_p, SHARE, is_share)
-        real_number("--temperature", self.temperature, "a number above 0", lambda value: value > 0)
-        whole_number("--most-tokens", self.most_tokens)
+        real_number("sia.top_p", self.top_p, SHARE, is_share)
+        real_number("sia.temperature", self.temperature, "a number above 0", lambda value: value > 0)
+        whole_number("sia.most_tokens", self.most_tokens)
 
 
 def is_share(value: float) -> bool:

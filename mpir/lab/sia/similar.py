@@ -141,7 +141,7 @@ def check_found(counts: Mapping[str, int], threshold: float) -> None:
         return
     expected = max(1, counts.get("questions", 0) // 10)
     reached = [float(name.removeprefix(BINS)) for name, n in counts.items() if name.startswith(BINS) and n >= expected]
-    advice = f"try --threshold {max(reached):g}" if reached else "there are too few questions that share a word"
+    advice = f"try sia.threshold={max(reached):g}" if reached else "there are too few questions that share a word"
     raise InputError(f"similar questions: no pair reaches the similarity {threshold:g} of 5; {advice}.")
 
 

@@ -68,7 +68,8 @@ def train_vectors(
     model.build_vocab(progress(tokens) if progress else tokens)
     if not len(model.wv):
         raise InputError(
-            f"{format_paths(tokens.paths)}: no word occurs {min_count} times; give a larger corpus or a lower --least."
+            f"{format_paths(tokens.paths)}: no word occurs {min_count} times; give a larger corpus "
+            "or a lower vectors.least."
         )
     model.train(tokens, total_examples=model.corpus_count, epochs=epochs)
     try:

@@ -199,7 +199,7 @@ class TrainedModel:
                 "%s reads at most %d tokens, so longer pairs are truncated there, and not at max_length %d",
                 *(self.settings.checkpoint, positions, self.settings.max_length),
             )
-        return min(positions, self.settings.max_length)
+        return int(min(positions, self.settings.max_length))
 
 
 def distinct(rows: list[Example]) -> tuple[list[str], torch.Tensor]:

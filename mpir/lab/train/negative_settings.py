@@ -54,14 +54,15 @@ class NegativeSettings:
         if missing := [name for name in NEEDS[self.source] if not getattr(self, name)]:
             raise InputError(f"source {self.source} needs {' and '.join(missing)}, which is not given.")
         for option in ("limit", "negatives"):
-            optional_whole_number(f"--{option}", getattr(self, option))
+            optional_whole_number(option, getattr(self, option))
         for option, lowest in (("documents", 1), ("skip", 0), ("dev_titles", 1), ("seed", 0)):
-            whole_number(f"--{option.replace('_', '-')}", getattr(self, option), minimum=lowest)
+            whole_number(option, getattr(self, option), minimum=lowest)
         for option in ("below", "same", "alike"):
-            real_number(f"--{option}", getattr(self, option), "a number above 0", lambda value: value > 0)
+            real_number(f"negatives.{option}", getattr(self, option), "a number above 0", lambda value: value > 0)
         if self.dev and self.dev_titles >= self.max_titles:
             raise InputError(
-                f"--dev-titles is {self.dev_titles}; expected fewer than the {self.max_titles} titles of --limit."
+                f"negatives.dev_titles is {self.dev_titles}; expected fewer than the "
+                f"{self.max_titles} titles of --limit."
             )
 
     @property

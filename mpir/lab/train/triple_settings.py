@@ -41,7 +41,7 @@ class TripleSettings:
     def __post_init__(self) -> None:
         """Raise InputError for a number that is too small, or an option that lacks another."""
         for option, lowest in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
-            whole_number(f"--{option}", getattr(self, option), minimum=lowest)
+            whole_number(option, getattr(self, option), minimum=lowest)
         for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
             if getattr(self, option) and not getattr(self, needed):
                 raise InputError(f"--{option} needs --{needed}, which is not given.")

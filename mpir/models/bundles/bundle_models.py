@@ -43,7 +43,7 @@ def _describe(bundle: Bundle, checkpoint: str, revision: str | None, perspective
     if inside.is_dir():
         licence = read_licence(inside / CARD) or read_licence(_card(bundle))
         return BundleModel(checkpoint, perspectives, revision or "in the bundle", licence or UNKNOWN)
-    snapshot = find_model(checkpoint, revision)
+    snapshot = find_model(checkpoint, revision, fetch=False)
     if not (snapshot.folder / CONFIG).is_file():
         raise ArtefactError(f"{checkpoint}: {CONFIG} is missing; fetch the model again.")
     licence = read_model_files(snapshot.folder, checkpoint).licence

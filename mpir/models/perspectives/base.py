@@ -204,6 +204,8 @@ def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
 def as_numbers(name: str, values: Any) -> F64:
     """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
     try:
+        if np.asarray(values).dtype == bool or (isinstance(values, list) and bool in map(type, values)):
+            raise TypeError("a boolean is no score")
         return np.asarray(values, np.float64)
     except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
         raise InputError(

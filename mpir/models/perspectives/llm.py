@@ -171,7 +171,7 @@ class LlmPerspective(Perspective):
         expected = "Yes or No with log-probabilities" if self.answers == "yes-no" else "Yes, No or a grade from 0 to 4"
         return EndpointError(
             f"{self.endpoint.url}: the model {format_value(self.endpoint.model)} answers {format_value(text)} "
-            f"(expected {expected}). Name a model that follows instructions, or switch its reasoning off by --llm-body."
+            f"(expected {expected}). Name a model that follows instructions, or switch its reasoning off by llm.body."
         )
 
     def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
@@ -313,7 +313,7 @@ def choose_model(endpoint: ChatEndpoint) -> ChatEndpoint:
     names = endpoint.models() or []
     if len(names) != 1:
         listed = f"one of {format_names(names)}" if names else "its name, as the server lists none"
-        raise EndpointError(f"{endpoint.url}: no model is named (expected {listed}). Give it by --llm-model NAME.")
+        raise EndpointError(f"{endpoint.url}: no model is named (expected {listed}). Name one, as in URL#NAME.")
     return replace(endpoint, model=names[0])
 
 

@@ -182,13 +182,13 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
         raise InputError(
             f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
             "and its scores are near random without the prompt that it was trained with; name the prompt with "
-            f"--model-option template=NAME (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
+            f"--set model.template=NAME (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
         )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
         labels = recognised.files.config.get("id2label")
         raise InputError(
             f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
-            "choose the relevance output, such as --model-option output=2 (model_options={'output': 2})."
+            "choose the relevance output, such as --set model.output=2 (model_options={'output': 2})."
         )
     return options
 

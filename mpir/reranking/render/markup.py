@@ -13,6 +13,7 @@ from html import escape
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.stopping import reading_advice
 from mpir.core.text.normalise import without_surrogates
+from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
 from mpir.reranking.render.references import link_of
 from mpir.reranking.render.tables import measure_of
@@ -57,7 +58,7 @@ def to_markdown(ranking: RankedList) -> str:
         said = _plain(best.text if best else "")
         lines.append(f"| {rank} | {measure(document)} | {named}{f' ({of})' if of else ''} | {said} |")
     advice = reading_advice(ranking)
-    return without_surrogates("\n".join([*lines, *(["", advice] if advice else [])]) + "\n\n")
+    return printable(without_surrogates("\n".join([*lines, *(["", advice] if advice else [])]) + "\n\n"))
 
 
 def _row(ranking: RankedList, document: RankedDocument, rank: int) -> str:

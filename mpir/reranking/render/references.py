@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.normalise import without_surrogates
-from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, TYPES, YEAR
+from mpir.errors import printable
+from mpir.files.corpora.bibliography import Bibliography
+from mpir.files.corpora.dates import month_and_day
 from mpir.reranking.render.tables import measure_of
 
 PUBMED_URL, DOI_URL = "https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/"
@@ -34,32 +36,50 @@ def to_nbib(ranking: RankedList) -> str:
 
 def link_of(document: RankedDocument) -> str:
     """Return the URL of a document at PubMed or, without a PMID, at doi.org; an empty string without either."""
-    pmid, doi = (str(document.metadata.get(name) or "") for name in ("pmid", "doi"))
-    return f"{PUBMED_URL}{pmid}/" if pmid else f"{DOI_URL}{doi}" if doi else ""
+    return _link(Bibliography.of(document.metadata))
+
+
+def _link(known: Bibliography) -> str:
+    return f"{PUBMED_URL}{known.pmid}/" if known.pmid else f"{DOI_URL}{known.doi}" if known.doi else ""
 
 
 def _ris_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
-    known = document.metadata
-    yield "TY", "JOUR"
+    known = Bibliography.of(document.metadata)
+    first, _, last = known.pages.partition("-")
+    yield "TY", known.reference_type or "JOUR"
     yield from (("KW", keyword) for keyword in _keywords(ranking, document, rank))
-    yield from (("AN", document.id), ("TI", document.title))
-    yield from (("AU", author) for author in _list(known.get(AUTHORS)))
-    yield from (("PY", known.get(YEAR)), ("T2", known.get(JOURNAL)), ("DO", known.get("doi")))
-    yield from (("M3", publication_type) for publication_type in _list(known.get(TYPES)))
-    yield from (("UR", link_of(document)), ("AB", document.text), ("N1", _note(ranking, document, rank)))
+    yield from (("AN", document.id), ("DB", "PubMed" if document.id == known.pmid else ""), ("TI", document.title))
+    yield from (("AU", author) for author in known.authors)
+    yield from (
+        ("PY", known.year),
+        ("DA", known.date.replace("-", "/")),
+        ("T2", known.journal),
+        ("J2", known.abbreviation),
+    )
+    yield from (("VL", known.volume), ("IS", known.issue), ("SP", first), ("EP", last), ("SN", known.issn))
+    yield from (("PB", known.publisher), ("DO", known.doi), ("C2", known.pmcid))
+    yield from (("M3", publication_type) for publication_type in known.types)
+    yield from (("LA", language) for language in known.language)
+    yield from (("KW", keyword) for keyword in known.keywords)
+    yield from (("UR", url) for url in dict.fromkeys((known.url, _link(known))))
+    yield from (("AB", document.text), ("N1", _note(ranking, document, rank)))
 
 
 def _nbib_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
-    known = document.metadata
-    pmid = known.get("pmid", "")
-    yield "PMID", pmid or " "
+    known = Bibliography.of(document.metadata)
+    yield "PMID", known.pmid or " "
     yield from (("OT", keyword) for keyword in _keywords(ranking, document, rank))
-    yield from (("OID", "" if pmid else document.id), ("TI", document.title))
-    yield from (("FAU", author) for author in _list(known.get(AUTHORS)))
-    yield from (("DP", known.get(YEAR)), ("JT", known.get(JOURNAL)))
-    yield from (("PT", publication_type) for publication_type in _list(known.get(TYPES)))
-    yield from (("AID", f"{known['doi']} [doi]" if known.get("doi") else ""), ("AB", document.text))
-    yield "GN", _note(ranking, document, rank)
+    yield from (("OID", "" if known.pmid else document.id), ("TI", document.title))
+    yield from (("FAU", author) for author in known.authors)
+    date = f"{known.year} {month_and_day(known.date)}" if known.date else known.year
+    yield from (("DP", date), ("JT", known.journal), ("TA", known.abbreviation), ("VI", known.volume))
+    yield from (("IP", known.issue), ("PG", known.pages), ("IS", known.issn), ("PB", known.publisher))
+    yield from (("LA", language) for language in known.language)
+    yield from (("PT", publication_type) for publication_type in known.types)
+    yield from (("OT", keyword) for keyword in known.keywords)
+    yield from (("SI", trial) for trial in known.trials)
+    yield from (("PMC", known.pmcid), ("AID", f"{known.doi} [doi]" if known.doi else ""), ("UR", known.url))
+    yield from (("AB", document.text), ("GN", _note(ranking, document, rank)))
 
 
 def _keywords(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[str]:
@@ -79,8 +99,4 @@ def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
     """Return a record with one line for each field that is not empty."""
     texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
     lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
-    return without_surrogates("\n".join(lines) + "\n") + end
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+    return printable(without_surrogates("\n".join(lines) + "\n")) + end

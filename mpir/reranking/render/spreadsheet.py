@@ -10,11 +10,29 @@ from typing import Any
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.normalise import without_surrogates
-from mpir.files.corpora.bibliography import JOURNAL, TYPES, YEAR
+from mpir.errors import printable
+from mpir.files.corpora.bibliography import JOURNAL, LISTS, TYPES, YEAR, Bibliography
 
 _NAMES = ("pmid", "doi")
 """Identifiers that documents from reference files and tables have in addition to their ids."""
 _KNOWN = (YEAR, JOURNAL, TYPES)
+_FURTHER = (
+    *(
+        "date",
+        "authors",
+        "volume",
+        "issue",
+        "pages",
+        "reference_type",
+        "language",
+        "keywords",
+        "issn",
+        "publisher",
+        "trials",
+    ),
+    *("abbreviation", "pmcid", "nct", "url"),
+)
+"""Further fields of a reference, in the last columns."""
 _FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d++\.?+\d*+\s*+(?:;|$))))""")
 """The start of a cell that a spreadsheet would compute as a formula, unless it is a number. "-Omics" would be shown as
 #NAME?, and a formula in a title could run commands. An apostrophe in front, as OWASP recommends, keeps the cell a text.
@@ -40,7 +58,7 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     stream = io.StringIO()
     writer = csv.writer(stream)
     heads = _heads(rows, [ranking for _, ranking in several], sentences)
-    writer.writerow(heads)
+    writer.writerow(map(_cell, heads))
     writer.writerows([_cell(row.get(head, "")) for head in heads] for row in rows)
     return _SIGNATURE + without_surrogates(stream.getvalue())
 
@@ -51,8 +69,9 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     reading = [name for ranking in rankings for name in ranking.shown_columns]
     heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section"] if sentences else []), "probability"]
     heads += ["blended score", *([] if sentences else of_documents), *reading]
-    heads += ["sentence" if sentences else "best sentence", "query id", "query"]
-    optional = {*_NAMES, *_KNOWN, "probability", "query id", "query"}
+    heads += ["sentence" if sentences else "best sentence", *([] if sentences else ["abstract", *_FURTHER])]
+    heads += ["query id", "query"]
+    optional = {*_NAMES, *_KNOWN, *_FURTHER, "abstract", "probability", "query id", "query"}
     telling = {head for row in rows for head in optional if row.get(head) not in (None, "")}
     return [head for head in dict.fromkeys(heads) if head not in optional - telling]
 
@@ -73,9 +92,10 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
 
 def _known_of(document: RankedDocument) -> dict[str, Any]:
     """Return the id, the title and the bibliographic fields of a document."""
-    known = {name: document.metadata.get(name, "") for name in (*_NAMES, *_KNOWN)}
-    texts = {name: "; ".join(map(str, value)) if isinstance(value, list) else value for name, value in known.items()}
-    return {"document": document.id, "title": document.title, **texts}
+    known = Bibliography.of(document.metadata)
+    values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
+    texts = {name: "; ".join(value) if name in LISTS else value for name, value in values.items()}
+    return {"document": document.id, "title": document.title, "abstract": document.text, **texts}
 
 
 def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
@@ -91,5 +111,5 @@ def _cell(value: Any) -> Any:
         return f"{value:.4f}"
     if not isinstance(value, str):
         return value
-    text = " ".join(value.split())
+    text = printable(" ".join(value.split()))
     return _FORMULA.sub(r"\1'", text)

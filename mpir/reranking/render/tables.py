@@ -8,6 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from mpir.core.results import RankedDocument, RankedList, RankedSentence
+from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
 
 WIDTHS = {"document": 24, JOURNAL: 20}
@@ -41,7 +42,7 @@ def document_table(ranking: RankedList, width: int | None) -> str:
         (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d))
         for rank, d in enumerate(ranking, 1)
     ]
-    return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}"
+    return printable(f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}")
 
 
 def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
@@ -52,7 +53,7 @@ def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
         for rank, s in enumerate(ranking.sentences[:k], 1)
     ]
     heads = ("rank", name, "document", "place", "sentence")
-    return f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}"
+    return printable(f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no sentences)'}")
 
 
 def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mpir.core.query_truncation import as_read
 from mpir.core.results import RankedList
+from mpir.errors import printable
 from mpir.models.perspectives.base import Perspective
 from mpir.validation import whole_number
 
@@ -52,7 +53,7 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
         lines.append(f"Sentences that the first pass left out, in all documents: {ranking.left_out}.")
     if unread := sum(ranked.left_out for ranked in ranking.documents):
         lines.append(f"Low-ranked documents that were not encoded: {unread}.")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str) -> Iterator[str]:
@@ -66,7 +67,7 @@ def reasons(perspectives: Sequence[Perspective], ranking: RankedList, text: str)
         if said := perspective.explain(as_read(ranking.query), text if reads_document else scored.text):
             of = "its score" if reads_document else f"the score of {scored.section} {scored.begin}-{scored.end}"
             share = f"{scored.shares[perspective.name]:+.4f}"
-            yield f"{perspective.name.capitalize()} adds {share} to {of}: {'; '.join(said)}."
+            yield printable(f"{perspective.name.capitalize()} adds {share} to {of}: {'; '.join(said)}.")
 
 
 def _gap(ranking: RankedList, rank: int) -> list[str]:

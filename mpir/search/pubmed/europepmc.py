@@ -45,7 +45,7 @@ class EuropePMC:
         self._client = client
         self._email = client.settings.email
         self.service = Service(
-            name=NAME, url=client.settings.europepmc, option="--europepmc", per_second=client.settings.rate or RATE
+            name=NAME, url=client.settings.europepmc, option="pubmed.europepmc", per_second=client.settings.rate or RATE
         )
 
     def search(self, query: str, k: int) -> Page:

@@ -53,7 +53,7 @@ class PubMed:
         self.service = Service(
             name=NAME,
             url=settings.eutils,
-            option="--eutils",
+            option="pubmed.eutils",
             per_second=settings.requests_per_second,
             takes_post=True,
         )

@@ -27,7 +27,8 @@ class Settings:
     `eutils` is the base URL of ``/esearch.fcgi``, `europepmc` that of ``/search``. `timeout` is in seconds without a
     byte received; `back_off` is the first pause in seconds before a retry, and doubles each time. `cache` is the
     folder of cached answers (None disables it); `refresh` fetches anew and caches the new answer. `rate` replaces the
-    services' limits on requests per second, for servers of your own.
+    services' limits on requests per second, for servers of your own. `seconds` is the time for a whole search (None: 40
+    time-outs).
     """
 
     eutils: str = EUTILS
@@ -39,6 +40,7 @@ class Settings:
     refresh: bool = False
     back_off: float = 1.0
     rate: float | None = None
+    seconds: float | None = None
 
     @classmethod
     def from_environment(cls, **chosen: Any) -> Settings:
@@ -51,7 +53,7 @@ class Settings:
                 time-out that is not a number above 0.
         """
         values = {name: value for name, value in chosen.items() if value is not None}
-        origins = {name: f"--{name}" for name in values}
+        origins = {name: f"pubmed.{name}" for name in values}
         for name, variable in VARIABLES.items():
             if name not in values and variable in os.environ:
                 values[name], origins[name] = os.environ[variable], f"${variable}"
@@ -69,7 +71,7 @@ class Settings:
             if not text.strip() or len(text.split()) != 1 or not text.isprintable() or not text.isascii():
                 shown = "a text that cannot be one" if name == "key" else format_value(text)
                 raise InputError(f"{origins[name]} is {shown}; expected one word without white space, or none at all.")
-        real_number("--timeout", self.timeout, "a number of seconds above 0", lambda value: value > 0)
+        real_number("pubmed.timeout", self.timeout, "a number of seconds above 0", lambda value: value > 0)
 
     @property
     def requests_per_second(self) -> float:

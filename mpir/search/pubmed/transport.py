@@ -59,7 +59,8 @@ class Client:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._answers = KeptAnswers(settings.cache)
-        self._deadline = time.monotonic() + SEARCH * settings.timeout
+        self._seconds = settings.seconds or SEARCH * settings.timeout
+        self._deadline = time.monotonic() + self._seconds
 
     def ask(
         self,
@@ -118,11 +119,10 @@ class Client:
         request: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
         seconds = min(PATIENCE * self.settings.timeout, self._deadline - time.monotonic())
         if seconds <= 0:
-            limit = SEARCH * self.settings.timeout
-            raise ServiceError(service.label, f"did not end the search within {limit:g} s; try again later.")
+            raise ServiceError(service.label, f"did not end the search within {self._seconds:g} s; try again later.")
         answer = exchange("POST" if is_long else "GET", url, seconds=seconds, silence=self.settings.timeout, **request)
         if answer.status != 200:
-            raise _refused(service, answer, has_key=bool(self.settings.key) and service.option == "--eutils")
+            raise _refused(service, answer, has_key=bool(self.settings.key) and service.option == "pubmed.eutils")
         return answer.content
 
 
@@ -139,7 +139,7 @@ def _refused(service: Service, answer: Answer, *, has_key: bool) -> Exception:
     if has_key and status in (400, 401, 403) and _names_key(answer.content):
         return InputError("$NCBI_API_KEY: NCBI does not know this key; correct it, or unset it to search without one.")
     if status == 429:
-        hint = " or set $NCBI_API_KEY" if service.option == "--eutils" else ""
+        hint = " or set $NCBI_API_KEY" if service.option == "pubmed.eutils" else ""
         return RefusedError("accepts no more requests for now", status, f"wait a minute{hint}", answer.wait)
     if answer.is_passing:
         return RefusedError("failed", status, "try again later", answer.wait)

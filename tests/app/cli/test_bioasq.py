@@ -156,7 +156,7 @@ def test_other_weights_need_no_scoring_but_other_candidates_do(
     assert run(weights=tmp_path / "weights.json") == 0
     assert Words.calls == 3
     assert job["output"].read_text() != first
-    assert run(candidates=2) == 0
+    assert run(k=2) == 0
     assert Words.calls == 6
 
 

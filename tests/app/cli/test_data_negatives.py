@@ -151,4 +151,7 @@ def test_a_perspective_that_the_bundle_lacks(
     tmp_path: Path, index: Path, tiny_bundle: Path, reserved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--set", "negatives.perspective=magic")) == 2
-    assert "has no perspective 'magic' (only relevance, sts, sia); choose one with --persp" in capsys.readouterr().err
+    assert (
+        "has no perspective 'magic' (only relevance, sts, sia); choose one with negatives.persp"
+        in capsys.readouterr().err
+    )

@@ -151,7 +151,7 @@ def test_another_path_to_the_encoder_is_the_same_encoder(
 def test_tuned_weights_fuse_the_first_stage(
     index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], bundle: Path
 ) -> None:
-    """The weights of a point of the space that `mpir tune --normalise zscore` searches are those of the sum."""
+    """The weights of a point of the space that `mpir tune` with zscore searches are those of the sum."""
     space = Space.of(hybrid_scored(index, bundle, tmp_path).columns, normalise="zscore")
     shares = dict.fromkeys(space.names, 0.0) | {"relevance": 1.0, "bm25": 0.1, "dense": 0.3, "w1": 0.6}
     tuned = space.weights(space.coordinates(np.array(list(shares.values()))))
@@ -179,7 +179,7 @@ def test_weights_that_are_no_weights_of_both(
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
     assert "w.json: weighs bm25" in said
-    assert "`mpir tune --normalise zscore` found" in said
+    assert "`mpir tune --set tune.normalise=zscore` found" in said
 
 
 def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,7 +196,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["search", "--index", "{bare}", "--mode", "dense", "a"], "there is no dense index here; build it with"),
         (
             ["search", "--index", "{index}", "--mode", "hybrid", "--set", "search.dense_weight=2", "a"],
-            "--dense-weight is 2.0",
+            "search.dense_weight is 2.0",
         ),
         (
             ["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"],
@@ -212,7 +212,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             "has no bi-encoder, so",
         ),
         (
-            ["index", "{corpus}", "--index", "{index}", "--dense", "--factory", "X", "--encoder", "{bundle}"],
+            ["index", "{corpus}", "--index", "{index}", "--dense", "--set", "index.factory=X", "--encoder", "{bundle}"],
             "make",
         ),
         (

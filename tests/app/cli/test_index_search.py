@@ -1,6 +1,5 @@
 """``mpir index`` and ``mpir search``: from a corpus to hits, in a pipe and at a terminal."""
 
-import argparse
 import io
 import json
 import os
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir.app.cli import index, main, search
+from mpir.app.cli import main, make_parser
 from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files.checksum import read_json_with_checksum
 
@@ -28,11 +27,7 @@ with open(sys.argv[1], "w") as stream:
 
 
 def mpir(*arguments: object) -> int:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    commands = parser.add_subparsers(required=True)
-    index.add_parser(commands)
-    search.add_parser(commands)
-    parsed = parser.parse_args([str(argument) for argument in arguments])
+    parsed = make_parser().parse_args([str(argument) for argument in arguments])
     return int(parsed.run(parsed))
 
 
@@ -132,7 +127,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_other_stop_words_are_another_index(corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for stop_words, retained in (("none", False), ("none", True), ("english", False)):
-        assert mpir("index", corpus, "--index", folder, "--stop-words", stop_words) == 0
+        assert mpir("index", corpus, "--index", folder, "--set", f"index.stop_words={stop_words}") == 0
         assert json.loads(capsys.readouterr().out)["kept"] is retained
         assert mpir("search", "--index", folder, "the in") == 0
         result = json.loads(capsys.readouterr().out)["documents"]
@@ -271,9 +266,7 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize(
-    "options", [["--encoder", "x"], ["--set", "index.factory=Flat"], ["--set", "index.sentence_vectors=true"]]
-)
+@pytest.mark.parametrize("options", [["--encoder", "x"], ["--shard", "1/2"]])
 def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
     with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
         mpir("index", corpus, "--index", tmp_path / "index", *options)

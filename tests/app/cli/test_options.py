@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 import mpir
 from mpir.app.cli import make_parser
+from mpir.app.cli.command_table import COMMANDS as COMMAND_TABLE
+from mpir.app.cli.option_table import OPTIONS
 
 ROOT = Path(mpir.__file__).parents[1]
 SCRIPTS = [
@@ -60,3 +63,52 @@ def test_a_former_option_is_refused_with_its_name_now(words: list[str], capsys: 
     with pytest.raises(SystemExit):
         make_parser().parse_args(["bioasq", *words])
     assert "the option is called --mode now" in capsys.readouterr().err
+
+
+FLAGS = {
+    command.name: [item.name for item in OPTIONS if command.name in item.help and item.name.startswith("--")]
+    for command in COMMAND_TABLE
+}
+
+
+def test_every_option_is_declared_once_for_a_command_that_exists() -> None:
+    pairs = [(item.name, command) for item in OPTIONS for command in item.help]
+    assert len(pairs) == len(set(pairs))
+    assert {command for _, command in pairs} <= set(FLAGS)
+    values = [(item.attribute, command) for item in OPTIONS for command in item.help if "*" not in item.name]
+    assert len(values) == len(set(values))
+
+
+def test_there_are_few_options() -> None:
+    assert sum(map(len, FLAGS.values())) <= 300
+    assert len({name for names in FLAGS.values() for name in names}) <= 110
+    assert len(FLAGS["rerank"]) <= 25
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_short_and_complete_help_has_every_option_and_setting(command: str) -> None:
+    parser = COMMANDS[command]
+    usual, full = parser.format_help(), parser.format_full_help()
+    assert len(usual.splitlines()) <= 60
+    assert len(re.findall(r"^  --", usual, re.MULTILINE)) - 1 <= 20  # without --help-all
+    declared = [item.name for item in OPTIONS if parser.command in item.help and ("-" in item.name or "." in item.name)]
+    assert [name for name in declared if name not in full] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "former", "name"),
+    [
+        ("rerank", "--html", "--output FILE.html"),
+        ("rerank", "--llm-timeout", "--set llm.timeout=VALUE"),
+        ("score", "--candidates", "--k"),
+        ("tune", "--calls", "--set tune.calls=VALUE"),
+        ("rerank", "--no-cache", "--set cache.folder=none"),
+    ],
+)
+def test_a_former_option_names_the_present_one(
+    command: str, former: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {"rerank": ["a"], "score": ["--output", "x"], "tune": ["s", "--output", "w"]}[command]
+    with pytest.raises(SystemExit):
+        make_parser().parse_args([command, *words, former, "3"])
+    assert f"; the option is called {name} now" in capsys.readouterr().err

@@ -182,7 +182,8 @@ def test_the_best_sentences_of_all_documents(
         assert row.split()[2:5] == [best.document, best.section, f"{best.begin}-{best.end}"]
         assert row.endswith(best.text)
     assert ranking.sentence_table(1).splitlines()[-1].split() == rows[0].split()
-    assert main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "0"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["rerank", "--bundle", str(tiny_bundle), "--sentences", "0"])
     assert "--sentences" in capsys.readouterr().err
 
 
@@ -246,6 +247,27 @@ def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
     with (tmp_path / "table.csv").open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["query id"], row["rank"]) for row in rows] == [("q7", "1"), ("q7", "2"), ("q8", "1"), ("q8", "2")]
+
+
+def test_truncated_words_count_for_bm25(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [{"id": "1", "title": "Nurses gave thrombolysis."}, {"id": "2", "title": "Tears are salty."}]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    options = ["--docs", str(tmp_path / "in.jsonl"), "--set", "cache.folder=none", "--format", "json"]
+    assert main(["rerank", "thrombolys*[tiab] AND nurs*[tiab]", *options]) == 0
+    bm25 = {d["id"]: d["scores"]["bm25"] for d in json.loads(capsys.readouterr().out)["documents"]}
+    assert bm25["1"] > bm25["2"] == 0
+
+
+def test_what_not_excludes_may_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [{"id": "1", "title": "Asthma of adults."}, {"id": "2", "title": "Asthma of a child."}]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    docs = ["--docs", str(tmp_path / "in.jsonl"), "--exclude-not", "--set", "cache.folder=none", "--format", "trec"]
+    assert main(["rerank", "asthma[ti] NOT child*[ti]", *docs]) == 0
+    printed = capsys.readouterr()
+    assert [line.split()[2] for line in printed.out.splitlines()] == ["1"]
+    assert "left out 1 excluded by NOT; 1 documents remain" in printed.err
+    assert main(["rerank", "asthma", *docs]) == 2
+    assert "--exclude-not: the query excludes nothing (expected NOT" in capsys.readouterr().err
 
 
 def test_years_and_types_choose_the_documents(
@@ -344,7 +366,9 @@ def test_impossible_hardware(
 
 def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
-    command = f"{sys.executable} -m mpir rerank --json --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
+    command = (
+        f"{sys.executable} -m mpir rerank --format jsonl --bundle {tiny_bundle} < {tmp_path / 'many.jsonl'} | head -n 1"
+    )
     finished = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert json.loads(finished.stdout)["id"] == "q7"
     assert finished.stderr == ""
@@ -392,7 +416,7 @@ def test_a_second_run_takes_its_scores_from_the_cache(
         pipe(LINE)
         assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle), *options]) == 0
         printed.append(capsys.readouterr().out)
-        assert folder.exists() == ("--cache" in options)
+        assert folder.exists() == (f"cache.folder={folder}" in options)
     assert printed[0] == printed[1] == printed[2]
 
 
@@ -494,6 +518,6 @@ def test_only_what_the_option_wrote_is_replaced(
         assert main([*command, "--output", str(target)]) == 2
         assert f"other.{form}: exists and was not written by --output, so it is not" in capsys.readouterr().err
         assert target.read_text() == content
-    lexicon = str((tmp_path / "a.tsv").rename(tmp_path / f"a.{form}"))
+    lexicon = str((tmp_path / "a.tsv").rename(tmp_path / f"lexicon.{form}"))
     assert main([*command, "--output", lexicon, "--lexicon", lexicon]) == 2
-    assert f"a.{form}: is also --lexicon, which would be lost" in capsys.readouterr().err
+    assert f"lexicon.{form}: is also --lexicon, which would be lost" in capsys.readouterr().err

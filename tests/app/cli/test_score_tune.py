@@ -194,7 +194,7 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
     replace(scored, questions=bare).save(tmp_path / "scored")
     assert tune(tmp_path) == 2
-    assert "of 2 have no gold document among their candidates; use other --folds" in capsys.readouterr().err
+    assert "of 2 have no gold document among their candidates; use other folds" in capsys.readouterr().err
     assert not list(tmp_path.glob("*trials*"))
 
 
@@ -355,8 +355,8 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        (("w.json", "w.json"), "w.json: is also --output, which would be lost; give --log another name"),
-        (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give --log"),
+        (("w.json", "w.json"), "w.json: is also --output, which would be lost; give tune.log another name"),
+        (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give tune.log"),
         (("scored/questions.json", "t"), "questions.json: is also SCORED, which would be lost; give --output"),
         (("p/weights.png", "t", "p"), "weights.png: is also --output, which would be lost; give --plots another"),
         (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
@@ -368,8 +368,8 @@ def test_tuning_writes_over_nothing(
     shutil.copytree(work / "scored", tmp_path / "scored")
     (tmp_path / "thesis.txt").write_text("years of work")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    pairs = zip(("--output", "--log", "--plots"), paths, strict=False)
-    options = [word for option, path in pairs for word in (option, str(tmp_path / path))]
+    pairs = zip(("--output=", "--set=tune.log=", "--plots="), paths, strict=False)
+    options = [f"{option}{tmp_path / path}" for option, path in pairs]
     quick = ["--method", "random", "--set", "tune.calls=3", "--set", "tune.loops=1", "--set", "tune.folds=2", "--quiet"]
     assert main(["tune", str(tmp_path / "scored"), *options, *quick]) == 2
     assert message in capsys.readouterr().err

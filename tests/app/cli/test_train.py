@@ -36,14 +36,20 @@ def options(tmp_path: Path, tiny_checkpoint: Path) -> dict[str, Any]:
         "--mixture": tmp_path / "mixture.json",
         "--output": tmp_path / "run",
         "--bundle": tmp_path / "made",
-        "--batch-size": 8,
-        "--learning-rate": 1e-2,
+        "--set=train.batch_size=": 8,
+        "--set=train.learning_rate=": 1e-2,
         "--device": "cpu",
     }
 
 
+def words_of(options: dict[str, Any]) -> list[str]:
+    """The words of a command line; a name that ends with "=" is one word with its value."""
+    pairs = ([f"{name}{value}"] if name.endswith("=") else [name, str(value)] for name, value in options.items())
+    return [word for pair in pairs for word in pair]
+
+
 def train(options: dict[str, Any]) -> int:
-    return main(["train", *(str(text) for pair in options.items() for text in pair)])
+    return main(["train", *words_of(options)])
 
 
 def test_it_trains_and_makes_a_bundle(
@@ -66,8 +72,8 @@ def test_it_trains_and_makes_a_bundle(
 def test_no_bars_of_other_libraries_where_none_are_asked_for(
     options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options["--max-steps"] = 2
-    arguments = [str(text) for pair in options.items() for text in pair]
+    options["--set=train.max_steps="] = 2
+    arguments = words_of(options)
     assert main(["train", *arguments, "--quiet"]) == 0
     assert "%|" not in capsys.readouterr().err
 
@@ -118,7 +124,7 @@ def test_dev_rows_of_one_label_are_refused_for_a_bundle_and_not_without(
     mixture = json.loads(options["--mixture"].read_text())
     mixture["perspectives"][0]["dev"] = "dev.jsonl"
     options["--mixture"].write_text(json.dumps(mixture))
-    options["--max-steps"] = 1
+    options["--set=train.max_steps="] = 1
     assert train(options) == 2
     assert "relevance: dev has 1 rows, 1 of them with a positive label" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
@@ -151,14 +157,14 @@ def test_rows_to_calibrate_on_want_a_probability(
 def test_other_rows_calibrate(options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = (tmp_path / "relevance.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "others.jsonl").write_text("".join(lines[:8]))
-    assert train({**options, "--max-steps": 1, "--calibrate": tmp_path / "others.jsonl"}) == 0
+    assert train({**options, "--set=train.max_steps=": 1, "--calibrate": tmp_path / "others.jsonl"}) == 0
     assert "after scaling (8 rows," in capsys.readouterr().out
 
 
 def test_a_damaged_log_costs_the_curves_and_no_bundle(
     options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options["--max-steps"], bundle = 1, options.pop("--bundle")
+    options["--set=train.max_steps="], bundle = 1, options.pop("--bundle")
     assert train(options) == 0
     log = tmp_path / "run/log.jsonl"
     log.write_text('{"step": 0, "ta' + log.read_text())

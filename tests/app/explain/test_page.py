@@ -101,13 +101,13 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
     assert "Aspirin does thin the blood." in page.read_text()
     assert f'"bundle": "{tiny_bundle.name}"' in page.read_text()
     assert main([*command, "--top-k", "1"]) == 2
-    assert "leave --top-k out" in capsys.readouterr().err
+    assert "leave --top-k and" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("", "is a folder; give --html the name of a file"),
+        ("folder.html", "is a folder; give --output the name of a file"),
         ("docs.jsonl/page.html", "cannot be written, because .*docs.jsonl is not a folder"),
         ("locked/page.html", "cannot be written, because .*locked is not writable"),
         ("locked/new/page.html", "cannot be written, because .*locked is not writable"),
@@ -146,11 +146,11 @@ def test_the_command_takes_the_query_of_a_pipe(
     pipe = lambda text: SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)  # noqa: E731
     monkeypatch.setattr("sys.stdin", pipe(f"{result}\n{result}\n"))
     assert main(command) == 2
-    assert "--html shows the ranking of one query, but standard input has more" in capsys.readouterr().err
+    assert f"--output {page} shows the ranking of one query, but standard input has more" in capsys.readouterr().err
     queries = tmp_path / "queries.jsonl"
     queries.write_text(f"{result}\n{result}\n")
     assert main([*command, "--queries", str(queries)]) == 2
-    assert f"--html shows the ranking of one query, but {queries} has more" in capsys.readouterr().err
+    assert f"--output {page} shows the ranking of one query, but {queries} has more" in capsys.readouterr().err
     assert not page.exists()
     monkeypatch.setattr("sys.stdin", pipe(result))
     assert main(command) == 0

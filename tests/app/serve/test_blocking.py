@@ -43,7 +43,7 @@ def test_sentences_have_a_limit(start_server: Callable[..., Server], path: str) 
         response = server.post(path, {"query": QUERY, "documents": ["A cell. " * count for count in counts]})
         assert response.status_code == status
     said = "the documents have more than 10 sentences; rank fewer or shorter ones, or start the server with "
-    assert response.json()["message"] == f"{said}--max-sentences N."
+    assert response.json()["message"] == f"{said}a larger serve.max_sentences."
 
 
 def test_the_default_limit_is_told_soon(server: Server) -> None:

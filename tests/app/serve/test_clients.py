@@ -107,7 +107,7 @@ def test_a_key_guards_what_clients_look_up(start_server: Callable[..., Server]) 
 
 
 def test_no_path_redirects(server: Server) -> None:
-    for path in ("/info/", "/v1/models/", "/v1/reranking/"):
+    for path in ("/info/", "/v1/models/", "/search/"):
         assert request("GET", server.url + path).status_code == 404
 
 

@@ -17,7 +17,7 @@ from tests.app.serve.running import JSON_HEADERS, Server
 GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 POST = f"POST /rerank HTTP/1.1\r\n{JSON_HEADERS}".encode()
 CLOSED_WITHIN = 25
-"""Seconds: more than the deadlines of a server with --timeout 1, which are at most 6, on a busy machine."""
+"""Seconds: more than the deadlines of a server with serve.timeout=1, which are at most 6, on a busy machine."""
 
 
 def connect(server: Server, sent: bytes = b"") -> socket.socket:
@@ -49,7 +49,7 @@ def is_closed(connection: socket.socket, more: bytes) -> bool:
 
 @pytest.fixture
 def impatient(start_server: Callable[..., Server]) -> Server:
-    return start_server("--set", "serve.warmup=false", "--timeout", "1")
+    return start_server("--set", "serve.warmup=false", "--set", "serve.timeout=1")
 
 
 def test_connections_that_never_finish_are_closed(impatient: Server) -> None:
@@ -97,7 +97,7 @@ def few_descriptors(start_server: Callable[..., Server]) -> Iterator[Server]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
     try:
-        server = start_server("--set", "serve.warmup=false", "--timeout", "30")
+        server = start_server("--set", "serve.warmup=false", "--set", "serve.timeout=30")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     yield server

@@ -144,7 +144,7 @@ def slow_upload(folder: Path) -> dict[str, str]:
 
 
 def test_uploads_that_are_still_read_do_not_keep_it(start_server: Callable[..., Server], tmp_path: Path) -> None:
-    server = start_server("--grace", "1", "--no-warmup")
+    server = start_server("--set", "serve.grace=1", "--set", "serve.warmup=false")
     upload = slow_upload(tmp_path)
     answers = [in_background(lambda: server.post("/explain/documents", upload)) for _ in range(8)]
     count("uploads that block", 8)
@@ -164,7 +164,7 @@ def children_of(process: int) -> list[str]:
 
 
 def test_an_upload_ends_with_its_client(start_server: Callable[..., Server], tmp_path: Path) -> None:
-    server = start_server("--no-warmup")
+    server = start_server("--set", "serve.warmup=false")
     upload = slow_upload(tmp_path)
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{server.url}/explain/documents", json=upload, timeout=3, verify=False)

@@ -59,7 +59,7 @@ class Form:
     def told_by(self, body: Any) -> bool:
         """Whether a request shows that it is of this dialect; if not, it is of the one that shares its path."""
         if isinstance(body, bytes):
-            return self.lead in body
+            return self.lead in body and not (b"truncation" in self.lead and b'"top_n"' in body)
         return not self.lead or bool({"texts", "truncation"} & {*body})
 
 

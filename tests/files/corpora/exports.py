@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 WORDS = [
     *("sweat", "of", "CFTR", "(n=5)", "p<0.05", "<i>E.", "coli</i>", "&", "&amp;", "AT&T", "don't", '"quoted"', "10,5"),
-    *("a;b", "x|y", "50%", "a_b", "#1", "US$5", "$p$", "Sjögren", "naïve", "TGF-β1", "été", "–", "’", "囊性", "🧬"),
+    *("a;b", "x|y", "50%", "a_b", "#1", "US$5", "p$q", "Sjögren", "naïve", "TGF-β1", "été", "–", "’", "囊性", "🧬"),
     *("ER", "AIM", "-", "[sic].", "title", "Abstract:", "1", "\xa0", "10^5", "@home", "No abstract", "NA"),
 ]
 

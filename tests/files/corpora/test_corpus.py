@@ -93,8 +93,8 @@ def test_what_several_files_have_with_the_same_words_is_once_in_a_collection(
         (tmp_path / name).write_text(content)
     result = [(item.id, item.text.strip()) for item in read_collection([tmp_path])]
     cells = [("8", "A cell."), ("9", "A cell."), ("8", "Others.")]
-    assert result == [("7", "The Heart."), *cells, ("c", "x"), ("c", "x")]
-    assert caplog.messages == ["3 duplicate documents (same id and words in several files) were dropped"]
+    assert result == [("7", "The Heart."), *cells, ("c", "x")]
+    assert caplog.messages == ["4 duplicate documents (of the same id and paper) were dropped"]
     assert len(ids(tmp_path)) == 9
 
 

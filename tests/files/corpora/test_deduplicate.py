@@ -85,4 +85,4 @@ def test_every_reader_says_what_names_a_paper_everywhere(tmp_path: Path) -> None
         (tmp_path / name).write_text(text)
     pmid, doi = {"pmid": "7"}, {"doi": "10.1000/ab(1)"}
     result = {name: next(read_corpus([tmp_path / name])).metadata for name in texts}
-    assert result == dict.fromkeys(texts, pmid | doi) | {"b.ris": doi}
+    assert result == dict.fromkeys(texts, pmid | doi) | {"b.ris": doi | {"reference_type": "JOUR"}}

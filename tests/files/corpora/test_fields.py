@@ -41,7 +41,7 @@ def test_cord_uid_is_the_id_that_trec_covid_judges(tmp_path: Path) -> None:
     header = "cord_uid,sha,source_x,title,doi,pmcid,pubmed_id,abstract"
     (document,) = read(tmp_path, "metadata.csv", f"{header}\nug7v899j,,PMC,CFTR,10.1000/a,PMC1,11472636,{BODY}\n")
     assert document == Document("ug7v899j", "CFTR", BODY)
-    assert document.metadata == {"pmid": "11472636", "doi": "10.1000/a"}
+    assert document.metadata == {"pmid": "11472636", "doi": "10.1000/a", "cord": "ug7v899j", "pmcid": "PMC1"}
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_equal_numbers_and_titles_of_two_lists_are_two_papers(tmp_path: Path) ->
 def test_a_file_of_blank_texts_says_what_was_not_understood(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     read(tmp_path, "a.jsonl", json.dumps({"id": "1", "title": "CFTR", "Zusammenfassung": BODY, "year": "2010"}) + "\n")
     assert caplog.messages[-1].endswith(
-        "a.jsonl: no document has an abstract; names that mpir does not read: Zusammenfassung, year"
+        "a.jsonl: no document has an abstract; names that mpir does not read: Zusammenfassung"
     )
     read(tmp_path, "a.csv", f"id,Kopf,Abstract\n1,CFTR,{BODY}\n")
     assert caplog.messages[-1].endswith("a.csv: no document has a title; names that mpir does not read: Kopf")
     read(tmp_path, "a.ris", f"TY  - JOUR\nXX  - {BODY}\nTI  - CFTR\nER  - \n")
-    assert caplog.messages[-1].endswith("a.ris: no document has an abstract; names that mpir does not read: XX, TY")
+    assert caplog.messages[-1].endswith("a.ris: no document has an abstract; names that mpir does not read: XX")
     with caplog.at_level(logging.WARNING):
         caplog.clear()
         read(tmp_path, "b.csv", f"id,title,abstract,year\n1,CFTR,,2010\n2,,{BODY},2011\n")

@@ -51,7 +51,7 @@ BLOCKS = [
     "BACKGROUND: Sweat is salty.",
     "RESULTS: It was.",
     "Twice.",
-    "CFTR is a channel [1]; p < 10^−3.",
+    "CFTR is a channel [1]; p < 10⁻³.",
     "The channel.",
     "Closed, open.",
     "It opens.",
@@ -100,10 +100,10 @@ def test_the_best_id_counts(tmp_path: Path, ids: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ('IL-2<xref ref-type="bibr"><sup>4</sup></xref> and 10<sup>5</sup> cells.', "IL-2 and 10^5 cells."),
+        ('IL-2<xref ref-type="bibr"><sup>4</sup></xref> and 10<sup>5</sup> cells.', "IL-2 and 10⁵ cells."),
         ("The gene p53<sup><xref>12</xref>,…<xref>13</xref></sup> in CD4<sup>+</sup>.", "The gene p53 in CD4+."),
         ("Of 5 m<sup>2</sup>, Ca<sup>2+</sup>; by year 2<sup>nd</sup>.", "Of 5 m2, Ca2+; by year 2nd."),
-        ("<i>10</i><sup>5</sup> cells in 10<sup>−3</sup> l.", "10^5 cells in 10^−3 l."),
+        ("<i>10</i><sup>5</sup> cells in 10<sup>−3</sup> l.", "10⁵ cells in 10⁻³ l."),
         ("line 1<break/>line 2", "line 1 line 2"),
         (
             '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:semantics><m:mi>p</m:mi>'

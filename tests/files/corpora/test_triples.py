@@ -45,6 +45,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ("t.jsonl", '{"question": 7, "positive": "b", "negative": "c"}', r"t\.jsonl:1: the question is 7; expected"),
         ("t.jsonl", '\n{"question"', r"t\.jsonl:2: not valid JSON at line 1"),
         ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": 1}', "scores are 1; expected two"),
+        ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": [true, 0]}', "expected two finite"),
         (
             "t.csv",
             "a,b,c",

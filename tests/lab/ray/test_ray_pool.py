@@ -199,10 +199,8 @@ def test_clusters_that_cannot_be_used(
         (["--ray", closed], f"--ray {closed}: does not answer \\(Connection refused\\); check that"),
         (["--ray", "head"], "--ray is 'head'; expected local, auto, or HOST:PORT"),
         (["--ray", "ray://head:10001"], "expected local, auto, or HOST:PORT"),
-        (["--workers", 2], "--workers is for --ray"),
-        (["--gpus-per-worker", 0], "--gpus-per-worker is for --ray"),
-        (["--ray", "local", "--workers", 0], "--workers is 0; expected a whole number of at least 1"),
-        (["--ray", "local", "--gpus-per-worker", 1.5], "--gpus-per-worker is 1.5; expected"),
+        (["--set", "ray.gpus_per_worker=0"], "ray.gpus_per_worker: needs --ray"),
+        (["--ray", "local", "--set", "ray.gpus_per_worker=1.5"], "ray.gpus_per_worker is 1.5; expected"),
         (["--ray", "local", "--llm", "http://localhost:9"], "leave --ray out"),
     ):
         assert main(words(graded, tiny_bundle, tmp_path / "never", *options)) == 2

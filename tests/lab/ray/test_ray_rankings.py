@@ -94,10 +94,6 @@ def test_options_that_do_not_go_together(
             ["--queries", queries, "--format", "jsonl", "--ray", "local"],
             "--ray shares the queries of a file; name it with",
         ),
-        (
-            ["--queries", queries, "--format", "jsonl", "--workers", "2"],
-            "--workers is for --ray, which is not there; add it.",
-        ),
     ):
         assert main(["rerank", "--bundle", str(tiny_bundle), *map(str, given)]) == 2
         (line,) = capsys.readouterr().err.splitlines()

@@ -32,7 +32,7 @@ def test_a_missing_field_is_named_with_its_row(field: str, tmp_path: Path) -> No
     records = [qasc_record(item) for item in ITEMS]
     del records[1][field]
     path = write_lines(tmp_path / "bad.jsonl", records)
-    with pytest.raises(InputError, match=rf"bad.jsonl: row 2: {field} is missing; .* --skip-bad"):
+    with pytest.raises(InputError, match=rf"bad.jsonl: row 2: {field} is missing; .* sia.skip_bad"):
         list(read_items(str(path)))
     counts: Counter[str] = Counter()
     assert list(read_items(str(path), skip_bad=True, counts=counts)) == [ITEMS[0], ITEMS[2]]

@@ -54,7 +54,7 @@ def test_all_perspectives_of_the_checkpoint_stay(tiny_bundle: Path, rows: Path, 
     elsewhere = {"name": "other", **shared, "checkpoint": "some/encoder"}
     manifest["perspectives"] += [of_documents, elsewhere]
     (both / "bundle.json").write_text(json.dumps(manifest))
-    options = ["--calibrate", rows, "--stored", "bf16", "--output", tmp_path / "mean"]
+    options = ["--calibrate", rows, "--set", "bundle.stored=bf16", "--output", tmp_path / "mean"]
     assert combine(both, both, *options) == 0
     reranker = Reranker(tmp_path / "mean", device="cpu", precision="fp32")
     assert [perspective.name for perspective in reranker.perspectives] == ["relevance", "sts", "sia", "dense"]

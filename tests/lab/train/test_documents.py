@@ -99,8 +99,10 @@ def test_the_command_makes_a_bundle_that_reads_documents(
     mixture: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--mixture", str(mixture), "--checkpoint", str(tiny_checkpoint), "--output", str(tmp_path / "run")]
-    arguments += ["--bundle", str(tmp_path / "bundle"), "--max-steps", "30", "--learning-rate", "1e-3", "--quiet"]
-    assert main(["train", *arguments, "--precision", "fp32", "--max-length", "64", "--device", "cpu"]) == 0
+    values = {"max_steps": 30, "learning_rate": 1e-3, "precision": "fp32", "max_length": 64}
+    settings = [word for name, value in values.items() for word in ("--set", f"train.{name}={value}")]
+    arguments += ["--bundle", str(tmp_path / "bundle"), "--quiet", *settings]
+    assert main(["train", *arguments, "--device", "cpu"]) == 0
     assert "whole: " in capsys.readouterr().out
     reranker = Reranker(tmp_path / "bundle", device="cpu")
     ranking = reranker.rerank(QUESTION, [f"{BAD}. {BAD}.", f"{BAD}. {GOOD}."])

@@ -4,8 +4,11 @@ import json
 import logging
 import math
 import pickle
+import threading
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,7 @@ from mpir.models import chat_endpoint
 from mpir.models.chat_endpoint import KEY, ChatEndpoint
 from mpir.models.perspectives import ScoreCache, score_pairs
 from mpir.models.perspectives.llm import PASSAGE, LlmPerspective, open_llm, yes_probability
+from tests.faults.report import count
 
 QUERY = "Does aspirin thin the blood?"
 TEXTS = ["Aspirin acts on platelets.", "A gene of the cell."]
@@ -100,7 +104,7 @@ def test_a_prose_answer_ends_the_job_and_is_not_cached(chat_url: str, tmp_path: 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("prose", r"the model 'prose' answers 'Well,' \(expected .*--llm-body"),
+        ("prose", r"the model 'prose' answers 'Well,' \(expected .*llm.body"),
         ("gpt-9", r"has no model 'gpt-9' \(expected one of logprobs, grades, prose,"),
         ("", r"no model is named \(expected one of logprobs, grades, prose,"),
         ("broken", r"answered \{'choices': \[\]\} \(expected a chat completion\)"),
@@ -204,7 +208,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--llm-model", "m"], "--llm-model: applies only to a chat model"),
+        (["--set", "llm.timeout=3"], "--set llm.timeout: needs --llm"),
         (["--llm", "localhost"], "--llm: invalid URL 'localhost'"),
         (["--llm", f"{'http://127.0.0.1:9/v1'}#m"], "cannot be reached"),
     ],
@@ -247,3 +251,60 @@ def test_rerank_takes_a_chat_model_and_a_bundle_keeps_it(chat_url: str, tiny_bun
         if isinstance(item, LlmPerspective)
     )
     assert (saved.endpoint.url, saved.instruction, saved.level) == (chat_url, "Prefer trials.", "document")
+
+
+@pytest.mark.parametrize(
+    ("top", "usage"),
+    [
+        ('{"token": "Yes", "logprob": 0.7}', "{}"),
+        ('{"token": "Yes", "logprob": false}', "{}"),
+        ('{"token": "Yes", "logprob": "-1"}', "{}"),
+        ('{"token": "Yes", "logprob": NaN}', "{}"),
+        ('{"token": "Yes", "logprob": Infinity}', "{}"),
+        ('{"token": "Yes", "logprob": -0.1}', '{"prompt_tokens": 1e400}'),
+        ('{"token": "Yes", "logprob": -0.1}', '{"prompt_tokens": -1}'),
+        ('{"token": "Yes", "logprob": -0.1}', '{"completion_tokens": true}'),
+        ('{"token": "Yes", "logprob": -0.1}', '{"completion_tokens": "12"}'),
+    ],
+)
+def test_values_that_cannot_be_are_refused(top: str, usage: str) -> None:
+    count("chat answers with impossible values")
+    with answering(COMPLETION % (top, usage)) as url, pytest.raises(EndpointError, match="expected a chat completion"):
+        open_llm(url, "m", answers="yes-no").check()
+
+
+def test_a_rounded_log_probability_and_infinity_below_are_believed() -> None:
+    top = '{"token": "Yes", "logprob": 1e-7}, {"token": "No", "logprob": -Infinity}'
+    with answering(COMPLETION % (top, '{"prompt_tokens": 12.0}')) as url:
+        assert open_llm(url, "m", answers="yes-no").score(QUERY, TEXTS) == pytest.approx([1.0, 1.0])
+
+
+COMPLETION = (
+    '{"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [{"top_logprobs": [%s]}]}}], "usage": %s}'
+)
+
+
+@contextmanager
+def answering(text: str) -> Iterator[str]:
+    """A server that gives every request this answer; the address of its interface."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        do_POST = do_GET  # noqa: N815  (as the library calls it)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -76,6 +76,8 @@ def test_nobody_is_asked_once_the_caller_has_gone() -> None:
     [
         (np.ones(2), r"'p' returned array\(\[1., 1.\]\); expected scores and flags"),
         ((["x", "y"], [False, False]), "'p' returned .*; expected an array with one number for each text"),
+        (([True, 0.5], [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
+        ((np.ones(2, bool), [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
         ((np.ones(3), np.zeros(3, bool)), r"'p' returned scores of shape \(3,\) for 2 sentences; expected one score"),
         ((np.ones(2), True), r"'p' returned flags of shape \(\) for 2 sentences; expected True or False for each"),
         (

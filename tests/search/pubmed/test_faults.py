@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from mpir.errors import MpirError
-from mpir.search.pubmed import Settings, search, transport
+from mpir.search.pubmed import Settings, search
 from mpir.search.pubmed.errors import ServiceError
 from tests.search.pubmed.stand_in import BODY_FAULTS, STATUS_FAULTS, Server
 
@@ -84,12 +84,11 @@ def test_a_cursor_that_never_ends(server: Server, settings: Make) -> None:
     assert "Europe PMC listed only 1 of the 20 records that it counts for a search." in result.warnings
 
 
-def test_a_search_ends_at_its_deadline(server: Server, settings: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "SEARCH", 2)
+def test_a_search_ends_at_its_deadline(server: Server, settings: Make) -> None:
     server.faults = [("", "slow")] * 500
     begin = time.monotonic()
     with pytest.raises(ServiceError, match=r"did not end the search within 0\.8 s|gave no usable answer"):
-        search(QUERY, 40, settings=settings(cache=False))
+        search(QUERY, 40, settings=settings(cache=False, seconds=0.8))
     assert time.monotonic() - begin < 5
 
 

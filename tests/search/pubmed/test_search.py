@@ -139,7 +139,7 @@ def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
 
 def test_a_page_that_repeats_the_request_is_no_wrong_key(server: Server, settings: Make) -> None:
     server.faults = [("", "echo")] * 9
-    with pytest.raises(ServiceError, match=r"rejected the request \(status 400\); check --eutils and the query"):
+    with pytest.raises(ServiceError, match=r"rejected the request \(status 400\); check pubmed.eutils and the query"):
         search(QUERY, sources=["pubmed"], settings=settings(key="0123456789abcdef"))
 
 
@@ -239,5 +239,5 @@ def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message
 
 @pytest.mark.parametrize("url", ["ftp://x", "eutils", "http://", "http://h:99999", "https://h/?q=1", ""])
 def test_addresses_that_cannot_be(url: str) -> None:
-    with pytest.raises(InputError, match=r"--eutils: (invalid URL .*one such as https|the URL has a user, query)"):
+    with pytest.raises(InputError, match=r"pubmed.eutils: (invalid URL .*one such as https|the URL has a user, query)"):
         Settings.from_environment(eutils=url)

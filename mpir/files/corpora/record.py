@@ -1,0 +1,264 @@
+"""Build documents of records: id, title and body, and every bibliographic field and id as metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+from mpir.core.text.types import Document
+from mpir.files.corpora.bibliography import (
+    AUTHORS,
+    JOURNAL,
+    KEYWORDS,
+    LANGUAGE,
+    PAGES,
+    TYPES,
+    YEAR,
+    distinct_names,
+    first_telling,
+    reference_type_of,
+    split_authors,
+    split_names,
+)
+from mpir.files.corpora.dates import date_of
+from mpir.files.corpora.fields import (
+    ACCESSION_NUMBERS,
+    BIBLIOGRAPHY,
+    BODIES,
+    DATABASES,
+    DOIS,
+    FURTHER_IDS,
+    IDS,
+    LINKS,
+    NOTES,
+    PMIDS,
+    TITLES,
+    ranks_of,
+)
+from mpir.files.corpora.identifiers import (
+    AccessionNumber,
+    ListId,
+    clean_id,
+    doi_of,
+    pmid_in_link,
+    pmid_of,
+    registry_ids,
+)
+from mpir.files.corpora.placeholders import says_nothing, without_remarks
+
+_LOCAL = frozenset(("id", "_id", "recordid", "key", "itemid", *ACCESSION_NUMBERS))
+"""Names under which a small number is a position in a list, which reference managers count from 1."""
+_ALWAYS_LOCAL = frozenset(("citationkey", "referenceid", "recnumber"))
+_OF_PUBMED = re.compile(r"medline|pubmed|\bnlm\b", re.IGNORECASE)
+"""Databases whose accession numbers are PMIDs."""
+_PMID_ELSEWHERE = (*ACCESSION_NUMBERS, "referenceid")
+_SMALL_NUMBER = re.compile(r"\d{1,6}")
+_DATABASE = re.compile(
+    r"MED|PPR|PMC|AGR|CBA|ETH|HIR|PAT|(?:scopus|medline|pubmed|embase|wos|web of science)", re.IGNORECASE
+)
+_DASHES = re.compile(r"\s*[-–—]+\s*")
+_NUMBER = re.compile(r"\d{7,12}")
+Value = str | Sequence[str]
+
+
+def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
+    """Build the document of a record, with its bibliographic fields and ids as metadata.
+
+    Args:
+        values: the record's texts, stripped, by normalised field name (`field_name`); several values of a field are a
+            list.
+        fallback_id: the id of a record that has none, such as its file and line.
+    """
+    names = _by_rank(tuple(values))
+    name = _first_telling(values, names.ids)
+    text = _text(values[name]) if name else ""
+    pmid = _pmid(values, names) or pmid_of(text, prefixed=True)
+    identity = clean_id(text, is_pmid=name in PMIDS) if name else fallback_id
+    if not pmid or identity != pmid:
+        if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
+            identity = ListId(identity)
+        elif name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity):
+            identity = AccessionNumber(identity)
+    title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
+    metadata = _metadata(values, names, pmid)
+    abstract = without_remarks(_text(values.get(body, "")))
+    return Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
+
+
+def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> dict[str, Any]:
+    """Return a record's ids and bibliographic fields as a document's metadata; missing ones are left out.
+
+    Args:
+        values: as of `document_of`.
+        pmid: the record's PMID, if it is known already.
+    """
+    names = _by_rank(tuple(values))
+    return _metadata(values, names, pmid or _pmid(values, names))
+
+
+def _metadata(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, Any]:
+    metadata = _ids(values, names, pmid)
+    for key, fields in names.bibliography:
+        read = _READERS.get(key)
+        if read is not None:
+            read(metadata, [values[field] for field in fields])
+        elif text := first_telling(map(_text, map(values.__getitem__, fields))):
+            metadata[key] = text
+    if "firstpage" in metadata or "articlenumber" in metadata:
+        _add_pages(metadata)
+    return metadata
+
+
+def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
+    """Return the PMID of a record: of its own field, of a link, or the accession number that PubMed gave."""
+    for name in names.pmids:
+        if pmid := pmid_of(_text(values[name])):
+            return pmid
+    if names.databases and any(_OF_PUBMED.search(_text(values[name])) for name in names.databases):
+        for name in names.numbers:
+            if pmid := pmid_of(_text(values[name])):
+                return pmid
+    return next(filter(None, (pmid_in_link(text) for name in names.links for text in _texts(values[name]))), "")
+
+
+def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"pmid": pmid} if pmid else {}
+    for name in chain(names.dois, names.links, names.notes):
+        if doi := next(filter(None, map(doi_of, _texts(values[name]))), ""):
+            metadata["doi"] = doi
+            break
+    for name in names.worlds:
+        for text in _texts(values[name]):
+            for registry, identity in registry_ids(name, text).items():
+                metadata.setdefault(registry, identity)
+    for name in names.links:
+        for url in _texts(values[name]):
+            if not (pmid_in_link(url) or doi_of(url)) and url.startswith(("http://", "https://")):
+                metadata.setdefault("url", url)
+    return metadata
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    for text in value:
+        if not says_nothing(text):
+            return text
+    return ""
+
+
+def _texts(value: Value) -> Sequence[str]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _add_date(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    year, date = date_of(text for value in values for text in _texts(value))
+    metadata |= ({YEAR: year} if year else {}) | ({"date": date} if date else {})
+
+
+def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool) -> _Add:
+    """Return a function that adds the names in the first field that has any, or in every field."""
+
+    def add(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+        names = list[str]()
+        for value in values:
+            names += distinct_names(split(value) if isinstance(value, str) else value)
+            if names and not every:
+                break
+        if names:
+            metadata[key] = list(dict.fromkeys(names)) if every else names
+
+    return add
+
+
+def _add_pages(metadata: dict[str, Any]) -> None:
+    first, last = metadata.pop("firstpage", ""), metadata.pop("lastpage", "")
+    number = metadata.pop("articlenumber", "")
+    if pages := "-".join(dict.fromkeys(filter(None, (first, last)))) or number:
+        metadata.setdefault(PAGES, pages)
+
+
+def _add_page_range(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    if pages := first_telling(map(_text, values)):
+        metadata[PAGES] = _DASHES.sub("-", pages)
+
+
+def _add_journal(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    texts = (text for text in map(_text, values) if not _DATABASE.fullmatch(text.strip()))
+    if journal := first_telling(texts):
+        metadata[JOURNAL] = journal
+
+
+def _add_reference_type(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    if reference_type := reference_type_of(_text(next(iter(values)))):
+        metadata["reference_type"] = reference_type
+
+
+_Add = Callable[[dict[str, Any], Iterable[Value]], None]
+_READERS: dict[str, _Add] = {
+    YEAR: _add_date,
+    JOURNAL: _add_journal,
+    PAGES: _add_page_range,
+    "reference_type": _add_reference_type,
+    AUTHORS: _add_names(AUTHORS, split_authors, every=False),
+    TYPES: _add_names(TYPES, split_names, every=False),
+    KEYWORDS: _add_names(KEYWORDS, split_names, every=True),
+    LANGUAGE: _add_names(LANGUAGE, split_names, every=False),
+    "trials": _add_names("trials", split_names, every=True),
+}
+
+
+_Names = tuple[str, ...]
+
+
+class _Ranked(NamedTuple):
+    """A record's field names for each use, by preference."""
+
+    ids: _Names
+    titles: _Names
+    bodies: _Names
+    pmids: _Names
+    dois: _Names
+    links: _Names
+    notes: _Names
+    databases: _Names
+    numbers: _Names
+    worlds: _Names
+    bibliography: tuple[tuple[str, _Names], ...]
+
+
+_WORLDS = (*FURTHER_IDS, *(name for name in IDS if name not in PMIDS and name not in DOIS))
+
+
+@lru_cache(maxsize=2**10)  # the records of a file share a few sets of names
+def _by_rank(names: _Names) -> _Ranked:
+    def ranked(every: tuple[str, ...]) -> _Names:
+        ranks = ranks_of(every)
+        return tuple(sorted(filter(ranks.__contains__, names), key=ranks.__getitem__))
+
+    fields = ((key, ranked(every)) for key, every in BIBLIOGRAPHY.items())
+    return _Ranked(
+        ids=ranked(IDS),
+        titles=ranked(TITLES),
+        bodies=ranked(BODIES),
+        pmids=ranked(PMIDS),
+        dois=ranked(DOIS),
+        links=ranked(LINKS),
+        notes=ranked(NOTES),
+        databases=ranked(DATABASES),
+        numbers=ranked(_PMID_ELSEWHERE),
+        worlds=ranked(_WORLDS),
+        bibliography=tuple((key, every) for key, every in fields if every),
+    )
+
+
+def _first_telling(values: Mapping[str, Value], names: _Names) -> str:
+    """Return the first of the names whose value in the record is not blank, or ""."""
+    for name in names:
+        value = values[name]
+        if not says_nothing(value if isinstance(value, str) else _text(value)):
+            return name
+    return ""

@@ -1,0 +1,176 @@
+"""Each family scores as its published computation does, done here with transformers alone.
+
+A reference reads one pair: no batch, no padding, no cache. mpir has to agree with it for a pair alone and in a batch,
+in any order, for empty and long texts, with a declared prompt, and in half precision as far as that goes.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional
+
+from mpir.models.model_family import FAMILIES
+from mpir.models.perspectives.base import Loading
+from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from tests.models import model_makers as makers
+from tests.models.model_makers import make, put, tokenizer
+
+Reference = Callable[[str, str], float]
+"""The score of a query and a text."""
+PROMPT = "risk of patients "
+LENGTH = 48
+QUERY = "does aspirin thin blood"
+TEXTS = ["yes aspirin does thin the blood in patients of a trial", "no", "", "the risk of a heart attack is in a gene"]
+LONG = "a trial of aspirin in patients " * 30
+WITHOUT_SEGMENTS = {"model_input_names": ["input_ids", "attention_mask"]}
+
+
+def pair_inputs(fast: Any, query: str, text: str) -> Any:
+    return fast([query], [text], truncation=True, max_length=LENGTH, return_tensors="pt")
+
+
+def classifier(folder: Path, prompt: str) -> Reference:
+    model, fast = make(folder, "BertForSequenceClassification"), tokenizer()
+
+    def score(query: str, text: str) -> float:
+        return float(torch.sigmoid(model(**pair_inputs(fast, prompt + query, text)).logits))
+
+    return score
+
+
+def chain(folder: Path, prompt: str) -> Reference:
+    makers.chain(folder)
+    from transformers import BertModel
+
+    model, fast = BertModel.from_pretrained(folder).eval(), tokenizer()
+    weight = load_file(folder / "2_Dense/model.safetensors")["linear.weight"]
+
+    def score(query: str, text: str) -> float:
+        states = model(**pair_inputs(fast, prompt + query, text)).last_hidden_state[0]
+        return float(torch.sigmoid(states.mean(0) @ weight[0]))
+
+    return score
+
+
+def rendered(fast: Any, prompt: str, query: str, text: str) -> list[int]:
+    """The ids of a prompt in the chat template, the document cut so that its three last tokens are kept."""
+    messages = [{"role": "query", "content": query}, {"role": "document", "content": text}]
+    messages = [*([{"role": "system", "content": prompt}] if prompt else []), *messages]
+    ids: list[int] = fast(fast.apply_chat_template(messages, tokenize=False), add_special_tokens=False).input_ids
+    return ids if len(ids) <= LENGTH else [*ids[: LENGTH - 3], *ids[-3:]]
+
+
+def language_model(folder: Path, prompt: str) -> Reference:
+    makers.chat_model(folder)
+    from transformers import AutoTokenizer, Qwen3ForCausalLM
+
+    model, fast = Qwen3ForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+
+    def score(query: str, text: str) -> float:
+        logits = model(torch.tensor([rendered(fast, prompt, query, text)])).logits[0, -1]
+        return float(torch.sigmoid(logits[16] - logits[17]))
+
+    return score
+
+
+def message_classifier(folder: Path, prompt: str) -> Reference:
+    fast = tokenizer(padding_side="left", chat_template=makers.TEMPLATE, **WITHOUT_SEGMENTS)
+    model = make(folder, "Qwen3ForSequenceClassification", fast=fast, num_key_value_heads=1, head_dim=16)
+    modalities = {name: {"method": "forward", "method_output_name": "logits"} for name in ("text", "message")}
+    put(folder / "sentence_bert_config.json", {"modality_config": modalities})
+
+    def score(query: str, text: str) -> float:
+        return float(torch.sigmoid(model(torch.tensor([rendered(fast, prompt, query, text)])).logits))
+
+    return score
+
+
+def colbert(folder: Path, prompt: str) -> Reference:
+    makers.colbert(folder)
+    from transformers import BertModel
+
+    model, fast = BertModel.from_pretrained(folder).eval(), tokenizer()
+    weight = load_file(folder / "1_Dense/model.safetensors")["linear.weight"]
+
+    def vectors(ids: list[int], mask: list[int]) -> torch.Tensor:
+        states = model(torch.tensor([ids]), attention_mask=torch.tensor([mask])).last_hidden_state[0]
+        return functional.normalize(states @ weight.T, dim=1)
+
+    def ids_of(text: str, marker: int, length: int) -> list[int]:
+        ids = fast(text, truncation=True, max_length=length - 1).input_ids
+        return [ids[0], marker, *ids[1:]]
+
+    def score(query: str, text: str) -> float:
+        ids = ids_of(prompt + query, 5, 16)
+        masks = 16 - len(ids)
+        query_vectors = vectors([*ids, *[4] * masks], [1] * len(ids) + [0] * masks)
+        ids = ids_of(text, 6, 40)
+        return float((query_vectors @ vectors(ids, [1] * len(ids)).T).amax(1).sum())
+
+    return score
+
+
+def bi_encoder(folder: Path, prompt: str) -> Reference:
+    makers.embedding_model(folder)
+    from transformers import BertModel
+
+    model, fast = BertModel.from_pretrained(folder).eval(), tokenizer()
+    weight = load_file(folder / "2_Dense/model.safetensors")["linear.weight"]
+
+    def vector(text: str) -> torch.Tensor:
+        inputs = fast(text, truncation=True, max_length=LENGTH, return_tensors="pt")
+        return functional.normalize(torch.tanh(model(**inputs).last_hidden_state[0].mean(0) @ weight.T), dim=0)
+
+    return lambda query, text: float(vector(prompt + query) @ vector(text))
+
+
+MAKERS: dict[str, Callable[[Path, str], Reference]] = {
+    "cross-encoder": classifier,
+    "chain": chain,
+    "language-model": language_model,
+    "message-classifier": message_classifier,
+    "multi-vector": colbert,
+    "bi-encoder": bi_encoder,
+}
+ELSEWHERE = {"listwise"}
+"""Kinds with a reference in a module of their own: tests/models/llm/test_listwise.py."""
+
+
+def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:
+    """mpir's scores; long texts are cut, as in the reference."""
+    loading = Loading(folder=Path(), device="cpu", precision=precision)
+    choice = ModelChoice(encoders=(str(folder),)) if kind == "bi-encoder" else ModelChoice(names=(str(folder),))
+    (declared,) = declare_named_models(choice)
+    options = {} if kind in ("language-model", "message-classifier") else {"over_length": "truncate"}
+    options |= {} if kind == "multi-vector" else {"max_length": LENGTH}
+    declared = type(declared)(entry={**declared.entry, **options}, files=declared.files)
+    (perspective,) = load_named_models([declared], loading)
+    return perspective.score_pairs(pairs)[0]
+
+
+@pytest.mark.parametrize("prompt", ["", PROMPT])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_family_scores_as_its_reference(kind: str, prompt: str, tmp_path: Path) -> None:
+    reference = MAKERS[kind](tmp_path / "m", prompt)
+    if prompt:
+        path = tmp_path / "m/config_sentence_transformers.json"
+        prompts = {"prompts": {"query": prompt, "document": ""}, "default_prompt_name": "query"}
+        put(path, {**makers.read_object(path), **prompts})
+    pairs = [(QUERY, text) for text in [*TEXTS, LONG]]
+    with torch.no_grad():
+        expected = np.array([reference(query, text) for query, text in pairs])
+    np.testing.assert_allclose(scores(tmp_path / "m", kind, pairs), expected, atol=1e-4)
+    np.testing.assert_allclose(scores(tmp_path / "m", kind, pairs[::-1])[::-1], expected, atol=1e-4)
+    alone = np.concatenate([scores(tmp_path / "m", kind, [pair]) for pair in pairs[1:3]])
+    np.testing.assert_allclose(alone, expected[1:3], atol=1e-4)
+    half = scores(tmp_path / "m", kind, pairs, "bf16")
+    np.testing.assert_allclose(half, expected, atol=0.08 * max(1.0, float(np.abs(expected).max())))
+
+
+def test_every_family_has_a_reference() -> None:
+    assert {family.perspective_type for family in FAMILIES} <= {*MAKERS, *ELSEWHERE}
