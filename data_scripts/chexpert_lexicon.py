@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from mpir import cli
+from mpir.app import cli
 
 
 def main() -> int:

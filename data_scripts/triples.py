@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from mpir import cli
+from mpir.app import cli
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -42,7 +42,7 @@ IMPOSSIBLE = [
         "--seeds: '-1' is given; expected a whole number",
     ),
     ("first_stage/background", [*DATA, "--depth", "5", "0"], "--depth: '0' is given"),
-    ("bioasq", ["--candidates", "0", *OUTPUT], "--candidates: '0' is given"),
+    ("bioasq", ["--k", "0", *OUTPUT], "--k: '0' is given"),
     ("dense/first_stages", [*DATA, "--limit", "0"], "--limit: '0' is given; expected a whole number of at least 1"),
     ("dense/first_stages", [*DATA, "--rerank", "-1"], "--rerank: '-1' is given"),
     ("dense/grids", [*GRIDS, "--questions", "0"], "--questions: '0' is given"),
