@@ -154,7 +154,7 @@ def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, t
     (embedding / "config.json").write_text(json.dumps({"architectures": ["BertModel"]}))
     for name, error, message in (
         (tmp_path / "empty", ArtefactError, "has neither a config.json nor a modules.json"),
-        (unknown, ArtefactError, "declare WhisperForAudioClassification.; expected one of sequence classification"),
+        (unknown, ArtefactError, "declare WhisperForAudioClassification.; expected one of .*sequence classification"),
         (decoder, InputError, "Qwen3ForSequenceClassification.*near random without the prompt"),
         (embedding, InputError, "is an embedding model .BertModel.*--encoder"),
         ("./nowhere", ArtefactError, "no such folder"),

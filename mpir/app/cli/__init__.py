@@ -95,6 +95,10 @@ def _check_streams() -> None:
 class TerminalStream(TextIOWrapper):
     """A terminal that gets no control characters, which titles and ids of documents may contain."""
 
+    def isatty(self) -> bool:
+        """Whether it is a terminal, which it always is."""
+        return True
+
     def write(self, text: str, /) -> int:
         """Write the text without them; see `io.TextIOBase.write`."""
         return super().write(printable(text))

@@ -15,7 +15,6 @@ from mpir.files.write import cache_folder
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
-    from mpir.files.weights import read_weights
     from mpir.lab.annotate.negation_perspective import NegationPerspective
     from mpir.models.perspectives import ScoreCache
     from mpir.reranking.reranker import Reranker
@@ -87,6 +86,7 @@ def worker_devices(arguments: argparse.Namespace) -> str:
 def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weights:
     """The weights of the options or of the bundle, with changed weights for some document columns."""
     from mpir.core.weights import Weights
+    from mpir.files.weights import read_weights
     from mpir.models.bundles.bundle import open_bundle
 
     if arguments.weights:

@@ -16,7 +16,6 @@ from mpir.files.paths import resolved
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
-    from mpir.files.weights import read_weights
     from mpir.tune.cross_validation import Adoption, Comparison
     from mpir.tune.objective import Objective
     from mpir.tune.search import Plan, SearchResult
@@ -213,6 +212,8 @@ def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weig
     which = arguments.output if arguments.output.is_file() else arguments.against
     if which is None:
         return Weights.equal(layout.sentences, layout.documents), "equal weights"
+    from mpir.files.weights import read_weights
+
     return read_weights(which).align_to(layout, str(which)), f"the weights {which}"
 
 

@@ -111,8 +111,13 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
 
 
 def _merged(first: Document, copy: Document) -> Document:
-    longest = copy if len(comparable_words(copy.text)) > len(comparable_words(first.text)) else first
+    longest = max(first, copy, key=_length)  # the first of two that are as long
     return replace(longest, id=first.id, metadata={**copy.metadata, **first.metadata})
+
+
+def _length(document: Document) -> int:
+    """The characters of a document's words; title and abstract apart, because remarks stand at the ends of each."""
+    return len(comparable_words(document.title)) + len(comparable_words(document.abstract))
 
 
 def legible_words(text: str) -> str:

@@ -247,11 +247,6 @@ def empty_corpus(job: dict[str, Path]) -> dict[str, Any]:
     return {}
 
 
-def same_document_twice(job: dict[str, Path]) -> dict[str, Any]:
-    job["corpus.jsonl"].write_text('{"id": "a", "text": "one"}\n' * 2)
-    return {}
-
-
 def truncated_gzip(job: dict[str, Path]) -> dict[str, Any]:
     path = job["output"].parent / "part.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps({"id": "a", "text": "word " * 999}).encode())[:-20])
@@ -348,7 +343,6 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (twice, ["questions.json: question 2", "repeats the id 'q1'"]),
         (not_utf8, ["corpus.jsonl:2", "0xe9 is not UTF-8"]),
         (empty_corpus, ["corpus.jsonl", "no documents found"]),
-        (same_document_twice, ["corpus.jsonl:1 and ", "corpus.jsonl:2: the document id 'a' occurs more than once"]),
         (truncated_gzip, ["part.jsonl.gz", "truncated or damaged"]),
         (malformed_xml, ["bad.xml", "2"]),
         (missing_corpus, ["nowhere.jsonl", "no such file"]),

@@ -47,9 +47,20 @@ def test_compounds_keep_their_hyphen(text: str) -> None:
     assert legible(text) == text
 
 
-@given(st.text(st.characters(exclude_characters="<&ﬀﬁﬂﬃﬄﬅﬆ\n\u00ad\u200b\u2060\ufeff", exclude_categories=["Cs"])))
+@given(
+    st.text(
+        st.characters(exclude_characters="<&ﬀﬁﬂﬃﬄﬅﬆ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻\n\u00ad\u200b\u2060\ufeff", exclude_categories=["Cs"])
+    )
+)
 def test_other_texts_are_as_they_are(text: str) -> None:
     assert legible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("10⁶ cells", "10^6 cells"), ("10⁻³ M", "10^-3 M"), ("CO₂ and m²", "CO₂ and m²")]
+)
+def test_an_exponent_of_a_number_is_no_digit_of_it(text: str, expected: str) -> None:
+    assert legible(text) == expected
 
 
 @given(st.text("ab-‐\nﬁ\u00ad \u200b"))
