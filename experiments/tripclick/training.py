@@ -16,7 +16,6 @@ from mpir.models.perspectives import Perspective, open_bundle
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"max_steps": 60, "learning_rate": 2e-3, "evaluate_every": 30, "precision": "fp32"}
-"""Settings of a run on the sample."""
 """Settings that differ from the mixtures for a sample."""
 
 
