@@ -72,7 +72,8 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
 
 def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
     """Return options of `mpir train` that differ from the mixture."""
-    rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
-    settings = {"learning_rate": rate, "seed": arguments.seed, **(SMALL if prepared.is_sample else {})}
+    settings = {"seed": arguments.seed, **(SMALL if prepared.is_sample else {})}
+    published = settings.get("learning_rate", read_json(mixture)["settings"]["learning_rate"])
+    settings["learning_rate"] = arguments.faster * published
     words = [word for name, value in settings.items() for word in ("--set", f"train.{name}={value}")]
     return [*words, *(["--quiet"] if prepared.is_sample else []), *arguments.train]
