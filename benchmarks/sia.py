@@ -72,7 +72,7 @@ def measured(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
         source.write_text("".join(json.dumps(row) + "\n" for row in rows_made), encoding="utf-8")
         options = ["--qasc", source, "--vectors", arguments.vectors, "--bundle", arguments.bundle, "--output", output]
         if arguments.tokens_per_batch:
-            options += ["--tokens-per-batch", arguments.tokens_per_batch]
+            options += ["--set", f"batch.tokens={arguments.tokens_per_batch}"]
         start = time.perf_counter()
         process = subprocess.Popen([sys.executable, str(SCRIPT), "--quiet", *map(str, options)])
         _, status, usage = os.wait4(process.pid, 0)

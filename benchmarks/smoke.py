@@ -107,7 +107,7 @@ SCRIPTS = (
     Script("training", "--bundle fast --batch-size 2 --steps 1 --rounds 1 --threads 1"),
     Script("triples", "--triples 100"),
     Script("vector_growth", "--indexes {work}/index/dense --sizes 500 --others-up-to 500", packages=("faiss",)),
-    Script("experiments.bioasq", "--candidates 2 --bundle fast --output {work}/s.json", packages=("pyserini",)),
+    Script("experiments.bioasq", "--k 2 --bundle fast --output {work}/s.json", packages=("pyserini",)),
     Script("experiments.cascade.adaptive", "--scored {work}/scored --bundle fast"),
     Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
     Script(

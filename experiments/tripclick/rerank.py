@@ -16,7 +16,7 @@ the columns and ensembles; the paper's ensemble has three CAT models.
 Everything is kept in OUTPUT and reused: after an interrupt, repeat the command to resume; it may also add models,
 queries and documents. --queries, --words, --depth and --train reduce the work for small machines:
 
-    … --queries 20 --depth 50 --words 60 --faster 10 --train --max-steps 100 --batch-size 32 --max-length 64
+    … --queries 20 --depth 50 --words 60 --faster 10 --train --set train.max_steps=100 --set train.batch_size=32
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from mpir.models.perspectives import Perspective, open_bundle
 
 ROOT = Path(__file__).parents[2]
 SMALL = {"max_steps": 60, "learning_rate": 2e-3, "evaluate_every": 30, "precision": "fp32"}
-"""Settings of a run on the sample."""
 """Settings that differ from the mixtures for a sample."""
 
 
@@ -73,7 +72,8 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
 
 def _settings(mixture: Path, prepared: Prepared, arguments: argparse.Namespace) -> list[object]:
     """Return options of `mpir train` that differ from the mixture."""
-    rate = arguments.faster * read_json(mixture)["settings"]["learning_rate"]
-    settings = {"learning_rate": rate, "seed": arguments.seed, **(SMALL if prepared.is_sample else {})}
+    settings = {"seed": arguments.seed, **(SMALL if prepared.is_sample else {})}
+    published = settings.get("learning_rate", read_json(mixture)["settings"]["learning_rate"])
+    settings["learning_rate"] = arguments.faster * published
     words = [word for name, value in settings.items() for word in ("--set", f"train.{name}={value}")]
     return [*words, *(["--quiet"] if prepared.is_sample else []), *arguments.train]

@@ -78,7 +78,7 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
     output = tmp_path / "triples.tsv"
 
     def make() -> bytes:
-        monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--negatives", "2"])
+        monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--set", "negatives.most=2"])
         assert script["main"]() == 0
         return output.read_bytes()
 
@@ -86,7 +86,7 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("*.parts"))
     merge = sample_triples.heapq.merge
     monkeypatch.setattr(sample_triples.heapq, "merge", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--negatives", "2"])
+    monkeypatch.setattr(sys, "argv", ["x", *options, "--output", str(output), "--set", "negatives.most=2"])
     output.unlink()
     assert script["main"]() == 130
     shards = sorted((tmp_path / "triples.tsv.parts").glob("*.tsv"))
@@ -103,7 +103,7 @@ def test_an_interrupted_run_ends_in_the_same_file(tmp_path: Path, monkeypatch: p
 def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
     options = collection(tmp_path)
     for number in ("1000", "5"):
-        finished = run(*options, "--output", str(tmp_path / number), "--number", number)
+        finished = run(*options, "--output", str(tmp_path / number), "--limit", number)
         assert finished.returncode == 0, finished.stderr
     few, all_of_them = ((tmp_path / name).read_text().splitlines() for name in ("5", "1000"))
     assert few == all_of_them[:5]
@@ -112,18 +112,18 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--negatives", "0"], "--negatives is 0; expected a whole number of at least 1"),
+        (["--set", "negatives.most=0"], "negatives.most is 0; expected a whole number of at least 1"),
         (["--qrels", "{folder}/none"], "no document has a grade above 0; expected judgements"),
         (["--qrels", "{folder}/other"], "no triples found; do candidates and judgements have the same ids"),
-        (["--skip", "-1"], "--skip is -1; expected a whole number of at least 0"),
-        (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
-        (["--evaluation", "{folder}/kept.tsv"], "--evaluation needs --questions, which is not given"),
+        (["--set", "negatives.skip=-1"], "negatives.skip is -1; expected a whole number of at least 0"),
+        (["--seed", "-1"], "--seed: '-1' is given; expected a whole number of at least 0"),
+        (["--exclude", "{folder}/kept.tsv"], "--exclude needs --questions, which is not given"),
         (
-            ["--evaluation", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
+            ["--exclude", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
             "question 'q1': 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",
         ),
         (
-            ["--evaluation", "{folder}/judged.tsv", "--questions", "{folder}/asked.tsv"],
+            ["--exclude", "{folder}/judged.tsv", "--questions", "{folder}/asked.tsv"],
             "question 'q3': 'a held-out question' is kept for evaluation and may not be trained on",
         ),
         (["--run", "{folder}/twice"], r"twice:3: the lines of query a are not adjacent; sort the run by query"),
@@ -203,14 +203,14 @@ def searches(folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> li
 
 
 def test_negatives_at_random(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--random", "--corpus", str(searched / "docs.jsonl"), "--negatives", "4"]
+    options = ["--random", "--overwrite", "--corpus", str(searched / "docs.jsonl"), "--set", "negatives.most=4"]
     result = searches(searched, monkeypatch, *options)
     assert [sorted(row[:2] for row in result)] == [[["gene?", "gene1"]] * 4 + [["heart?", "heart1"]] * 4]
     assert all(positive != negative for _, positive, negative in result)
     assert len({tuple(row) for row in result}) == 8
     assert searches(searched, monkeypatch, *options) == result
     assert searches(searched, monkeypatch, *options, "--seed", "2") != result
-    everything = searches(searched, monkeypatch, *options[:3], "--negatives", "50")
+    everything = searches(searched, monkeypatch, *options[:4], "--set", "negatives.most=50")
     assert {negative for query, _, negative in everything if query == "gene?"} == {
         f"{word}{i}" for word in WORDS for i in range(3)
     } - {"gene1"}
@@ -235,11 +235,12 @@ def test_negatives_of_a_search_by_words_and_by_vectors(
     index = str(searched / "index")
     made_by = ["--dense", "--encoder", str(tiny_encoder), "--quiet"]
     assert cli(["index", str(searched / "docs.jsonl"), "--index", index, *made_by]) == 0
-    by_words = searches(searched, monkeypatch, "--index", index, "--negatives", "9")
+    by_words = searches(searched, monkeypatch, "--index", index, "--set", "negatives.most=9")
     assert sorted(by_words) == [[f"{word}?", f"{word}1", f"{word}{i}"] for word in ("gene", "heart") for i in (0, 2)]
     with closing(open_dense(index, None)) as vectors:
         nearest = [document.id for document in vectors.search("gene of what", 5)]
-    by_vectors = searches(searched, monkeypatch, "--index", index, "--mode", "dense", "--depth", "5", "--skip", "2")
+    nearest_5 = ["--mode", "dense", "--k", "5", "--set", "negatives.skip=2", "--overwrite"]
+    by_vectors = searches(searched, monkeypatch, "--index", index, *nearest_5)
     assert {row[2] for row in by_vectors if row[0] == "gene?"} == set(nearest[2:]) - {"gene1"}
 
 
@@ -271,7 +272,7 @@ def trainable(folder: Path) -> int:
 def test_documents_without_a_text_are_left_out_of_random_triples(
     incomplete: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--random", "--corpus", str(incomplete / "docs.jsonl"), "--negatives", "50"]
+    options = ["--random", "--corpus", str(incomplete / "docs.jsonl"), "--set", "negatives.most=50"]
     rows = searches(incomplete, monkeypatch, *options)
     assert {(question, positive) for question, positive, _ in rows} == {("gene?", "gene1"), ("blood?", "blood2")}
     assert trainable(incomplete) == len(rows) == 2 * 11

@@ -147,7 +147,9 @@ def test_a_grid_trains_searches_and_is_kept(
     }
     from experiments.dense import grid_data
 
-    monkeypatch.setitem(grid_data.NEGATIVES, "mined", ["--mode", "dense", "--skip", "1"])  # of five documents
+    monkeypatch.setitem(
+        grid_data.NEGATIVES, "mined", ["--mode", "dense", "--set", "negatives.skip=1"]
+    )  # of five documents
     assert loaded["main"]() == 0
     result = rows_of(capsys.readouterr().out)
     free = ["untouched", "BM25", "BM25 + untouched, z-scores"]

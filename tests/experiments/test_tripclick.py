@@ -19,7 +19,7 @@ from mpir.files.corpora.triples import read_triples
 from tests.conftest import make_checkpoint
 
 ROOT = Path(__file__).parents[2]
-FEW_STEPS = ["--max-steps", "4", "--learning-rate", "2e-3", "--evaluate-every", "4", "--precision", "fp32", "--quiet"]
+FEW_STEPS = {"max_steps": 4, "learning_rate": 2e-3, "evaluate_every": 4, "precision": "fp32"}
 
 
 @pytest.fixture

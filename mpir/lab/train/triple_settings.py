@@ -11,6 +11,9 @@ from mpir.errors import InputError
 from mpir.lab.train.clicks import Recipe
 from mpir.validation import whole_number
 
+NAMES = {"skip": "negatives.skip", "negatives": "negatives.most", "evaluation": "--exclude"}
+"""The command line's names of settings whose values are checked here."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TripleSettings:
@@ -41,7 +44,7 @@ class TripleSettings:
     def __post_init__(self) -> None:
         """Raise InputError for a number that is too small, or an option that lacks another."""
         for option, lowest in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
-            whole_number(option, getattr(self, option), minimum=lowest)
+            whole_number(NAMES.get(option, option), getattr(self, option), minimum=lowest)
         for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
             if getattr(self, option) and not getattr(self, needed):
-                raise InputError(f"--{option} needs --{needed}, which is not given.")
+                raise InputError(f"{NAMES.get(option, f'--{option}')} needs --{needed}, which is not given.")
