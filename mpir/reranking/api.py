@@ -22,7 +22,7 @@ _loaded: dict[tuple[object, ...], tuple[tuple[object, ...], Reranker]] = {}
 def _reranker(bundle: str | Path, **models: Any) -> Reranker:
     """Return the reranker of a bundle and models; load it again if a file of the bundle or model has changed since."""
     state, key = bundle_state(bundle), (bundle, *models.values())
-    state += () if models["model"] is None else files_state(models["model"])
+    state += () if models.get("model") is None else files_state(models["model"])
     known = _loaded.get(key)
     if known is None or known[0] != state:
         known = state, Reranker(bundle, **models)

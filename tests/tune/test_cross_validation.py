@@ -12,7 +12,7 @@ from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.files.checksum import write_json_with_checksum
-from mpir.files.weights import read_weights
+from mpir.files.weights import read_weights, write_weights
 from mpir.files.write import write_json
 from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle, read_manifest
 from mpir.tune.cross_validation import (
@@ -157,7 +157,7 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
     assert evidence.better
     result = search(objective, space, PLAN)
     path = tmp_path / "weights.json"
-    wrong.save(path)
+    write_weights(path, wrong)
     assert (
         adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
         == "written"

@@ -345,7 +345,7 @@ TUNING = (
         {"score": "false leaves that column out, to put these scores beside others without it (default: the bundle's)"},
         dest="agreement", **BOOL),
     option("shards", {"merge": "folders of all shards, in any order"}, nargs="+", type=text_path, metavar="SHARD"),
-    option("scored", {"tune bundle_calibrate": "folder from `mpir score`; several join their columns"}, nargs="+",
+    option("scored", {"tune": "folder from `mpir score`; several join their columns"}, nargs="+",
         type=text_path, metavar="SCORED"),
     option("--also", {"tune": "further sets to tune on: other questions, or other candidates"}, type=text_path,
         metavar="SCORED", **SEVERAL),
@@ -425,6 +425,8 @@ BUNDLES = (
         metavar="DIR|NAME"),
     option("bundle", {"bundle_push bundle_seal": "a folder with a bundle.json",
         "bundle_calibrate": "a folder with a bundle.json and weights"}, type=text_path, metavar="DIR"),
+    option("scored", {"bundle_calibrate": "folder from `mpir score`; several join their columns"}, nargs="+",
+        type=text_path, metavar="SCORED"),  # after the bundle, so not the row of `mpir tune`
     option("folder", {"bundle_new": "a new folder, or one that this command made"}, type=text_path, metavar="DIR"),
     option("repository", {"bundle_push": "the hub's repository, created if it does not exist"}, metavar="ORG/NAME"),
     option("--private", {"bundle_push": "make a new repository private"}, default=False, action="store_true"),

@@ -90,7 +90,7 @@ def test_cut_offs_alone_leave_the_weights_as_they_are(
 ) -> None:
     layout = Dataset.load(work / "scored").columns.layout
     mine = Weights.equal(layout.sentences, layout.documents)
-    mine.save(tmp_path / "mine.json")
+    write_weights(tmp_path / "mine.json", mine)
     command = ["tune", str(work / "scored"), "--output", str(tmp_path / "weights.json"), "--set", "tune.folds=2"]
     command += ["--method", "cutoffs", "--against", str(tmp_path / "mine.json")]
     assert main([*command, "--measure", "snippet-f1"]) == 0
