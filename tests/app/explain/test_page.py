@@ -111,13 +111,14 @@ def test_the_command_writes_it(tiny_bundle: Path, tmp_path: Path, capsys: pytest
         ("docs.jsonl/page.html", "cannot be written, because .*docs.jsonl is not a folder"),
         ("locked/page.html", "cannot be written, because .*locked is not writable"),
         ("locked/new/page.html", "cannot be written, because .*locked is not writable"),
-        ("x" * 300, "File name too long"),
+        ("x" * 300 + ".html", "File name too long"),
     ],
 )
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: str, message: str
 ) -> None:
     (tmp_path / "docs.jsonl").touch()
+    (tmp_path / "folder.html").mkdir()
     (tmp_path / "locked").mkdir(mode=0o500)
     if "locked" in place and os.access(tmp_path / "locked", os.W_OK):
         pytest.skip("this user may write anywhere")
@@ -125,15 +126,15 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(
     for query in ([], ["aspirin", "--docs", str(tmp_path / "none.jsonl")]):
         assert main(["rerank", *query, "--output", f"{tmp_path}/{place}", "--bundle", "no such bundle"]) == 2
         assert re.search(f"^mpir: .*{message}", capsys.readouterr().err)
-    assert sorted(item.name for item in tmp_path.iterdir()) == ["docs.jsonl", "locked"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["docs.jsonl", "folder.html", "locked"]
 
 
 def test_a_page_may_be_in_a_new_folder_and_take_another_s_place(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "abstract": "Aspirin does thin the blood."}\n')
     command = ["rerank", "aspirin", "--docs", str(tmp_path / "docs.jsonl"), "--bundle", str(tiny_bundle), "--output"]
-    for position in (str(tmp_path / "new/folder/page.html"), os.devnull):
-        assert main([*command, position]) == 0
-        assert main([*command, position]) == 0
+    for output in ([str(tmp_path / "new/folder/page.html")], [os.devnull, "--format", "html"]):
+        assert main([*command, *output]) == 0
+        assert main([*command, *output]) == 0
     assert "Aspirin" in (tmp_path / "new/folder/page.html").read_text()
 
 
