@@ -6,6 +6,7 @@ pyjnius, lets threads call one object's method on another object. The bridge is 
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import logging
 import os
@@ -37,6 +38,38 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 _log = logging.getLogger(__name__)
 _starting = threading.Lock()
 _thread = threading.local()
+_LAST_CALLS = 60.0
+"""Seconds that a program waits at its end for calls of Java that still run."""
+
+
+class JavaCalls:
+    """The calls of Java that run now, as a context manager that all threads share.
+
+    When the program ends, running calls are awaited and further ones wait for ever, because Java cannot end while
+    threads are in it. Calls of one thread must not be nested.
+    """
+
+    def __init__(self) -> None:
+        self._condition, self._running, self._has_ended = threading.Condition(), 0, False
+
+    def __enter__(self) -> None:
+        with self._condition:
+            self._condition.wait_for(lambda: not self._has_ended)
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._condition:
+            self._running -= 1
+            self._condition.notify_all()
+
+    def end(self) -> None:
+        """Let no further call begin, and wait for those that run."""
+        with self._condition:
+            self._has_ended = True
+            self._condition.wait_for(lambda: not self._running, _LAST_CALLS)
+
+
+JAVA_CALLS = JavaCalls()
 
 
 def java_class(name: str) -> Any:
@@ -128,6 +161,7 @@ def _start() -> tuple[Any, Any]:
         import jpype
     try:
         jpype.startJVM(*_options(home), jvmpath=_library(home), classpath=[jar], interrupt=True)
+        atexit.register(JAVA_CALLS.end)  # after JPype has registered its own end, and so before it
         jpype.JClass("io.anserini.search.SimpleSearcher")
         # Lucene notes on standard error which memory and vector features it found.
         logger = jpype.JClass("java.util.logging.Logger").getLogger("org.apache.lucene")

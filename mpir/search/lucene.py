@@ -25,7 +25,7 @@ from mpir.files.paths import resolved
 from mpir.search.analyzer import analyzer
 from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.search.feedback import Rm3
-from mpir.search.java import java_class, java_error, reason
+from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.search.record import from_record
 from mpir.search.steady import open_steadily
@@ -264,7 +264,8 @@ def _reading(names: str) -> Iterator[None]:
     """Turn read errors of Lucene, or of records that it stored, into one ArtefactError about a damaged index."""
     java_errors = java_error()  # also announces the thread to Java
     try:
-        yield
+        with JAVA_CALLS:
+            yield
     except InputError:
         raise
     except (java_errors, ValueError, KeyError, TypeError) as error:
