@@ -208,7 +208,8 @@ def test_a_tokenizer_inside_a_tokenizer_runs_no_code(custom: Path, tmp_path: Pat
 def test_pickled_weights_run_no_code(tiny_checkpoint: Path, tmp_path: Path, marker: Path) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "pickled"))
     (folder / "model.safetensors").unlink()
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(RunsCode(marker)))
+    weights = pickle.dumps(RunsCode(marker)) + bytes(2**20)  # as long as the layers of its configuration would be
+    (folder / "pytorch_model.bin").write_bytes(weights)
     for load in (load_model, lambda path: Encoder(path, device="cpu").backend.model):
         with pytest.raises(ArtefactError, match="pickled: cannot be loaded as"):
             load(folder)
