@@ -183,8 +183,8 @@ def test_titles_ask_for_their_own_conclusions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"source": "candidates", "questions": Path("q")}, "--from candidates needs --index, which is not given"),
-        ({"source": "titles"}, "--from titles needs --corpus, which is not given"),
+        ({"source": "candidates", "questions": Path("q")}, "source candidates needs index, which is not given"),
+        ({"source": "titles"}, "source titles needs corpus, which is not given"),
         ({"below": 0.0}, "negatives.below is 0.0; expected a number above 0"),
         ({"same": float("nan")}, "negatives.same is nan; expected a number above 0"),
         ({"skip": -1}, "skip is -1; expected a whole number of at least 0"),
