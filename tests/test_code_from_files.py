@@ -34,10 +34,11 @@ PICKLED = {ROOT / "mpir/models/workers.py": {"pickle.load"}}
 """A worker process and the process that started it write to each other."""
 DYNAMIC_IMPORTS = {
     ROOT / "mpir/__init__.py",
+    ROOT / "mpir/app/cli/command_table.py",
     ROOT / "mpir/models/perspectives/base.py",
     ROOT / "mpir/models/perspectives/registration.py",
 }
-"""Modules that import by name: the public names, a bundle's module:attribute, which needs trust_code, and our own."""
+"""Modules that import by name: the public names, the commands, a bundle's module:attribute, which needs trust_code, and our own."""
 USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}
 """The one loader that passes on what the user said, and the argument's name, which is False by default."""
 
