@@ -38,7 +38,7 @@ DYNAMIC_IMPORTS = {
     ROOT / "mpir/models/perspectives/base.py",
     ROOT / "mpir/models/perspectives/registration.py",
 }
-"""Modules that import by name: the public names, the commands, a bundle's module:attribute, which needs trust_code, and our own."""
+"""Modules that import by name: public names, commands, our own, and a bundle's, which need trust_code."""
 USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}
 """The one loader that passes on what the user said, and the argument's name, which is False by default."""
 
