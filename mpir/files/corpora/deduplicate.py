@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from mpir.core.text.latex import plain_latex
 from mpir.core.text.legible import legible
@@ -17,6 +18,8 @@ from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, told_apart
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 
+_COMPARED = 100
+"""Maximum number of papers with the same key with which a paper is compared, so that time stays linear."""
 _TELLING = 100
 """Minimum length in characters of an abstract that is matched inside another one, or despite different DOIs."""
 _TELLING_TITLE = 30
@@ -97,15 +100,19 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
     for document in documents:
         paper = _paper(document)
+        keys = [("text", f"{paper.title}\n{paper.abstract}"), *paper.keys]
         copies = (
-            position for key in paper.keys for position, known_paper in known[key] if _are_one(paper, known_paper)
+            position
+            for key in keys
+            for position, known_paper in islice(known[key], _COMPARED)
+            if _are_one(paper, known_paper)
         )
         position = next(copies, len(distinct))
         if position == len(distinct):
             distinct.append(document)
         else:
             distinct[position] = _merged(distinct[position], document)
-        for key in paper.keys:
+        for key in keys:
             known[key].append((position, paper))
     return list(_told_apart(distinct))
 
