@@ -96,7 +96,7 @@ def test_workers_that_do_not_see_the_folder_of_the_models(graded: Path, tiny_bun
     assert status == 2
     (line,) = errors.splitlines()
     assert "cannot load the model: " in line
-    assert str(bundle) in line
+    assert str(bundle)[:40] in line  # a long path is cut in its middle
     assert "Workers need the same files at the same paths as this machine" in line
     assert not (tmp_path / "scored").exists()
 
