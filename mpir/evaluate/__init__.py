@@ -2,12 +2,15 @@
 
 from mpir.evaluate.ir import evaluate_queries, evaluate_run
 from mpir.evaluate.significance import bootstrap_interval, grouped_t_test, holm, randomisation_test
+from mpir.evaluate.stopping import StoppingTest, stopping_test
 
 __all__ = [
+    "StoppingTest",
     "bootstrap_interval",
     "evaluate_queries",
     "evaluate_run",
     "grouped_t_test",
     "holm",
     "randomisation_test",
+    "stopping_test",
 ]
