@@ -96,6 +96,7 @@ SCRIPTS = (
         packages=("pyserini", "faiss"),
     ),
     Script("scoring", "--pairs 32 --rounds 1 --threads 1 --settings 1 --device cpu", packages=PEERS),
+    Script("search_threads", "--searches 40 --threads 1 2 --rounds 1", packages=("pyserini",)),
     Script("serve", "--clients 1 --documents 2 --sentences 1 --seconds 0.5 --threads 1", packages=(*PEERS, "fastapi")),
     Script("sia", "--vectors {work}/vectors --rows 100 --bundle fast", packages=("gensim", "scispacy")),
     Script(

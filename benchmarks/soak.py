@@ -31,6 +31,8 @@ from workload import read_asked, read_documents
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.files.output_checks import check_replaceable_file
+from mpir.files.own_files import is_picture
 from mpir.files.write import atomic_write, write_json
 
 GIVE_UP_AFTER = 0.05
@@ -70,6 +72,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole soak, from arguments to exit status."""
     check_figures(arguments)
+    check_replaceable_file("--plot", arguments.plot, is_picture)
     facts = machine(arguments.threads)
     bodies = requests(read_asked(arguments.data), read_documents(arguments.data), arguments.documents)
     _, command = next(commands(arguments.bundle, Path()))

@@ -41,6 +41,11 @@ def are_figures(head: bytes) -> bool:
     return start.startswith((b"{", b"[")) and not re.match(rb'\[?\{"(id|pmid|_id|questions":\[)', start)
 
 
+def is_benchmark_table(head: bytes) -> bool:
+    """Whether a file has the tables of `mpir benchmark`."""
+    return re.match(rb"### [^\n]*\n\n\d+ queries, candidates by ", head) is not None
+
+
 def is_picture(head: bytes) -> bool:
     """Whether a file is a picture by matplotlib, which names itself in it."""
     return b"atplotlib" in head

@@ -4,8 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,8 +26,9 @@ from mpir.search import (
 from mpir.search.feedback import Rm3
 from mpir.search.java import java_class
 from tests.faults.report import count
+from tests.threads import THREADS, from_threads
 
-THREADS, SEARCHES = 8, int(os.environ.get("MPIR_SEARCHES", "160"))
+SEARCHES = int(os.environ.get("MPIR_SEARCHES", "160"))
 WORDS = ["heart", "attack", "aspirin", "gene", "cell", "blood", "risk", "trial", "protein", "kinase", "tumor"]
 
 
@@ -89,13 +89,6 @@ def results_of(index: Retriever, number: int) -> tuple[Any, ...]:
     ids = [DOCUMENTS[(number + step) % len(DOCUMENTS)].id for step in range(5)]
     batch = index.search_batch([query, other], 10) if number % 4 == 0 else []
     return index.search(query, 30), index.scores_of(query, ids).tolist(), index.document(ids[0]), batch
-
-
-def from_threads(call: Callable[[int], Any], numbers: Sequence[int]) -> Iterator[Any]:
-    """Return the results of calls by threads that start together."""
-    barrier = threading.Barrier(THREADS, timeout=60)
-    with ThreadPoolExecutor(THREADS, initializer=barrier.wait) as pool:
-        yield from pool.map(call, numbers)
 
 
 @pytest.mark.parametrize("opened", [lucene, expanded, several, dense, hybrid])

@@ -29,11 +29,10 @@ examples:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.evaluate.benchmark import run_benchmark
-    from mpir.files.write import check_folder
 
     _check(arguments)
     if arguments.output:
-        check_folder(arguments.output)
+        _check_output(Path(arguments.output))
     options = _reranker_options(arguments)
     results = []
     for collection in _collections(arguments):
@@ -68,6 +67,17 @@ def _check(arguments: argparse.Namespace) -> None:
         raise InputError(f"{absent[0]} is missing; give --corpus, --queries and --qrels, or a --dataset.")
     if arguments.run_file and len(arguments.datasets) > 1:
         raise InputError(f"--run needs exactly one --dataset (got {len(arguments.datasets)}).")
+
+
+def _check_output(folder: Path) -> None:
+    """Raise OutputError for a folder that cannot be written, or whose files are not those of an earlier run."""
+    from mpir.files.output_checks import check_replaceable_file
+    from mpir.files.own_files import are_figures, is_benchmark_table
+    from mpir.files.write import check_folder
+
+    check_folder(folder)
+    check_replaceable_file("--output", folder / "benchmark.json", are_figures)
+    check_replaceable_file("--output", folder / "benchmark.md", is_benchmark_table)
 
 
 def _collections(arguments: argparse.Namespace) -> Iterator[Collection]:

@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise OutputError for outputs that would overwrite each other or an input."""
-    from mpir.files.output_checks import check_file, check_files
+    from mpir.files.output_checks import check_file, check_files, check_replaceable_file
+    from mpir.files.own_files import is_picture
 
     check_file("--output", arguments.output)
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
@@ -116,6 +117,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     check_files(
         [("--output", arguments.output), ("tune.log", log), *pictures], [*read, ("--against", arguments.against)]
     )
+    for option, picture in pictures:
+        check_replaceable_file(option, picture, is_picture)
 
 
 def _pictures() -> Iterator[str]:

@@ -103,3 +103,25 @@ def test_shards_do_not_replace_a_corpus_when_they_are_joined(
 def test_a_lexicon_replaces_another_only_with_overwrite(files: Path) -> None:
     command = ["data", "chexpert", str(files / "phrases"), "--output", str(files / "lexicon.tsv")]
     assert [main(command), main(command), main([*command, "--overwrite"])] == [0, 2, 0]
+
+
+JUDGED = "benchmark --corpus docs.jsonl --queries queries.jsonl --qrels qrels --output mine"
+TUNE = "tune scored --output weights.json --plots mine"
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [(JUDGED, "benchmark.json"), (JUDGED, "benchmark.md"), (TUNE, "weights.png"), (TUNE, "shares.svg")],
+)
+def test_no_folder_of_results_replaces_a_file_of_the_user(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    monkeypatch.chdir(files)
+    (files / "mine").mkdir()
+    (files / "mine" / name).write_text(CORPUS)
+    assert main(command.split()) == 2
+    option = command.split()[-2]
+    said = f"mine/{name}: exists and was not written by {option}, so it is not replaced; remove it or choose another"
+    assert said in capsys.readouterr().err
+    assert (files / "mine" / name).read_text() == CORPUS
+    count("outputs that would replace a user's file")

@@ -115,6 +115,8 @@ def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> N
 def test_tuned_weights_load_with_their_bundle_only(
     work: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (work / "plots").mkdir()
+    (work / "plots/weights.svg").write_text("<!-- Created with matplotlib -->")  # a picture of an earlier tuning
     assert tune(work, "--format", "json", "--plots", str(work / "plots")) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["written"]

@@ -24,7 +24,8 @@ from mpir.app.explain.page import MEDIA, asset, page_data, page_served, page_wit
 from mpir.core.blend import blend
 from mpir.core.columns import Columns, Layout
 from mpir.reranking.ranking import Ranking
-from tests.app.explain.conftest import Arbitrary
+from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary
+from tests.threads import from_threads
 
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
 
@@ -69,6 +70,17 @@ def test_where_a_document_stood_is_the_first_stage_s_own_rank() -> None:
     ]
     assert before(fused) == [2, 1, 2]
     assert before([Document("a", abstract="A cell."), Document("b", abstract="A gene.")]) == [2, 1]
+
+
+def test_threads_that_share_a_reranker_get_the_pages_of_one_thread() -> None:
+    reranker = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], agreement="relevance")
+
+    def page(number: int) -> str:
+        documents = DOCUMENTS[number % 3 :]
+        return page_with(page_data(reranker.rerank(f"{QUERY} {number % 4}", documents), documents))
+
+    expected = [page(number) for number in range(32)]
+    assert list(from_threads(page, range(32))) == expected
 
 
 def test_the_served_page_offers_what_the_index_can_be_searched_by() -> None:

@@ -12,6 +12,7 @@ from tests.app.serve.running import Server, starting
 
 JSON = {"Content-Type": "application/json"}
 BODY = b'{"query": "does aspirin thin blood", "documents": ["Aspirin does thin the blood."]}'
+SCORE_BODY = b'{"text_1": "does aspirin thin blood", "text_2": ["Aspirin does thin the blood."]}'
 STATE_PATHS = ("/health", "/ready", "/metrics", "/info", "/models", "/v1/models")
 GET_PATHS = (*STATE_PATHS, "/docs", "/openapi.json", "/explain", "/explain/explain.mjs", "/nothing")
 POST_PATHS = (
@@ -20,6 +21,8 @@ POST_PATHS = (
     "/v2/rerank",
     "/reranking",
     "/v1/reranking",
+    "/score",
+    "/v1/score",
     "/search",
     "/explain/ranking",
     "/explain/documents",
@@ -89,9 +92,10 @@ def test_a_type_of_json_is_taken(server: Server, media: str) -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_path_redirects(server: Server, method: str) -> None:
     for path in (*GET_PATHS, *POST_PATHS, "/docs/oauth2-redirect", "/redoc", "//attacker.example"):
-        status, location, _ = exchange(server, method, f"{path}/", JSON, BODY)
+        body = SCORE_BODY if "score" in path else BODY
+        status, location, _ = exchange(server, method, f"{path}/", JSON, body)
         takes_slash = 200 if method == "POST" else 405
-        assert (path, status, location) == (path, takes_slash if "rerank" in path else 404, "")
+        assert (path, status, location) == (path, takes_slash if "rerank" in path or "score" in path else 404, "")
 
 
 def test_every_page_loads_nothing_from_elsewhere(server: Server) -> None:
