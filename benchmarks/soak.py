@@ -179,7 +179,7 @@ def draw(rows: Sequence[Mapping[str, float]], path: str | Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from mpir.tune.plots import STYLE
+    from mpir.evaluate.figure import STYLE
 
     minutes = [row["minute"] for row in rows]
     with rc_context(STYLE):

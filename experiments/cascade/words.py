@@ -38,6 +38,7 @@ from mpir.core.text.split import sentences as split_sentences
 from mpir.core.weights import Weights
 from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate.figure import COLOURS, STYLE
 from mpir.files.corpora import read_jsonl, read_questions
 from mpir.files.weights import read_weights
 from mpir.files.write import atomic_write, check_folder, write_json
@@ -46,7 +47,6 @@ from mpir.reranking.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promi
 from mpir.search.memory import MemoryIndex
 from mpir.tune.dataset import CANDIDATE_ARRAYS, OF_DOCUMENTS, Dataset
 from mpir.tune.measures import MEASURES
-from mpir.tune.plots import COLOURS, STYLE
 from mpir.tune.submissions import Pool
 from mpir.types import F64, I64
 

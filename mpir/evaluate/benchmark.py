@@ -19,8 +19,8 @@ from mpir.core.blend import blend_queries
 from mpir.core.candidates import Candidates
 from mpir.core.normalization import zscores
 from mpir.evaluate.collections import Collection
+from mpir.evaluate.comparison import Pair, compare_pairs, few_queries
 from mpir.evaluate.ir import evaluate_queries
-from mpir.evaluate.significance import bootstrap_interval, holm, randomisation_test
 from mpir.reranking.reranker import Reranker
 from mpir.types import F64
 from mpir.version import __version__
@@ -54,20 +54,13 @@ class Benchmark:
     rows: Sequence[Row]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def comparisons(self) -> list[dict[str, Any]]:
-        """Each row's MAIN difference from the first stage: mean, 95 % interval, and Holm-adjusted randomisation p."""
-        first, *rows = self.rows
-        values = [(row.figures[MAIN], first.figures[MAIN]) for row in rows]
-        p_values = holm([randomisation_test(*pair) for pair in values]).tolist() if values else []
-        intervals = [bootstrap_interval(row - base) for row, base in values]
-        return [
-            {"difference": float(np.mean(row - base)), "interval": list(interval), "p": float(p)}
-            for (row, base), interval, p in zip(values, intervals, p_values, strict=True)
-        ]
+    def comparisons(self) -> list[Pair]:
+        """Each row's MAIN difference from the first stage."""
+        return compare_pairs({row.order: row.figures[MAIN] for row in self.rows}, baseline=self.rows[0].order)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able description of figures and settings."""
-        compared = [{}, *self.comparisons()]
+        compared: list[dict[str, Any]] = [{}, *map(_comparison, self.comparisons())]
         rows = [
             {
                 "order": row.order,
@@ -89,7 +82,13 @@ class Benchmark:
         table = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
         settings = ", ".join(f"{key} {value}" for key, value in self.settings.items())
         note = f"{values['queries']} queries, candidates by {values['first_stage']}; {settings}."
-        return f"### {values['collection']}\n\n{note}\n\n{table}\n"
+        few = f" {few_queries(values['queries'])}".rstrip()
+        return f"### {values['collection']}\n\n{note}{few}\n\n{table}\n"
+
+
+def _comparison(pair: Pair) -> dict[str, Any]:
+    outcome = {"wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
+    return {"difference": pair.difference, "interval": list(pair.interval), "p": pair.p, **outcome}
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

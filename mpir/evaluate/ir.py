@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError, format_value, shortened
+from mpir.evaluate.comparison import Comparison
+from mpir.evaluate.groupings import group_queries
 from mpir.files.corpora.trec import GRADES
 from mpir.validation import is_finite
 
@@ -39,6 +41,32 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
     """
     by_query = evaluate_queries(qrels, run, measures)
     return {name: sum(values.values()) / (1 if _is_count(name) else len(values)) for name, values in by_query.items()}
+
+
+def compare_runs(
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    *,
+    groupings: Sequence[str] = (),
+    texts: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare runs by name over the judged queries; `groupings` ("relevant", "length") break the result down.
+
+    `texts` are the queries by id, for "length". Other arguments and errors are those of `evaluate_run`.
+    """
+    names = list(dict.fromkeys(measures))
+    by_query = {name: evaluate_queries(qrels, run, names) for name, run in runs.items()}
+    relevant = {query: sum(grade > 0 for grade in grades.values()) for query, grades in qrels.items()}
+    return Comparison(
+        queries=list(qrels),
+        systems={
+            name: {measure: np.array(list(values.values())) for measure, values in figures.items()}
+            for name, figures in by_query.items()
+        },
+        groups=group_queries(groupings, list(qrels), relevant=relevant, texts=texts),
+        sums=[name for name in names if _is_count(name)],
+    )
 
 
 def _is_count(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Significance: a paired randomisation test, a grouped t-test, a bootstrap interval, and Holm's correction."""
+"""Significance: a paired randomisation test, t-tests, a bootstrap interval, and Holm's correction."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ def randomisation_test(first: ArrayLike, second: ArrayLike, *, permutations: int
         signs = generator.integers(0, 2, (count, difference.size), dtype=np.int8) * 2 - 1
         extreme += int(np.count_nonzero(np.abs(signs @ difference) >= threshold))
     return extreme / (permutations + 1)
+
+
+def paired_t_test(first: ArrayLike, second: ArrayLike) -> float:
+    """The two-sided p-value of a paired t-test over questions; NaN for a single question.
+
+    Without any variance of the differences it is 1 where they are 0, and 0 elsewhere.
+
+    Raises:
+        InputError: the arrays differ in shape, or hold NaN or infinities.
+    """
+    count = _values(first).size
+    return grouped_t_test(first, second, groups=count) if count > 1 else float("nan")
 
 
 def grouped_t_test(first: ArrayLike, second: ArrayLike, *, groups: int = 10, seed: int = 0) -> float:

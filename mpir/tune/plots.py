@@ -1,72 +1,22 @@
-"""Plots of tuning, as PNG and SVG, in Okabe and Ito's colours, which colour-blind readers can distinguish."""
+"""Plots of tuning, as PNG and SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from mpir.errors import OutputError
-from mpir.extras import needs
-from mpir.files.write import atomic_write
+from mpir.evaluate.figure import COLOURS, figure_axes, fill, look
 from mpir.tune.partial_dependence import Dependence
 from mpir.tune.search import SearchResult
 from mpir.tune.space import Space
 from mpir.types import F64
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-LINES = ("-", "--", "-.", ":")
-HATCHES = ("", "//", "..", "xx")
-STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "figure.constrained_layout.use": True,
-    "svg.hashsalt": "mpir",
-}
-
-
-def look(number: int) -> dict[str, str]:
-    """The colour and line style of a curve; after eight, colours repeat with another line style."""
-    lap, position = divmod(number, len(COLOURS))
-    return {"color": COLOURS[position], "linestyle": LINES[(position + lap) % len(LINES)]}
-
-
-def fill(number: int) -> dict[str, str]:
-    """The colour and hatching of a bar."""
-    lap, position = divmod(number, len(COLOURS))
-    return {"facecolor": COLOURS[position], "edgecolor": "white", "hatch": HATCHES[lap % len(HATCHES)]}
-
-
-@contextmanager
-def _figure(path: str | Path, width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[Any]:
-    """Yield axes (rows, columns) to draw on; the figure is then written to `path` as .png and .svg."""
-    with needs("tune", "a picture"):
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=(width, height))
-        yield figure.subplots(rows, columns, squeeze=False)
-        try:
-            for suffix, options in ((".png", {"dpi": 150}), (".svg", {"metadata": {"Date": None}})):
-                with atomic_write(f"{path}{suffix}", binary=True) as stream:
-                    figure.savefig(stream, format=suffix[1:], **options)
-        except OSError as error:
-            raise OutputError(f"{path}: the picture cannot be written ({error.strerror}); check the folder.") from error
-
 
 def best_so_far(path: str | Path, curves: Mapping[str, Sequence[F64]], measure: str) -> None:
     """The best value after each evaluation: a line (median) and a band (lowest to highest) over a method's seeds."""
-    with _figure(path, 6.4, 3.8) as axes:
+    with figure_axes(path, 6.4, 3.8) as axes:
         axis = axes[0, 0]
         for number, (name, runs) in enumerate(curves.items()):
             length = min(len(run) for run in runs)
@@ -85,7 +35,7 @@ def weight_paths(path: str | Path, space: Space, result: SearchResult) -> None:
     """Every weight's share of its sum, at the start and after each half."""
     shares = np.array([space.shares(point) for point in result.path])
     cut = len(space.alpha.names)
-    with _figure(path, 7.2, 3.4, 1, 2) as axes:
+    with figure_axes(path, 7.2, 3.4, 1, 2) as axes:
         for axis, values, names, title in (
             (axes[0, 0], shares[:, :cut], space.alpha.names, "sentence sum (α)"),
             (axes[0, 1], shares[:, cut:], space.beta.names, "document sum (β, w)"),
@@ -102,7 +52,7 @@ def partial_dependence(path: str | Path, effects: Sequence[Dependence], measure:
     """The objective against the share of each weight, with one panel per weight."""
     columns = min(4, len(effects))
     rows = -(-len(effects) // columns)
-    with _figure(path, 2.0 * columns + 0.6, 1.9 * rows + 0.5, rows, columns) as axes:
+    with figure_axes(path, 2.0 * columns + 0.6, 1.9 * rows + 0.5, rows, columns) as axes:
         for axis, effect in zip(axes.flat, effects, strict=False):
             axis.fill_between(effect.shares, effect.low, effect.high, color=COLOURS[5], alpha=0.3, linewidth=0)
             axis.plot(effect.shares, effect.mean, "--", color=COLOURS[0], label="mean over random others")
@@ -119,7 +69,7 @@ def partial_dependence(path: str | Path, effects: Sequence[Dependence], measure:
 
 def bars(path: str | Path, rows: Mapping[str, tuple[float, float, float]], measure: str, *, zero: bool = False) -> None:
     """A bar for each name: (value, low, high) of its interval; with `zero`, differences around a zero line."""
-    with _figure(path, 6.4, 0.32 * len(rows) + 0.9) as axes:
+    with figure_axes(path, 6.4, 0.32 * len(rows) + 0.9) as axes:
         axis = axes[0, 0]
         values = np.array(list(rows.values()))
         positions = np.arange(len(rows))
@@ -135,7 +85,7 @@ def bars(path: str | Path, rows: Mapping[str, tuple[float, float, float]], measu
 
 def shares_at_the_top(path: str | Path, shares: Mapping[str, F64]) -> None:
     """Each column's contribution to the score of the documents at ranks 1 to K, stacked to 100 %."""
-    with _figure(path, 6.4, 3.2) as axes:
+    with figure_axes(path, 6.4, 3.2) as axes:
         axis = axes[0, 0]
         bottom = np.zeros(len(next(iter(shares.values()))))
         for number, (name, share) in enumerate(shares.items()):
@@ -150,7 +100,7 @@ def shares_at_the_top(path: str | Path, shares: Mapping[str, F64]) -> None:
 
 def learning_curve(path: str | Path, sizes: Sequence[int], curves: Mapping[str, F64], measure: str) -> None:
     """The measure on the test questions against the number of tuned questions: (S, repeats), or (1,) for a level."""
-    with _figure(path, 6.4, 3.6) as axes:
+    with figure_axes(path, 6.4, 3.6) as axes:
         axis = axes[0, 0]
         for number, (name, table) in enumerate(curves.items()):
             line = look(number)

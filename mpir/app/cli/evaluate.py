@@ -1,11 +1,15 @@
-"""``mpir evaluate``: BioASQ's official measures, and standard measures for a TREC run."""
+"""``mpir evaluate``: BioASQ's official measures, and standard measures for TREC runs, of one system or several."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpir.evaluate.comparison import Comparison
 
 EPILOG_BIOASQ = """\
 The results equal those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
@@ -13,42 +17,143 @@ The results equal those of BioASQ's own program (phase A) with its version flag:
 snippets: 9 skips them. Without the flag, BioASQ's program uses 8. A gold question that the submission leaves out is
 skipped, as in the official program; --omitted zero counts it as zero.
 
-example:
+Several submissions are compared by MAP over the questions that all of them answer: all pairs, with Holm's correction.
+
+examples:
   mpir evaluate bioasq --gold 9B1_golden.json --submission submission.json
+  mpir evaluate bioasq --gold 9B1_golden.json --submission bm25.json mine.json --by type --plots pictures
 """
 EPILOG_RUN = """\
-Measures have the names of ir_measures: nDCG@10, RR, R@100, P@10, AP, Success@5, …
+Measures have the names of ir_measures: nDCG@10, RR, R@100, P@10, AP, Success@5, … Intervals are bootstrapped.
 A judged query that the run leaves out counts as zero. Ties are broken as in trec_eval.
 
-example:
+Several runs are compared by the first measure: all pairs, with Holm's correction for their number.
+
+examples:
   mpir evaluate run --qrels test.qrels --run bm25.trec --measures nDCG@10 R@1000
+  mpir evaluate run --qrels test.qrels --run bm25.trec mine.trec --per-query values.csv --by relevant
 """
 
 
 def run_bioasq(arguments: argparse.Namespace) -> int:
-    """Print the official measures of a submission; 0 is the exit status. Raises InputError for bad files."""
+    """Print the official measures of submissions; 0 is the exit status. Raises InputError for bad files."""
+    from mpir.bioasq.compare import compare_submissions
     from mpir.bioasq.measures import evaluate
     from mpir.files.corpora.bioasq import read_questions
 
-    gold, submission = read_questions(arguments.gold), read_questions(arguments.submission, submission=True)
-    figures = evaluate(gold, submission, version=arguments.version, omitted=arguments.omitted)
-    rows = [[name, value, figures["snippets"][name]] for name, value in figures["documents"].items()]
-    _print(figures, rows, ["measure", "documents", "snippets"], as_json=arguments.format == "json")
+    _check_outputs(arguments, arguments.submission)
+    gold = read_questions(arguments.gold)
+    submissions = {name: read_questions(path, submission=True) for name, path in _names(arguments.submission).items()}
+    how = {"version": arguments.version, "omitted": arguments.omitted}
+    figures = {name: evaluate(gold, submission, **how) for name, submission in submissions.items()}
+    compared = compare_submissions(gold, submissions, groupings=arguments.by, **how)
+    _report(arguments, figures, compared)
     return 0
 
 
 def run_run(arguments: argparse.Namespace) -> int:
-    """Print the standard measures of a TREC run; 0 is the exit status. Raises InputError for bad files."""
-    from mpir.evaluate.ir import DEFAULT_MEASURES, evaluate_run
+    """Print the standard measures of TREC runs; 0 is the exit status. Raises InputError for bad files."""
+    from mpir.evaluate.ir import DEFAULT_MEASURES, compare_runs
+    from mpir.files.corpora.queries import read_queries
     from mpir.files.corpora.trec import read_qrels, read_run
 
+    _check_outputs(arguments, arguments.run_file)
+    qrels = read_qrels(arguments.qrels)
+    texts = dict(read_queries(arguments.query_file)) if arguments.query_file else {}
+    runs = {name: read_run(path) for name, path in _names(arguments.run_file).items()}
     measures = arguments.measures or DEFAULT_MEASURES
-    figures = evaluate_run(read_qrels(arguments.qrels), read_run(arguments.run_file), measures)
-    _print(figures, list(figures.items()), ["measure", "mean"], as_json=arguments.format == "json")
+    comparison = compare_runs(qrels, runs, measures, groupings=arguments.by, texts=texts)
+    figures = {name: {measure: comparison.total(name, measure) for measure in measures} for name in comparison.systems}
+    _report(arguments, figures, {"": comparison})
     return 0
 
 
-def _print(figures: Mapping[str, Any], rows: Sequence[Sequence[Any]], headers: Sequence[str], *, as_json: bool) -> None:
+def _names(paths: Sequence[str]) -> dict[str, str]:
+    """A short name for each file: without folder and suffix where these names differ."""
+    stems = [Path(path).stem for path in paths]
+    return dict(zip(stems if len(set(stems)) == len(paths) else paths, paths, strict=True))
+
+
+def _check_outputs(arguments: argparse.Namespace, read: Sequence[str]) -> None:
+    """Raise InputError or OutputError for outputs that cannot be written, and for one file that is given twice."""
+    from mpir.errors import InputError
+    from mpir.files.output_checks import check_files
+    from mpir.files.write import check_folder
+
+    if repeated := {path for path in read if list(read).count(path) > 1}:
+        raise InputError(f"{min(repeated)} is given twice; name each system once.")
+    if arguments.per_query:
+        check_files([("--per-query", arguments.per_query)], [("an input", path) for path in read])
+    if arguments.plots:
+        if len(read) < 2:
+            raise InputError("--plots draws differences between systems; give two or more.")
+        check_folder(arguments.plots)
+
+
+def _report(arguments: argparse.Namespace, figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> None:
+    from mpir.evaluate.comparison_tables import describe, write_values
+
+    if arguments.format == "json":
+        print(json.dumps(_as_json(figures, compared), ensure_ascii=False))
+    else:
+        tables = _several_systems if len(figures) > 1 else _single_system
+        print(tables(figures, compared))
+        print(
+            "\n".join(
+                f"\n{f'{level} ' if level else ''}{text}" for level in compared if (text := describe(compared[level]))
+            )
+        )
+    if arguments.per_query:
+        write_values(arguments.per_query, compared)
+    if arguments.plots:
+        _draw(Path(arguments.plots), compared)
+
+
+def _as_json(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> Any:
+    """The figures of one system as they are; of several by name, with their comparison."""
+    if len(figures) == 1:
+        return next(iter(figures.values()))
+    described = {level: comparison.to_dict() for level, comparison in compared.items()}
+    return {"systems": figures, "comparison": described.get("", described)}
+
+
+def _single_system(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> str:
+    """A row for each measure, with its intervals."""
     from tabulate import tabulate
 
-    print(json.dumps(figures) if as_json else tabulate(rows, headers=headers, floatfmt=".4f"))
+    from mpir.evaluate.comparison_tables import format_interval
+
+    ((name, values),) = figures.items()
+    columns: Mapping[str, Mapping[str, float]] = {"mean": values} if "" in compared else values
+    rows = [[measure] for measure in next(iter(columns.values()))]
+    for level, by_measure in columns.items():
+        comparison = compared.get("" if "" in compared else level)
+        for row in rows:
+            known = comparison is not None and row[0] in comparison.measures
+            interval = comparison.interval(name, row[0]) if comparison and known else None
+            row += [f"{by_measure[row[0]]:.4f}", format_interval(interval)]
+    headers = ["measure", *(header for level in columns for header in (level, "95 %"))]
+    return tabulate(rows, headers, disable_numparse=True)
+
+
+def _several_systems(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> str:
+    """A row for each system, with intervals, in one table for each level; GMAP is not a mean over questions."""
+    from mpir.evaluate.comparison import count_queries
+    from mpir.evaluate.comparison_tables import means_table
+
+    tables = []
+    for level, comparison in compared.items():
+        further = {name: {"gmap": levels[level]["gmap"]} for name, levels in figures.items()} if level else None
+        title = f"{level}, " if level else ""
+        tables.append(f"{title}{count_queries(len(comparison.queries))}\n\n{means_table(comparison, further)}")
+    return "\n\n".join(tables)
+
+
+def _draw(folder: Path, compared: Mapping[str, Comparison]) -> None:
+    from mpir.evaluate.comparison_plots import difference_plot, forest_plot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for level, comparison in compared.items():
+        if comparison.main:
+            forest_plot(folder / "-".join(filter(None, (level, "forest"))), comparison)
+            difference_plot(folder / "-".join(filter(None, (level, "differences"))), comparison)

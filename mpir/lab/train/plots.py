@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError
+from mpir.evaluate.figure import STYLE, look
 from mpir.extras import needs
 from mpir.files.checksum import read_json_lines_with_checksums
 from mpir.files.write import atomic_write
-from mpir.tune.plots import STYLE, look
 from mpir.types import F64
 
 POINTS = 40

@@ -85,8 +85,50 @@ def test_bioasq_prints_a_table_and_omitted_questions_can_count_zero(files, capsy
     gold, submission = files
     evaluate("bioasq", "--gold", gold, "--submission", submission, "--omitted", "zero")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["measure", "documents", "snippets"]
-    assert ["map", "0.2500", "0.2500"] in [line.split() for line in lines]
+    assert lines[0].split() == ["measure", "documents", *["95", "%"], "snippets", *["95", "%"]]
+    assert ["map", "0.2500", "0.0000–0.5000", "0.2500", "0.0000–0.5000"] in [line.split() for line in lines]
+    assert "Only 2 queries" in lines[-1]
+
+
+def test_several_submissions_are_compared_over_the_questions_that_all_answer(files, tmp_path, capsys):
+    gold, first = files
+    second = questions_file(tmp_path / "second.json", {"1": ["11", "12"], "2": ["99"]})
+    several = ["bioasq", "--gold", gold, "--submission", first, second]
+    assert evaluate(*several, "--by", "type", "relevant") == 0
+    text = capsys.readouterr().out
+    assert "documents, 1 query\n" in text and "Left out: 1 query that" in text
+    assert "| submission | second   | -0.5000" in text and "| list   | 1" in text
+    assert evaluate(*several, "--format", "json", "--per-query", tmp_path / "values.csv") == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["systems"]["second"]["documents"]["map"] == pytest.approx(0.5)
+    assert figures["comparison"]["documents"]["pairs"][0]["losses"] == 1
+    assert len((tmp_path / "values.csv").read_text().splitlines()) == 1 + 2 * 2 * 4
+
+
+def test_submissions_without_a_question_in_common_cannot_be_compared(files, tmp_path):
+    gold, first = files
+    second = questions_file(tmp_path / "second.json", {"2": ["21"]})
+    with pytest.raises(InputError, match=r"no question in common; .* --omitted zero"):
+        evaluate("bioasq", "--gold", gold, "--submission", first, second)
+
+
+def test_several_runs_are_compared_and_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "x.trec").write_text("1 Q0 a 1 2.0 t\n2 Q0 b 1 1.0 t\n")
+    (tmp_path / "y.trec").write_text("1 Q0 c 1 2.0 t\n2 Q0 b 1 1.0 t\n")
+    runs = ["--run", tmp_path / "x.trec", tmp_path / "y.trec", "--measures", "RR", "NumRel"]
+    evaluate("run", "--qrels", tmp_path / "qrels", *runs, "--plots", tmp_path / "pictures")
+    text = capsys.readouterr().out
+    assert "| x        | 1.0000 (1.000–1.000) | 2.0000" in text
+    assert "| 1/1/0" in text
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {
+        *("forest.png", "forest.svg", "differences.png", "differences.svg")
+    }
+    with pytest.raises(InputError, match="is given twice"):
+        evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "x.trec", tmp_path / "x.trec")
+    with pytest.raises(InputError, match="--plots draws differences between systems"):
+        evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "x.trec", "--plots", tmp_path / "pictures")
 
 
 def test_bioasq_names_the_version_it_does_not_know(files):
@@ -102,8 +144,8 @@ def test_run_prints_the_measures_asked_for(tmp_path, capsys):
     evaluate("run", *files, "--measures", "RR", "P@2", "--format", "json")
     assert json.loads(capsys.readouterr().out) == {"RR": 0.25, "P@2": 0.25}
     evaluate("run", *files)
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names[2:] == ["nDCG@10", "RR", "R@100", "P@10", "AP"]
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
+    assert names[2:7] == ["nDCG@10", "RR", "R@100", "P@10", "AP"]
 
 
 def test_run_ranks_equal_scores_alike_for_every_measure(tmp_path, capsys):
