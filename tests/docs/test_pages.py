@@ -53,6 +53,14 @@ def source_of(script: Path) -> str:
     return text + "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 
 
+def test_no_page_installs_a_package_of_this_name_that_is_not_ours() -> None:
+    """Until the name is claimed on the public index; an extra of an installed mpir is taken from its own metadata."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        installs = re.findall(r"uvx[^\n]*mpir|(?:pip|pipx|uv tool) install '?mpir[^\[]", text)
+        assert (page.name, installs) == (page.name, [])
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

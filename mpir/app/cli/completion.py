@@ -10,6 +10,8 @@ EPILOG = """\
 examples:
   mpir completion bash > ~/.local/share/bash-completion/completions/mpir
   mpir completion zsh > "${fpath[1]}/_mpir"
+  mpir completion fish > ~/.config/fish/completions/mpir.fish
+  mpir completion powershell >> $PROFILE
 """
 
 

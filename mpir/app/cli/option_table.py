@@ -37,6 +37,7 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "default": []}
 NUMBER: dict[str, Any] = {"metavar": "N"}
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
 BOOL: dict[str, Any] = {"type": switch, "choices": (True, False)}
+DOCS = "files or folders (.xml .nxml .nbib .ris .ciw .enw .bib .csv .tsv .txt .jsonl .json, also .gz; .xlsx .pdf)"
 SEED = "the same seed gives the same file (%(default)s)"
 
 # fmt: off
@@ -45,10 +46,10 @@ INPUTS = (
         type=query_text, metavar="QUERY"),
     option("queries", {"search": "what to search for (default: standard input)"}, nargs="*", type=query_text,
         metavar="QUERY"),
-    option("paths", {"index": "corpus file or folder"}, nargs="*", type=text_path, metavar="PATH"),
-    option("paths", {"annotate": "files or folders (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf), or -"}, nargs="+",
+    option("paths", {"index": f"corpus: {DOCS}"}, nargs="*", type=text_path, metavar="PATH"),
+    option("paths", {"annotate": f"documents: {DOCS}; or -"}, nargs="+",
         type=text_path, metavar="FILE"),
-    option("--docs", {"rerank": "documents of the QUERY or of --run (.jsonl, .csv, .nbib, .ris, .xml, .nxml, .pdf)"},
+    option("--docs", {"rerank": f"documents of the QUERY or of --run: {DOCS}"},
         nargs="+", type=text_path, metavar="PATH"),
     option("--run", {"rerank": "a TREC run to rerank, with its --queries and --docs",
         "benchmark": "candidates in place of BM25's: a TREC run"}, dest="run_file", type=text_path, metavar="FILE"),
@@ -112,7 +113,8 @@ OUTPUTS = (
         choices=("table", "jsonl", "trec")),
     option("--format", {"benchmark evaluate_bioasq evaluate_run tune": "form of standard output (%(default)s)"},
         choices=("table", "json"), default="table"),
-    option("--top-k", {"rerank pubmed": "show the N best documents (default: all)",
+    option("--top-k", {"rerank pubmed": "show the N best documents (default: 10 in a table, all in files; a page "
+            "always has all)",
         "search": "documents for each query (%(default)s)"}, default={"search": 10}, aliases={"search": ["--k"]},
         type=int, **NUMBER),
     option("--k", {"pubmed": "candidates to retrieve and rank, at most 10,000 (%(default)s)",
@@ -439,7 +441,7 @@ BUNDLES = (
     option("repository", {"bundle_push": "the hub's repository, created if it does not exist"}, metavar="ORG/NAME"),
     option("--private", {"bundle_push": "make a new repository private"}, default=False, action="store_true"),
     option("--message", {"bundle_push": "commit message"}, metavar="TEXT"),
-    option("shell", {"completion": "the shell"}, choices=("bash", "zsh", "tcsh")),
+    option("shell", {"completion": "the shell"}, choices=("bash", "zsh", "fish", "powershell", "tcsh")),
 )
 """Of bundles, and of the shell."""
 

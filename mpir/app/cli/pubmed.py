@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     documents = list(result.documents)
     shown = shows_progress(arguments)
     with stage("splitting", shown=shown):  # scoring has its own progress bar
-        (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
+        (ranking,) = reranker.rerank_batch([query], [documents], progress=shown)
     if arguments.explain:
         print(_searches_table(result), end="\n\n")
     details = result.to_dict()

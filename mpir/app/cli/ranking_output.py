@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 OUTPUT = "--output"
 LINES = ("jsonl", "trec")
 """Forms of a line for each query or document."""
+ROWS = 10
+"""Documents that a table shows without --top-k; files hold all."""
 OF_ONE = ("json", "html", "ris", "nbib")
 """Forms of files for a single query."""
 FORMS: dict[str, Callable[[bytes], bool]] = {
@@ -40,10 +42,11 @@ FORMS: dict[str, Callable[[bytes], bool]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRanking:
-    """The ranking of a query, as far as it is shown, with the documents and further facts."""
+    """The ranking of a query as far as the options select it, the whole ranking, its documents and further facts."""
 
     identifier: str
     ranking: Ranking
+    full_ranking: Ranking
     documents: Sequence[Document]
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     """Refuse, before any work, conflicting output options, and files that are not writable or are inputs.
 
     Raises:
-        InputError: a page with --top-k, or output.join with a form without sentences or a share outside 0 to 1.
+        InputError: output.join with a form without sentences or a share outside 0 to 1.
         OutputError: a file is not writable, is an input, or was not written by mpir.
     """
     forms = {path: form_of(arguments, path) for path in arguments.outputs}
@@ -74,10 +77,6 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
             raise InputError("output.join applies to lists of sentences; leave --explain, trec and html out.")
     if arguments.explain + bool(arguments.sentences) + (arguments.format is not None) > 1:
         raise InputError("--explain, --sentences and --format each choose a form; give one of them.")
-    if "html" in shown and (arguments.min_probability is not None or arguments.top_k is not None):
-        raise InputError(
-            "a page (html) shows all documents, because each may move up; leave --top-k and output.min_probability out."
-        )
     files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
     files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
     check_files(
@@ -125,10 +124,12 @@ def show_ranking(
     reranker: Reranker,
     details: Mapping[str, Any] | None = None,
 ) -> ShownRanking:
-    """Print a query's ranking in the chosen form, and return it for `write_files`; JSON has the `details`, too."""
+    """Print a query's whole ranking in the chosen form; return it for `write_files`. JSON has the `details`, too."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    ranking = visible_ranking(arguments, ranking)
-    shown = ShownRanking(identifier=identifier, ranking=ranking, documents=documents, details=details or {})
+    full_ranking, ranking = ranking, visible_ranking(arguments, ranking)
+    shown = ShownRanking(
+        identifier=identifier, ranking=ranking, full_ranking=full_ranking, documents=documents, details=details or {}
+    )
     if arguments.format in (None, "table"):
         _print_tables(arguments, ranking, width)
     elif arguments.format != "csv":
@@ -149,8 +150,16 @@ def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | 
     if arguments.sentences:
         print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
     else:
-        advice = reading_advice(ranking)
-        print(ranking.table(width) + (f"\n\n{advice}" if advice else ""), end="\n\n")
+        notes = [note for note in (reading_advice(ranking), _hidden_note(arguments, ranking)) if note]
+        rows = ranking.top(arguments.top_k or ROWS)
+        print("\n\n".join([rows.table(width), *notes]), end="\n\n")
+
+
+def _hidden_note(arguments: argparse.Namespace, ranking: Ranking) -> str:
+    """Return a sentence about the documents that the table leaves out; an empty string if it has all."""
+    if arguments.top_k or len(ranking) <= ROWS:
+        return ""
+    return f"{len(ranking) - ROWS} more documents: --top-k {len(ranking)} shows them, --output FILE.html saves them."
 
 
 def ranking_lines(form: str, identifier: str, ranking: Ranking, details: Mapping[str, Any] | None = None) -> str:
@@ -162,6 +171,8 @@ def ranking_lines(form: str, identifier: str, ranking: Ranking, details: Mapping
 
 def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
     """A ranking with joined sentences, reduced to the documents that the options select."""
+    if arguments.top_k is not None:
+        ranking = ranking.top(arguments.top_k)
     if arguments.join is not None:
         ranking = ranking.joined(arguments.join)
     return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
@@ -184,7 +195,7 @@ def _rendered_ranking(form: str, arguments: argparse.Namespace, shown: ShownRank
     if form == "html":
         from mpir.app.explain.page import page_data, page_with
 
-        return page_with(page_data(ranking, shown.documents, _ranked_by(arguments)))
+        return page_with(page_data(shown.full_ranking, shown.documents, _ranked_by(arguments)))
     if form == "json":
         record = {"id": shown.identifier, **shown.details, **ranking.to_dict()}
         return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

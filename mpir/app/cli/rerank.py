@@ -65,7 +65,7 @@ def _show_rankings(arguments: argparse.Namespace, queries: Iterator[Query], rera
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has its own progress bar
-            (ranking,) = reranker.rerank_batch([query], [documents], top_k=arguments.top_k, progress=shown)
+            (ranking,) = reranker.rerank_batch([query], [documents], progress=shown)
         shown_ranking = show_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
         if needs_all(arguments):
             rankings.append(shown_ranking)

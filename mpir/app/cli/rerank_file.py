@@ -117,7 +117,7 @@ def rank_query(arguments: argparse.Namespace, reranker: Reranker, query: Query) 
     """Rank one query; return its lines of the file."""
     identifier, text, documents = query
     reranker.forget_texts()  # a shard must not depend on the texts of another
-    (ranking,) = reranker.rerank_batch([text], [documents], top_k=arguments.top_k, progress=shows_progress(arguments))
+    (ranking,) = reranker.rerank_batch([text], [documents], progress=shows_progress(arguments))
     lines = ranking_lines(arguments.format, identifier, visible_ranking(arguments, ranking))
     return lines.encode("utf-8", "replace").decode()  # as on standard output
 

@@ -32,6 +32,14 @@ def test_a_cache_that_cannot_be_is_named_and_counts(
     assert "BROKEN: mpir's cache folder" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("shell", ["fish", "powershell", "zsh"])
+def test_other_shells_get_a_script_with_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(word in script for word in ("rerank", "--top-k", "calibrate"))
+
+
 def test_bash_completes_commands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("shtab")
     assert main(["completion", "bash"]) == 0
