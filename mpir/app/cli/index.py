@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         return update(arguments, threads)
     source = corpus_fingerprint(arguments.paths)
     check_ray_options(arguments)
-    for name in ("encoder", "shard", "ray"):
+    for name in ("encoder", "kind", "shard", "ray"):
         if getattr(arguments, name) and not arguments.dense:
             raise InputError(f"--{name} says how vectors are made; add --dense, or leave it out.")
     if arguments.dense and STDIN in arguments.paths:
@@ -132,7 +132,7 @@ def _encoder(arguments: argparse.Namespace) -> PooledEncoder:
     from mpir.search.dense.faiss_backend import FLAT
 
     opened = open_encoder(arguments.encoder or DEFAULT)
-    check_factory(opened, arguments.factory or FLAT)
+    check_factory(opened, arguments.kind or FLAT)
     return opened
 
 
@@ -141,7 +141,7 @@ def _add_vectors(arguments: argparse.Namespace, encoder: Vectoriser, *, progress
     from mpir.search.dense.build import rename_encoder
 
     how: dict[str, Any] = {"sentences": arguments.sentence_vectors, "progress": progress, "opened": encoder}
-    how |= {"factory": arguments.factory} if arguments.factory else {}
+    how |= {"factory": arguments.kind} if arguments.kind else {}
     is_current = keep_vectors(arguments.paths, arguments.index, arguments.encoder, **how)
     rename_encoder(Path(arguments.index) / DENSE_FOLDER, arguments.encoder or DEFAULT)
     return is_current
@@ -157,7 +157,7 @@ def _make_part(
 
     settings = VectorSettings(
         source={**source, "encoder": arguments.encoder or DEFAULT},
-        factory=arguments.factory or FLAT,
+        factory=arguments.kind or FLAT,
         sentences=arguments.sentence_vectors,
     )
     is_current = shard_matches(arguments.index, shard, settings.job(encoder))

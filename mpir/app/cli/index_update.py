@@ -14,7 +14,7 @@ from mpir.errors import InputError
 if TYPE_CHECKING:
     from mpir.search.dense.shards import Vectoriser
 
-BUILDING = ("shard", "ray")
+BUILDING = ("kind", "shard", "ray")
 """Options that apply only to building an index."""
 
 

@@ -285,9 +285,8 @@ INDEXING = (
         action="store_true"),
     option("--verify", {"index": "build nothing, but compare every file of the index with its hash"}, default=False,
         action="store_true"),
-    option("index.factory",
-        {"index": "faiss's string for the kind of vector index: Flat (exact), SQfp16, IVF256,SQ8, HNSW32 …"},
-        needs="--dense", dest="factory", metavar="STRING"),
+    option("--kind", {"index": "kind of vector index: Flat (exact, default), binary (a bit a dimension in memory, the "
+            "vectors on disk), or another of faiss's strings"}, metavar="KIND"),
     option("index.sentence_vectors", {"index": "keep the vectors of every sentence, too"}, needs="--dense",
         dest="sentence_vectors", default=False, **BOOL),
     option("index.stop_words",

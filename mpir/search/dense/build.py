@@ -8,6 +8,7 @@ index is replaced only when the new one is complete.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from mpir.files.files import Files, list_files
 from mpir.files.hash_set import HashSet
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.build_dir import FINISHED, LOCK, TRAINED, building, new_shard, writing
-from mpir.search.dense.faiss_backend import FLAT, FLAT_UP_TO
+from mpir.search.dense.faiss_backend import BINARY, FLAT, FLAT_UP_TO
+from mpir.search.dense.join import join_shards, write_codes
 from mpir.search.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.search.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
 from mpir.search.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
@@ -67,7 +69,8 @@ def build_dense(
         documents: an iterable with unique ids. To resume after an interrupt, it must yield the same documents.
         folder: the folder of the index.
         encoder: computes the vectors.
-        factory: faiss's string for the kind of index: Flat (exact), SQfp16, SQ8, IVF256,Flat, HNSW32, PQ48, …
+        factory: the kind of index: "binary" (codes.py), or faiss's string: Flat (exact), SQfp16, SQ8, IVF256,Flat,
+            HNSW32, PQ48, …
         sentences: also store the vectors of all sentences, in half precision.
         texts: store titles and abstracts, so that a search returns them.
         source: the origin of the documents, in JSON-able values; only a build with the same source is resumed. Its
@@ -88,6 +91,7 @@ def build_dense(
         "texts": texts,
         "source": corpus_of(source or {}),
     }
+    settings |= {"kind": BINARY} if factory == BINARY else {}  # its vectors are moved, so no other kind can resume
     with building(Path(folder), settings) as build_folder:
         how: dict[str, Any] = {"sentences": sentences, "texts": texts, "progress": progress, "total": total}
         encode(documents, build_folder, encoder, **how)
@@ -165,25 +169,49 @@ def index_shards(
     if not sum(counts):
         raise InputError(f"{build_folder}: no document has a word, so there is nothing to index; check the corpus.")
     if factory == FLAT and sum(counts) > FLAT_UP_TO:
-        log.warning("%d vectors are searched one by one; IVF4096,SQ8 or HNSW32 would be faster", sum(counts))
-    width = max(load(shard / VECTORS).shape[1] for shard in shards)
-    trained = engine.empty_index(width, factory)
-    if not trained.is_trained:
-        engine.train(trained, _sample(shards, counts, seed), factory)
-    engine.faiss().write_index(trained, str(build_folder / TRAINED))
-    for shard in shards:
-        fill_segment(shard, build_folder / TRAINED)
-    for shard in shards:
-        (shard / VECTORS).unlink()
-        (shard / FINISHED).unlink()
-    names = [shard.name for shard in shards]
+        log.warning("%d vectors are searched one by one; the kind binary would be faster and smaller", sum(counts))
+    width = _train(shards, counts, build_folder / TRAINED, factory, seed)
+    segments = _fill(shards, build_folder, factory)
+    names = [segment.name for segment in segments]
     info = describe(build_folder, names, width, factory=factory, seed=seed, encoder=encoder, source=source)
     write_dense_info(build_folder, info)
     return info
 
 
-def fill_segment(shard: Path, trained: Path) -> None:
+def _train(shards: Sequence[Path], counts: Sequence[int], path: Path, factory: str, seed: int) -> int:
+    """Write the trained index and return its vectors' width; an interrupted move of the vectors came after training."""
+    if not all((shard / VECTORS).exists() for shard in shards):
+        return int(engine.faiss().read_index(str(path)).d)
+    width = max(load(shard / VECTORS).shape[1] for shard in shards)
+    trained = engine.empty_index(width, factory)
+    if not trained.is_trained:
+        engine.train(trained, _sample(shards, counts, seed), factory)
+    engine.faiss().write_index(trained, str(path))
+    return width
+
+
+def _fill(shards: Sequence[Path], build_folder: Path, factory: str) -> list[Path]:
+    """Make the segments of all shards: one with codes, or one of each shard."""
+    if factory == BINARY:
+        segment = build_folder / f"{len(shards):06d}"
+        join_shards(shards, segment, build_folder / TRAINED)
+        for shard in shards:
+            shutil.rmtree(shard)
+        return [segment]
+    for shard in shards:
+        fill_segment(shard, build_folder / TRAINED, factory)
+    for shard in shards:
+        (shard / VECTORS).unlink()
+        (shard / FINISHED).unlink()
+    return list(shards)
+
+
+def fill_segment(shard: Path, trained: Path, factory: str) -> None:
     """Add a shard's vectors to a copy of the trained index."""
+    if factory == BINARY:
+        np.save(shard / VECTORS, load(shard / VECTORS).astype(np.float16))
+        write_codes(shard, trained)
+        return
     index, vectors = engine.faiss().read_index(str(trained)), load(shard / VECTORS)
     for begin in range(0, len(vectors), ROWS_AT_ONCE):
         index.add(np.ascontiguousarray(vectors[begin : begin + ROWS_AT_ONCE], np.float32))

@@ -19,11 +19,11 @@ from mpir.files.write import replace_folder
 from mpir.search.dense.blocks import BLOCK
 from mpir.search.dense.faiss_backend import TooFewVectorsError
 from mpir.search.dense.manifest import MANIFEST, corpus_of, part_of
-from mpir.search.dense.segment import IDS, INDEX, MAPPED, VECTORS
+from mpir.search.dense.segment import CODES, IDS, INDEX, MAPPED
 
 _log = logging.getLogger(__name__)
 STATE, FINISHED, LOCK, TRAINED, REMOVED = "building.json", "done", "writing.lock", "trained.faiss", "removed.json"
-SHARD = FolderFormat(marker=IDS, names=(INDEX, VECTORS, FINISHED, BLOCK, *MAPPED))
+SHARD = FolderFormat(marker=IDS, names=(INDEX, CODES.replace("{:03d}", "[0-9]" * 3), FINISHED, BLOCK, *MAPPED))
 DENSE = FolderFormat(marker=MANIFEST, names=(MANIFEST, STATE, LOCK, TRAINED, REMOVED, *under("[0-9]" * 6, SHARD.names)))
 """Files of a complete or unfinished dense index."""
 

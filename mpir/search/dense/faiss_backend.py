@@ -15,7 +15,9 @@ from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.extras import needs
 from mpir.types import F32, I64
 
-FLAT = "Flat"
+FLAT, BINARY = "Flat", "binary"
+CODES = "RaBitQfs"
+"""Faiss's string for the codes of the kind `BINARY`."""
 FLAT_UP_TO = 1_000_000
 """Number of vectors beyond which a warning recommends other kinds of index than the exact one."""
 
@@ -34,11 +36,11 @@ def faiss() -> Any:
 def empty_index(width: int, factory: str) -> Any:
     """Create an empty index. Raises InputError for an unknown factory string."""
     try:
-        return faiss().index_factory(width, factory, faiss().METRIC_INNER_PRODUCT)
+        return faiss().index_factory(width, CODES if factory == BINARY else factory, faiss().METRIC_INNER_PRODUCT)
     except (RuntimeError, ValueError) as error:
         raise InputError(
             f"faiss cannot make the index {format_value(factory)} of vectors of width {width} ({_reason(error)}); "
-            "choose one such as Flat, SQfp16, SQ8, IVF256,Flat, HNSW32 or PQ48."
+            "choose one such as Flat, binary, SQfp16, SQ8, IVF256,Flat, HNSW32 or PQ48."
         ) from error
 
 
@@ -74,6 +76,9 @@ def read_index(path: Path) -> Any:
 def set_parameters(index: Any, parameters: str) -> None:
     """Set search parameters, such as ``nprobe=32``. Raises InputError for one that the index lacks."""
     if not parameters:
+        return
+    if hasattr(index, "set_parameters"):
+        index.set_parameters(parameters)
         return
     try:
         faiss().ParameterSpace().set_index_parameters(index, parameters)

@@ -268,8 +268,8 @@ class DenseIndex:
             texts = all((segment.folder / OFFSETS).exists() for segment in self.segments)
             with new_shard(self.folder, 1 + max(map(int, self.info.segments))) as shard:
                 write_shard(shard, added, self.encoder, sentences=self.info.sentences, texts=texts)
-                fill_segment(shard, self.folder / TRAINED)
-            for name in (VECTORS, FINISHED):
+                fill_segment(shard, self.folder / TRAINED, self.info.factory)
+            for name in (FINISHED,) if self.info.factory == engine.BINARY else (VECTORS, FINISHED):
                 (shard / name).unlink()
             self._write([*self.info.segments, shard.name])
 

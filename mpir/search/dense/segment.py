@@ -3,12 +3,15 @@
 `ids.npy` (D,) has the documents' ids in UTF-8, `first.npy` (D + 1,) the number of the first vector of each, and
 `index.faiss` the vectors. `documents.jsonl` has titles and abstracts, if they are stored, at the byte offsets of
 `places.npy` (D + 1,). `sentences.npy` (P, W) has sentence vectors in half precision, `first_sentence.npy` (D + 1,) the
-first sentence of each document, and `first_passage.npy` (S + 1,) the first vector of each sentence.
+first sentence of each document, and `first_passage.npy` (S + 1,) the first vector of each sentence. With one-bit codes,
+`index.faiss` and `index-001.faiss` … have the codes, `vectors.npy` (V, W) the vectors in half precision, and
+`order.npy` (D,) the documents' numbers in the order of their ids.
 """
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,13 +23,15 @@ import numpy.typing as npt
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError
+from mpir.search.dense.codes import RescoredCodes
 from mpir.search.dense.faiss_backend import read_index, reconstruct, set_parameters
 from mpir.types import F32, F64, I32, I64
 
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
 RECORDS, OFFSETS = "documents.jsonl", "places.npy"
 SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE = "sentences.npy", "first_sentence.npy", "first_passage.npy"
-MAPPED = (IDS, FIRST, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
+ORDER, CODES = "order.npy", "index-{:03d}.faiss"
+MAPPED = (IDS, FIRST, VECTORS, ORDER, RECORDS, OFFSETS, SENTENCES, FIRST_SENTENCE, FIRST_PASSAGE)
 """Files of a segment that stay open."""
 MARGIN = 16
 """Additional vectors to request, because several may belong to one document or tie with the last."""
@@ -50,7 +55,7 @@ class Segment:
         """Open it. Raises ArtefactError for a missing or damaged file, InputError for unknown parameters."""
         self.folder = folder
         self.ids, self.first = load(folder / IDS), load(folder / FIRST)
-        self.index = read_index(folder / INDEX)
+        self.index = _read_vectors(folder)
         if self.index.ntotal != self.first[-1] or len(self.first) != len(self.ids) + 1:
             raise ArtefactError(
                 f"{folder}: holds {self.index.ntotal} vectors of {len(self.ids)} documents, but {FIRST} says "
@@ -80,14 +85,15 @@ class Segment:
 
     def numbers_of(self, names: npt.NDArray[np.bytes_]) -> I64:
         """Return the numbers (n,) of documents by their `encoded` ids; -1 for a missing or removed one."""
-        rows = np.searchsorted(self.ids, names, sorter=self._order)
+        rows = [bisect_left(self._order, name, key=self.ids.__getitem__) for name in names]
         numbers = self._order[np.minimum(rows, len(self.ids) - 1)].astype(np.int64)
         return np.where((self.ids[numbers] == names) & ~self.removed[numbers], numbers, -1)
 
     @cached_property
     def _order(self) -> I32:
         """The documents' numbers (D,) in the order of their ids: four bytes each, where a dict takes a hundred."""
-        return np.argsort(self.ids, kind="stable").astype(np.int32)
+        stored = self._optional_array(ORDER)
+        return np.argsort(self.ids, kind="stable").astype(np.int32) if stored is None else stored
 
     def nearest(self, vectors: F32, k: int) -> list[Hits]:
         """Return the k documents whose best vector is nearest to each query's vector (Q, W), or all if there are fewer.
@@ -152,6 +158,13 @@ class Segment:
 
     def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
         return load(self.folder / name) if (self.folder / name).exists() else None
+
+
+def _read_vectors(folder: Path) -> Any:
+    """Open a segment's vectors: a faiss index, or codes with the vectors beside them."""
+    if not (folder / VECTORS).exists():
+        return read_index(folder / INDEX)
+    return RescoredCodes([folder / INDEX, *sorted(folder.glob(CODES.replace("{:03d}", "*")))], folder / VECTORS)
 
 
 def load(path: Path) -> npt.NDArray[Any]:

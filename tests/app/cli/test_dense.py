@@ -85,8 +85,8 @@ def test_vectors_are_kept_while_corpus_and_encoder_stay(
     command = ["index", str(corpus), "--index", str(index), "--dense", "--encoder", str(bundle)]
     for extended, retained in (
         ([], True),
-        (["--set", "index.factory=SQfp16"], False),
-        (["--set", "index.factory=SQfp16"], True),
+        (["--kind", "SQfp16"], False),
+        (["--kind", "SQfp16"], True),
     ):
         assert main([*command, *extended]) == 0
         assert json.loads(capsys.readouterr().out)["kept"] is retained
@@ -212,7 +212,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
             "has no bi-encoder, so",
         ),
         (
-            ["index", "{corpus}", "--index", "{index}", "--dense", "--set", "index.factory=X", "--encoder", "{bundle}"],
+            ["index", "{corpus}", "--index", "{index}", "--dense", "--kind", "X", "--encoder", "{bundle}"],
             "make",
         ),
         (["index", "{empty}", "--index", "{index}", "--dense", "--encoder", "{bundle}"], "no documents found"),

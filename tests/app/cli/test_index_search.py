@@ -255,7 +255,7 @@ def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
         mpir("search", "--index", tmp_path / "index", "p53")
 
 
-@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--set", "index.factory=X"]])
+@pytest.mark.parametrize("options", [["--encoder", "{tiny}"], ["--encoder", "{bundle}", "--kind", "X"]])
 def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
     corpus: Path, tmp_path: Path, tiny_bundle: Path, bi_encoder_bundle: Path, options: list[str]
 ) -> None:
