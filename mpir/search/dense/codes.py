@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.search.dense.faiss_backend import faiss, read_index
@@ -67,7 +66,7 @@ class RescoredCodes:
 
     def _prefetch(self, rows: I64) -> None:
         """Ask the system for all pages at once, because page faults would read them one after another."""
-        pages: Any = self._vectors._mmap  # type: ignore[attr-defined]
+        pages = self._vectors._mmap
         start = self._vectors.offset % mmap.ALLOCATIONGRANULARITY  # numpy maps from a multiple of it
         for row in rows.tolist():
             begin = start + row * self._vectors.strides[0]
@@ -83,11 +82,11 @@ def _as_one(indexes: Sequence[Any]) -> Any:
     return shards
 
 
-def _mapped_rows(path: Path) -> npt.NDArray[np.float16]:
-    """Map vectors (N, W) of which single rows are read."""
+def _mapped_rows(path: Path) -> Any:
+    """Map vectors (N, W) as a numpy memmap of which single rows are read."""
     try:
-        rows = np.lib.format.open_memmap(path, "r")
-        rows._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
+        rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows._mmap.madvise(mmap.MADV_RANDOM)
     except (OSError, ValueError, EOFError) as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
     return rows

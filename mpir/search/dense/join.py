@@ -99,8 +99,9 @@ def _copy_part(source: Path, target: Path, begin: int, length: int) -> None:
 
 def _row_position(path: Path, row: int, shape: tuple[int, int]) -> int:
     """Return the byte at which a row begins in an array's file, which is made if it is missing."""
-    mapped = np.lib.format.open_memmap(path, "r" if path.exists() else "w+", np.float16, shape)
-    return int(mapped.offset) + row * mapped.strides[0]
+    open_rows: Any = np.lib.format.open_memmap
+    mapped = open_rows(path, "r" if path.exists() else "w+", np.float16, shape)
+    return int(mapped.offset + row * mapped.strides[0])
 
 
 def write_codes(segment: Path, trained: Path) -> None:
