@@ -4,9 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?=
 BIN := .venv/bin
 
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 LAB := tests/experiments tests/benchmarks tests/data_scripts
 
-.PHONY: bioasq tune core sia radiology tripclick test test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -37,11 +38,14 @@ radiology: .venv/ready  ## sixty sample reports: what they affirm and deny, and 
 tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four small models, one table; docs/guides/tripclick.md
 	$(BIN)/python -m experiments.tripclick.rerank
 
-test: .venv/ready  ## the product's tests, in two processes with a thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests $(LAB:%=--ignore %)
+test: .venv/ready  ## the product's tests but the long ones, in two processes with a thread each
+	$(PYTEST) -m "not slow" tests $(LAB:%=--ignore %)
+
+test-long: .venv/ready  ## the product's tests that take longer: servers, clusters, kills and full disks, whole jobs
+	$(PYTEST) -m slow tests $(LAB:%=--ignore %)
 
 test-lab: .venv/ready  ## the tests of experiments/, benchmarks/ and data_scripts/
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(LAB)
+	$(PYTEST) $(LAB)
 
 benchmarks-smoke: .venv/ready  ## every benchmark and experiment at its smallest size
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/smoke.py

@@ -69,11 +69,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def batches_of(reranker: Any, data: Path | None, count: int, sentences: int) -> tuple[list[list[Candidates]], int]:
+def open_reranker(bundle: str, sentences: int) -> Any:
+    """Return a reranker that scores so many sentences together."""
+    from mpir import Reranker, RunOptions
+
+    return Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=sentences))
+
+
+def batches_of(reranker: Any, data: Path | None, count: int) -> tuple[list[list[Candidates]], int]:
     """Return batches of prepared candidates and the number of their sentences, repeating inputs if needed."""
     documents, questions = read_documents(data, 2000), read_asked(data)
     lists = cycle(documents[begin : begin + 20] for begin in range(0, len(documents), 20))
-    reranker.pairs_at_once = sentences
     queries = cycle(question.body for question in questions)
     batches = list(islice(reranker.prepared_batches(queries, lists), count))
     return batches, sum(len(candidates.sentences) for batch in batches for candidates in batch)
@@ -83,12 +89,11 @@ def plain_loop(
     workers: int, bundle: str, data: Path | None, count: int, sentences: int
 ) -> Callable[[], dict[str, Any]]:
     """One process with as many threads as there are workers elsewhere."""
-    from mpir import Reranker
     from mpir.lab.ray.actor_jobs import score_batch
 
     begin = time.perf_counter()
-    reranker = Reranker(bundle, device="cpu", precision="fp32")
-    batches, total = batches_of(reranker, data, count, sentences)
+    reranker = open_reranker(bundle, sentences)
+    batches, total = batches_of(reranker, data, count)
     score_batch(reranker, batches[0])
     loading = time.perf_counter() - begin
 
@@ -103,14 +108,13 @@ def actor_pool(
     workers: int, bundle: str, data: Path | None, count: int, sentences: int
 ) -> Callable[[], dict[str, Any]]:
     """mpir's pool on a Ray that is started here."""
-    from mpir import Reranker
     from mpir.lab.ray.actor_jobs import scoring_job
     from mpir.lab.ray.actor_pool import ActorJob, ActorPool
     from mpir.lab.ray.ray_cluster import cluster
 
-    load = partial(Reranker, bundle, device="cpu", precision="fp32")
+    load = partial(open_reranker, bundle, sentences)
     reranker = load()
-    batches, total = batches_of(reranker, data, count, sentences)
+    batches, total = batches_of(reranker, data, count)
 
     def measure() -> dict[str, Any]:
         begin = time.perf_counter()
@@ -159,11 +163,10 @@ def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences
     import ray.cloudpickle
     import ray.data
 
-    from mpir import Reranker
     from mpir.lab.ray.ray_cluster import cluster
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    batches, total = batches_of(Reranker(bundle, device="cpu", precision="fp32"), data, count, sentences)
+    batches, total = batches_of(open_reranker(bundle, sentences), data, count)
     batches = [*batches[:1] * workers, *batches]
     items = [{"number": number} for number in range(len(batches))]
 

@@ -12,18 +12,22 @@ if TYPE_CHECKING:
     from mpir.core.text.types import Document, Question, Sentence, Snippet
     from mpir.core.weights import Weights
     from mpir.models.perspectives.base import Perspective, register
+    from mpir.models.perspectives.named_models import NamedModels
     from mpir.reranking.api import arerank, rerank
+    from mpir.reranking.options import RunOptions
     from mpir.reranking.ranking import Ranking
     from mpir.reranking.reranker import Reranker
 
 __all__ = [
     "Document",
+    "NamedModels",
     "Perspective",
     "Question",
     "RankedDocument",
     "RankedSentence",
     "Ranking",
     "Reranker",
+    "RunOptions",
     "Sentence",
     "Snippet",
     "Weights",
@@ -36,12 +40,14 @@ __all__ = [
 # Names are resolved when first used, so that `import mpir` loads neither torch nor Java.
 _HOMES = {
     "Document": "mpir.core.text.types",
+    "NamedModels": "mpir.models.perspectives.named_models",
     "Perspective": "mpir.models.perspectives.base",
     "Question": "mpir.core.text.types",
     "RankedDocument": "mpir.core.results",
     "RankedSentence": "mpir.core.results",
     "Ranking": "mpir.reranking.ranking",
     "Reranker": "mpir.reranking.reranker",
+    "RunOptions": "mpir.reranking.options",
     "Sentence": "mpir.core.text.types",
     "Snippet": "mpir.core.text.types",
     "Weights": "mpir.core.weights",

@@ -27,6 +27,7 @@ from experiments.radiology.systems import (
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.lab.annotate import Lexicon, NegEx
 from mpir.lab.annotate.negation_perspective import NegationPerspective, Several
+from mpir.reranking.options import RunOptions
 from mpir.reranking.reranker import Reranker
 
 TRIGGERS = (("negation",), ("negation", "hedges"), ("negation", "hedges", "radiology"))
@@ -42,9 +43,8 @@ Choice = tuple[tuple[str, ...], float | None, Several]
 def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None, *, without_bundle: bool = False) -> int:
     """Choose on dev, measure on test, print. `trained` is the checkpoint of an encoder that has seen dev's reports."""
     halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
-    reranker = (
-        None if without_bundle else Reranker(cache=cache, cascade=CASCADE, splitting="report", pairs_at_once=AT_ONCE)
-    )
+    options = RunOptions(cascade=CASCADE, splitting="report", pairs_at_once=AT_ONCE)
+    reranker = None if without_bundle else Reranker(cache=cache, run=options)
     vectors = None if cache is None else cache / "vectors"
     encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})
     scored_halves = {name: Scored(halves[name], *scored(halves[name], reranker, encoders)) for name in HALVES}

@@ -16,6 +16,7 @@ from mpir.files.corpora.trec import read_qrels
 from mpir.files.read import read_json_lines
 from mpir.lab.annotate import Lexicon, NegEx
 from mpir.lab.annotate.negation_perspective import WEIGHT, NegationPerspective
+from mpir.reranking.options import RunOptions
 from mpir.reranking.reranker import Reranker
 from mpir.search import MemoryIndex
 from mpir.types import F64
@@ -31,7 +32,7 @@ def run(lexicon: Path, cache: Path | None) -> int:
     scored_half = Scored(Half(reports, queries, read_qrels(SAMPLE / "qrels.txt")), {})
     texts = [report.text for report in reports]
     polarity = NegationPerspective(Lexicon.load(lexicon), negation=NegEx.load(*TRIGGERS))
-    reranker = Reranker(cache=cache, splitting="report")
+    reranker = Reranker(cache=cache, run=RunOptions(splitting="report"))
     column = np.stack([polarity.score(query, texts) for query in queries.values()])
     scored = reranker.score(list(queries.values()), [reports] * len(queries))
     blended = np.stack([blend(candidates.columns, reranker.weights).documents for candidates in scored])

@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
 def record(job: Job, figures: Mapping[str, Values]) -> dict[str, object]:
     """Return results and settings, for compare_bundles.py."""
     settings = {name: getattr(job, name) for name in ("split", "limit", "depth", "head", "seed")}
-    settings |= {"cascade": job.reranker.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
+    settings |= {"cascade": job.reranker.run.cascade, "start": fingerprint(job.start.encoder.identity["checkpoint"])}
     means = {set_name: {name: float(x.mean()) for name, x in values.items()} for set_name, values in figures.items()}
     values = {set_name: {name: x.tolist() for name, x in values.items()} for set_name, values in figures.items()}
     return settings | {"means": means, "values": values}

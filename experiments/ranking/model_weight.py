@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from mpir.app.cli import guarded
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.blend import blend
@@ -63,8 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     reranker = load_reranker(arguments)
     if arguments.encoder:
         options = {"device": arguments.device, "precision": arguments.precision, "cache": reranker.cache}
-        options["model_options"] = dict(arguments.model_options)
-        reranker = Reranker(arguments.bundle, models=arguments.models, encoder=arguments.encoder, **options)
+        reranker = Reranker(arguments.bundle, models=named_models(arguments, [arguments.encoder]), **options)
     for name in arguments.sets:
         is_dev = name == "bioasq"
         collection = read_dev(arguments.data) if is_dev else READERS[name](arguments.data / FOLDERS.get(name, name))

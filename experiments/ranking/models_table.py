@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.common.test_sets import FOLDERS, READERS
 from mpir.app.cli import guarded
-from mpir.app.cli.model_options import add_model_options
+from mpir.app.cli.model_options import add_model_options, named_models
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.evaluate.benchmark import run_benchmark
@@ -36,14 +36,13 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure on each collection."""
-    options = {"device": arguments.device, "precision": arguments.precision}
     for name in arguments.sets:
         result = run_benchmark(
             open_set(name, arguments.data, arguments.limit, arguments.depth),
-            arguments.models,
-            arguments.encoders,
+            named_models(arguments, arguments.encoders),
             bundle=arguments.bundle,
-            options={**options, "model_options": dict(arguments.model_options)},
+            device=arguments.device,
+            precision=arguments.precision,
         )
         print(result.to_markdown(), flush=True)
     return 0

@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +21,8 @@ from mpir.core.normalization import zscores
 from mpir.evaluate.collections import Collection
 from mpir.evaluate.comparison import Pair, compare_pairs, few_queries
 from mpir.evaluate.ir import evaluate_queries
+from mpir.models.perspectives.named_models import NamedModels
+from mpir.reranking.options import RunOptions
 from mpir.reranking.reranker import Reranker
 from mpir.types import F64
 from mpir.version import __version__
@@ -101,33 +103,33 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 def run_benchmark(
     collection: Collection,
-    models: Sequence[str],
-    encoders: Sequence[str] = (),
+    models: NamedModels,
     *,
     bundle: str | Path = "default",
-    options: Mapping[str, Any] | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+    run: RunOptions | None = None,
     progress: bool = False,
 ) -> Benchmark:
     """Score a collection's candidates with a bundle and with each model, and measure each resulting order.
 
     Args:
         collection: queries, candidates and judgements.
-        models: rerankers, each a hub name or a folder.
-        encoders: embedding models, which score by the similarity of query and document.
+        models: rerankers and encoders; each is measured alone.
         bundle: the bundle that the models are blended with.
-        options: further arguments of `Reranker`, such as ``device`` and ``model_options``.
+        device, precision, run: arguments of `Reranker`.
         progress: whether to show a bar.
 
     Raises:
         ArtefactError: a bundle or model that cannot be loaded.
         InputError: an invalid option.
     """
-    named: list[dict[str, Any]] = [{"model": name} for name in models]
-    named += [{"encoder": name} for name in encoders]
+    named = [replace(models, names=(name,), encoders=()) for name in models.names]
+    named += [NamedModels(encoders=(name,)) for name in models.encoders]
     rows: list[Row] = []
     with TemporaryDirectory() as cache:  # the bundle's scores are computed once and reused for each model
-        for number, choice in enumerate([dict[str, Any](), *named]):
-            reranker = Reranker(bundle, **choice, **_options(options or {}, choice), cache=cache)
+        for number, choice in enumerate([NamedModels(), *named]):
+            reranker = Reranker(bundle, models=choice, device=device, precision=precision, cache=cache, run=run)
             with reranker:
                 scored, seconds, memory = _score(reranker, collection, progress=progress)
                 orders = _orders(reranker, scored, None if number == 0 else _column(reranker))
@@ -140,12 +142,6 @@ def run_benchmark(
             del reranker, scored
             gc.collect()
     return Benchmark(collection=collection, rows=rows, settings=_settings(collection, bundle))
-
-
-def _options(options: Mapping[str, Any], choice: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a reranker; model options are included only where there is a model."""
-    of_models = ("model_options", "revision", "instruction")
-    return {key: value for key, value in options.items() if "model" in choice or key not in of_models}
 
 
 def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tuple[list[Candidates], float, int | None]:

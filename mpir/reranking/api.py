@@ -12,20 +12,22 @@ from mpir.models.identity import files_state
 from mpir.reranking.inputs import DocumentLike
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.reranker import Reranker
+from mpir.reranking.validation import ModelsLike, as_models
 
 MAX_LOADED = 2
 """The number of bundles that stay loaded."""
-_loaded: dict[tuple[object, ...], tuple[tuple[object, ...], Reranker]] = {}
+_loaded: dict[str, tuple[tuple[object, ...], Reranker]] = {}
 """The rerankers by bundle and models, each with the state of their files when it was loaded."""
 
 
-def _reranker(bundle: str | Path, **models: Any) -> Reranker:
+def _reranker(bundle: str | Path, models: ModelsLike) -> Reranker:
     """Return the reranker of a bundle and models; load it again if a file of the bundle or model has changed since."""
-    state, key = bundle_state(bundle), (bundle, *models.values())
-    state += () if models.get("model") is None else files_state(models["model"])
+    choice = as_models(models)
+    state, key = bundle_state(bundle), repr((bundle, choice))
+    state += tuple(state for name in (*choice.names, *choice.encoders) for state in files_state(name))
     known = _loaded.get(key)
     if known is None or known[0] != state:
-        known = state, Reranker(bundle, **models)
+        known = state, Reranker(bundle, models=choice)
         _loaded[key] = known
         for oldest in list(_loaded)[:-MAX_LOADED]:
             _loaded.pop(oldest, None)
@@ -40,34 +42,15 @@ def rerank(
     doc_ids: Sequence[Any] | None = None,
     metadata: Sequence[Mapping[str, Any]] | None = None,
     bundle: str | Path = "default",
-    model: str | Path | None = None,
-    llm: str | None = None,
-    llm_model: str | None = None,
-    instruction: str | None = None,
+    models: ModelsLike = (),
 ) -> Ranking:
-    """Rank documents with a bundle and, if named, a model or chat model; they stay loaded for the next call.
+    """Rank documents with a bundle and, if named, models; they stay loaded for the next call.
 
-    `bundle`, `model`, `llm`, `llm_model` and `instruction` are arguments of `Reranker`; the others are arguments of
-    `Reranker.rerank`.
+    `bundle` and `models` are arguments of `Reranker`; the others are arguments of `Reranker.rerank`.
     """
-    reranker = _reranker(bundle, model=model, llm=llm, llm_model=llm_model, instruction=instruction)
-    return reranker.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
+    return _reranker(bundle, models).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
 
 
-async def arerank(
-    query: str,
-    docs: Iterable[DocumentLike],
-    *,
-    top_k: int | None = None,
-    doc_ids: Sequence[Any] | None = None,
-    metadata: Sequence[Mapping[str, Any]] | None = None,
-    bundle: str | Path = "default",
-    model: str | Path | None = None,
-    llm: str | None = None,
-    llm_model: str | None = None,
-    instruction: str | None = None,
-) -> Ranking:
-    """Run `rerank` in a thread, so that the event loop is not blocked. See `Reranker.arerank`."""
-    options: dict[str, Any] = {"top_k": top_k, "doc_ids": doc_ids, "metadata": metadata, "bundle": bundle}
-    options |= {"model": model, "llm": llm, "llm_model": llm_model, "instruction": instruction}
+async def arerank(query: str, docs: Iterable[DocumentLike], **options: Any) -> Ranking:
+    """Run `rerank` with its options in a thread, so that the event loop is not blocked. See `Reranker.arerank`."""
     return await in_thread(lambda: rerank(query, docs, **options))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mpir.core.weights import RESERVED as RESERVED_NAMES
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError
 from mpir.models.bundles.bundle import Bundle
 from mpir.models.options import device_names, precision_name
 from mpir.models.perspectives import Perspective, open_bundle
 from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.llm import LlmPerspective, open_llm
-from mpir.models.perspectives.named_models import DeclaredModel, ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import DeclaredModel, NamedModels, declare_named_models, load_named_models
+from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25
 from mpir.reranking.validation import as_perspectives
-from mpir.validation import optional_whole_number
 
 RESERVED = (BM25, Agreement.name, *RESERVED_NAMES)
 """Names that a model's column cannot have."""
@@ -30,23 +30,22 @@ class ModelOptions:
 
     device: str | None = None
     precision: str | None = None
-    tokens_per_batch: int | None = None
-    trust_code: bool = False
+    run: RunOptions
 
-    def loading(self, folder: Path) -> Loading:
-        """Return the device and precision for the models of a folder. Raises InputError for an invalid option."""
-        return Loading(
-            folder=folder,
-            device=device_names(self.device),
-            precision=precision_name(self.precision),
-            tokens_per_batch=optional_whole_number("tokens_per_batch", self.tokens_per_batch),
-            trust_code=self.trust_code,
-        )
+    def arguments(self) -> dict[str, Any]:
+        """Return the options by their names in `Loading`. Raises InputError for an invalid one."""
+        return {
+            "device": device_names(self.device),
+            "precision": precision_name(self.precision),
+            "tokens_per_batch": self.run.tokens_per_batch,
+            "trust_code": self.run.trust_code,
+        }
 
     def check_unused(self) -> None:
         """Raise InputError if an option is set: without a bundle, the caller's models are already loaded."""
-        for name in ("device", "precision", "tokens_per_batch"):
-            if getattr(self, name) is not None:
+        values = {"device": self.device, "precision": self.precision, "tokens_per_batch": self.run.tokens_per_batch}
+        for name, value in values.items():
+            if value is not None:
                 raise InputError(
                     f"{name} applies to a bundle's models, but the given perspectives have already loaded theirs; name "
                     f"a bundle, or leave {name} out."
@@ -70,26 +69,20 @@ class LoadedModels:
         return (*self.of_bundle, *self.named, *self.callers)
 
 
-def chat_models(
-    url: str | None, name: str | None, instruction: str | None, *, has_models: bool
-) -> tuple[Perspective, ...]:
+def chat_models(choice: NamedModels) -> tuple[Perspective, ...]:
     """Return the chat model that the user names, if any.
 
     Raises:
-        InputError: a name without a URL, or an instruction without a model.
         EndpointError: the URL serves several models, and none is named.
     """
-    if url is None:
-        if name is not None:
-            raise InputError(f"llm_model is {format_value(name)}, but llm is missing. Pass the endpoint's URL as llm.")
-        if instruction is not None and not has_models:
-            raise InputError("instruction needs a model or llm, but none is named. Name one, or leave it out.")
+    if choice.llm is None:
         return ()
-    return (open_llm(url, name or "", instruction=instruction or ""),)
+    url, _, name = choice.llm.partition("#")
+    return (open_llm(url, name, instruction=choice.instruction or ""),)
 
 
 def load_models(
-    bundle: str | Path | None, perspectives: Sequence[Perspective], options: ModelOptions, choice: ModelChoice
+    bundle: str | Path | None, perspectives: Sequence[Perspective], options: ModelOptions, choice: NamedModels
 ) -> LoadedModels:
     """Load the perspectives of a bundle and of the models that the user names; the caller's are already loaded.
 
@@ -110,22 +103,15 @@ def load_models(
     of_bundle = () if opened is None else _load_bundle(opened, options, addresses, sentences_only=choice.only)
     callers = tuple(caller for caller in callers if not _is_declared(caller, of_bundle))
     names = [perspective.name for perspective in (*of_bundle, *callers)]
-    declared = declare_named_models(choice, [*names, *RESERVED])
-    loading = options.loading(Path())
-    named = load_named_models(declared, loading, trust_remote_code=choice.trust_remote_code) if declared else ()
+    declared = declare_named_models(choice, [*names, *RESERVED], trust_code=options.run.trust_code)
+    named = load_named_models(declared, Loading(folder=Path(), **options.arguments())) if declared else ()
     return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers, declared=declared)
 
 
 def _load_bundle(
     bundle: Bundle, options: ModelOptions, addresses: Collection[str], *, sentences_only: bool
 ) -> tuple[Perspective, ...]:
-    loaded = bundle.perspectives(
-        device=device_names(options.device),
-        precision=precision_name(options.precision),
-        tokens_per_batch=optional_whole_number("tokens_per_batch", options.tokens_per_batch),
-        trust_code=options.trust_code,
-        addresses=addresses,
-    )
+    loaded = bundle.perspectives(**options.arguments(), addresses=addresses)
     return tuple(item for item in loaded if item.level == "sentence" or not sentences_only)
 
 

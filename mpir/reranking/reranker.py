@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from mpir.core.cancellation import in_thread
 from mpir.core.candidates import Candidates
 from mpir.core.column import Column
 from mpir.core.columns import Layout
 from mpir.core.text import Document
-from mpir.core.text.split import Splitting
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.models.perspectives.named_models import ModelChoice, ModelLevel
-from mpir.reranking.cascade import AUTO, Share, check_share
+from mpir.reranking.cascade import AUTO, Share
 from mpir.reranking.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.reranking.models import ModelOptions, chat_models, derived_columns, load_models
+from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25, prepare
 from mpir.reranking.present import rank
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.score import Scorer, report_passages
 from mpir.reranking.validation import (
+    ModelsLike,
     as_cache,
     as_list,
-    as_model_names,
+    as_models,
     as_pair,
     as_perspectives,
     check_columns,
@@ -36,9 +36,7 @@ from mpir.reranking.validation import (
 )
 from mpir.reranking.weight_selection import WeightsLike, check_models, select_calibration, select_weights
 from mpir.types import F64
-from mpir.validation import check_choice, optional_whole_number
-
-PAIRS_AT_ONCE = 16_384
+from mpir.validation import optional_whole_number
 
 
 class Reranker:
@@ -53,29 +51,15 @@ class Reranker:
         self,
         bundle: str | Path | None = None,
         *,
-        model: str | Path | None = None,
-        models: Sequence[str | Path] = (),
-        only_model: bool = False,
-        level: ModelLevel = "document",
-        revision: str | None = None,
-        trust_remote_code: bool = False,
-        model_options: Mapping[str, Any] | None = None,
-        instruction: str | None = None,
-        llm: str | None = None,
-        llm_model: str | None = None,
-        encoder: str | Path | None = None,
+        models: ModelsLike = (),
         perspectives: Sequence[Perspective] = (),
         weights: WeightsLike = None,
         context: str | None = None,
         agreement: str | Literal[False] | None = None,
         device: str | None = None,
         precision: str | None = None,
-        tokens_per_batch: int | None = None,
-        trust_code: bool = False,
         cache: ScoreCache | str | Path | None = None,
-        cascade: Share = None,
-        pairs_at_once: int = PAIRS_AT_ONCE,
-        splitting: Splitting = "abstract",
+        run: RunOptions | None = None,
     ) -> None:
         """Load the perspectives of a bundle, and models by name; take `perspectives` of your own.
 
@@ -84,14 +68,8 @@ class Reranker:
         ``Reranker("default", perspectives=[P()])`` adds to the bundle, and ``Reranker(perspectives=[P()])`` takes those
         alone.
 
-        `model` (or several `models`) is a reranker's hub name or folder. It joins the bundle's columns, or with
-        `only_model` orders documents alone. `level` is what it reads: each ``document``, each ``sentence``, or
-        ``both``. `revision` pins a hub's commit, `trust_remote_code` lets the model's own Python code run, and
-        `model_options` replace what its files declare (``output``, ``max_length``, ``scale`` …). `llm` is the URL of an
-        OpenAI-compatible interface and `llm_model` a chat model there, whose judgement is a document column
-        (models/perspectives/llm.py). `instruction` is a sentence about the task, for it and for a language model.
-        `encoder` is an embedding model by hub name or folder: the similarity of query and document is a document
-        column.
+        `models` are rerankers by hub name or folder: one, several, or `NamedModels` with options, encoders or a chat
+        model. They join the bundle's columns, or with ``NamedModels(only=True)`` order documents alone.
 
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones. A perspective that the weights do not name has its `default_weight`; added to a bundle without one,
@@ -99,17 +77,9 @@ class Reranker:
         names the perspective that the agreement column (models/perspectives/agreement.py) is computed from; by default
         the bundle's, and False leaves the column out.
 
-        `device`, `precision`, `tokens_per_batch` and `trust_code` are for the bundle's models: "auto", a torch device,
-        or several with commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto",
-        "fp32", "bf16" or "fp16"; the size of a batch, by default one that suits the device; whether a bundle may run
-        code that it names as ``module:attribute``, ask a chat model at an address that it names, and fetch models.
-
-        `cache` is a folder (or an open cache) where scores are kept between runs. `cascade` is the share of a query's
-        sentences that a cheap first pass lets through to the perspectives (reranking/cascade.py): "auto" is 100 and a
-        fifth of the others, and also has vectors made of the 30 best documents alone (core/document_pass.py); None
-        scores everything.
-        `pairs_at_once` bounds memory: that many (query, sentence) pairs are scored together, and those of one query
-        more. `splitting` says how documents are split: as an ``abstract`` or as a ``report``.
+        `device` and `precision` are for the bundle's models and those named: "auto", a torch device, or several with
+        commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16" or
+        "fp16". `cache` is a folder (or an open cache) where scores are kept between runs. `run` has further options.
 
         Raises:
             ArtefactError: the bundle is missing or damaged.
@@ -117,35 +87,14 @@ class Reranker:
             InputError: an invalid option, weights for other perspectives, two perspectives of one name, an `agreement`
                 that names none of them, or a model option without a bundle.
         """
-        check_choice("splitting", splitting, get_args(Splitting))
-        self.cascade, self.splitting = check_share(cascade), splitting
-        self.pairs_at_once = optional_whole_number("pairs_at_once", pairs_at_once) or PAIRS_AT_ONCE
-        options = ModelOptions(
-            device=device,
-            precision=precision,
-            tokens_per_batch=tokens_per_batch,
-            trust_code=trust_code,
-        )
-        names = as_model_names(model, models)
-        judges = chat_models(llm, llm_model, instruction, has_models=bool(names))
+        self.run = RunOptions() if run is None else run
+        choice = as_models(models)
+        judges = chat_models(choice)
         if judges and bundle is None and not perspectives:
             bundle = "default"
-        perspectives = [*as_perspectives(perspectives), *judges]
-        chosen_options = {} if model_options is None else model_options
-        if instruction is not None and names:
-            chosen_options = {**chosen_options, "instruction": instruction}
-        choice = ModelChoice(
-            names=names,
-            only=only_model,
-            level=level,
-            revision=revision,
-            trust_remote_code=trust_remote_code,
-            options=chosen_options,
-            encoders=() if encoder is None else (str(encoder),),
-        )
-        loaded = load_models(bundle, perspectives, options, choice)
+        options = ModelOptions(device=device, precision=precision, run=self.run)
+        loaded = load_models(bundle, [*as_perspectives(perspectives), *judges], options, choice)
         opened, self.perspectives, self._loaded = loaded.bundle, loaded.perspectives, loaded
-        self.models = choice.names
         self.derived = derived_columns(agreement, opened)
         check_columns(self.perspectives, self.derived)
         self.cache = as_cache(cache)
@@ -155,7 +104,7 @@ class Reranker:
             self.layout,
             added=loaded.callers,
             named=loaded.named,
-            only_named=only_model,
+            only_named=choice.only,
             context=context,
             without_agreement=agreement is False,
         )
@@ -167,7 +116,7 @@ class Reranker:
         """The share of sentences to score; None if all sentence columns come with whole documents, at no cost."""
         readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
         has_pairs = any(perspective.documents_model is None for perspective in readers)
-        return self.cascade if has_pairs or not readers else None
+        return self.run.cascade if has_pairs or not readers else None
 
     @property
     def layout(self) -> Layout:
@@ -182,13 +131,14 @@ class Reranker:
     @property
     def identity(self) -> dict[str, Any]:
         """What the columns of `score` depend on besides queries and candidates; JSON-able."""
-        unusual = {} if self.splitting == "abstract" else {"style": self.splitting}
+        unusual = {} if self.run.splitting == "abstract" else {"style": self.run.splitting}
         return {
             "perspectives": {perspective.name: perspective.model_fingerprint for perspective in self.perspectives},
             "scores": {perspective.name: perspective.fingerprint for perspective in self.perspectives},
             "derived": {column.name: dict(column.identity) for column in self.derived},
-            "antecedents": True if self.cascade is None else "of all sentences",  # among those before the first pass
-            "cascade": self.cascade,
+            # with a cascade, among the sentences before the first pass
+            "antecedents": True if self.run.cascade is None else "of all sentences",
+            "cascade": self.run.cascade,
             **unusual,
         }
 
@@ -360,7 +310,7 @@ class Reranker:
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Score candidates that `rank.prepare.prepare` made."""
-        first_pass = self.weights if self.cascade == AUTO else None
+        first_pass = self.weights if self.run.cascade == AUTO else None
         return Scorer(self.perspectives, self.derived, self.cache, first_pass).score(candidates, progress=progress)
 
     def _rank(
@@ -384,7 +334,7 @@ class Reranker:
                 raise InputError(f"query {number} is {format_value(query)}; expected a string.")
             if not query.strip():
                 raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
-            yield prepare(query, docs, cascade=self._sentence_cascade, splitting=self.splitting)
+            yield prepare(query, docs, cascade=self._sentence_cascade, splitting=self.run.splitting)
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:
         """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""
@@ -409,7 +359,7 @@ class Reranker:
         for candidates in prepared:
             batch.append(candidates)
             count += max(1, len(candidates.sentences))
-            if count >= self.pairs_at_once:
+            if count >= self.run.pairs_at_once:
                 yield batch
                 batch, count = [], 0
         if batch:

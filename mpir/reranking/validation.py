@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, error_context, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
 from mpir.models.perspectives.base import Derived
+from mpir.models.perspectives.named_models import NamedModels
 from mpir.validation import is_finite
 
 
@@ -64,14 +65,19 @@ def as_perspective(value: Perspective) -> Perspective:
     return value
 
 
-def as_model_names(model: Any, models: Any) -> tuple[Any, ...]:
-    """Return the names of models. Raises InputError if both arguments are given, or `models` is not a list."""
-    if isinstance(models, str | Path) or not isinstance(models, Iterable):
-        raise InputError(f"models is {format_value(models)}; expected a list of names; for a single model use model=.")
-    names = tuple(models)
-    if model is not None and names:
-        raise InputError("model and models are both given; name all models in models.")
-    return names if model is None else (model,)
+ModelsLike: TypeAlias = NamedModels | str | Path | Sequence[str | Path]
+"""Models by hub name or folder: one, several, or several with options."""
+
+
+def as_models(value: ModelsLike) -> NamedModels:
+    """Return models with their options. Raises InputError for any other object."""
+    if isinstance(value, NamedModels):
+        return value
+    if isinstance(value, str | Path):
+        return NamedModels(names=(str(value),))
+    if not isinstance(value, Iterable):
+        raise InputError(f"models is {format_value(value)}; expected a name, a list of names, or NamedModels.")
+    return NamedModels(names=tuple(value))
 
 
 def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:

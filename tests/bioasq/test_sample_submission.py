@@ -12,6 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXPECTED = json.loads((Path(__file__).parent / "sample_submission.json").read_text(encoding="utf-8"))
 

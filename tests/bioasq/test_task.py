@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker, Weights
+from mpir import Document, Perspective, Reranker, RunOptions, Weights
 from mpir.bioasq.task import System, added_up, answer, score_questions, select, systems
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
@@ -57,15 +57,16 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> LuceneIndex:
 def score(
     index: LuceneIndex, journal: Path, perspective: Words, questions: Sequence[Question] = QUESTIONS, at_once: int = 8
 ) -> list[tuple[Question, Candidates]]:
-    reranker = Reranker(perspectives=[perspective], pairs_at_once=at_once)
+    reranker = Reranker(perspectives=[perspective], run=RunOptions(pairs_at_once=at_once))
     with Journal(journal, {}) as opened:
         return list(score_questions(questions, index, reranker, opened, candidates=2))
 
 
+@pytest.mark.slow
 def test_questions_together_and_one_by_one_give_the_same(index: LuceneIndex, tiny_bundle: Path, tmp_path: Path) -> None:
     result = {}
     for at_once in (1, 3 * SENTENCES, 1000):
-        reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", pairs_at_once=at_once)
+        reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=at_once))
         journal = Journal(tmp_path / str(at_once), {})
         result[at_once] = list(score_questions(QUESTIONS, index, reranker, journal, candidates=2))
         assert [question for question, _ in result[at_once]] == QUESTIONS
@@ -81,7 +82,7 @@ def test_questions_together_and_one_by_one_give_the_same(index: LuceneIndex, tin
 
 def test_a_result_comes_as_soon_as_its_questions_are_scored(index: LuceneIndex, tmp_path: Path) -> None:
     words = Words()
-    reranker = Reranker(perspectives=[words], pairs_at_once=2 * SENTENCES)
+    reranker = Reranker(perspectives=[words], run=RunOptions(pairs_at_once=2 * SENTENCES))
     journal = Journal(tmp_path / "journal", {})
     for number, _ in enumerate(score_questions(QUESTIONS, index, reranker, journal, candidates=2)):
         assert len(words.asked) == number // 2 * 2 + 2

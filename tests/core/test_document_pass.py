@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mpir import RunOptions
 from mpir.core.candidates import Candidates
 from mpir.core.document_pass import READ, documents_to_read, with_lowest
 from mpir.core.text import Document
@@ -80,7 +81,9 @@ def test_the_order_of_documents_does_not_matter(order: int) -> None:
 def test_a_ranking_says_which_documents_were_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reranker = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS)
     assert not any(document.left_out for document in reranker.rerank("a question", MANY))
-    ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, cascade=AUTO).rerank("a question", MANY)
+    ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, run=RunOptions(cascade=AUTO)).rerank(
+        "a question", MANY
+    )
     assert [document.left_out for document in ranking] == [False] * READ + [True] * (60 - READ)
     assert "Low-ranked documents that were not encoded: 30." in ranking.explain()
 

@@ -24,6 +24,7 @@ def as_script(notebook: Path) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
     (tmp_path / "notebook.py").write_text(as_script(notebook), encoding="utf-8")

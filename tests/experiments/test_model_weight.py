@@ -5,7 +5,7 @@ from pathlib import Path
 from experiments.common.test_sets import TestSet
 from experiments.ranking.model_weight import WEIGHTS, measure
 from experiments.ranking.models_table import open_set
-from mpir import Reranker
+from mpir import NamedModels, Reranker
 from mpir.core.text import Document
 
 
@@ -16,7 +16,7 @@ def test_each_order_has_its_figure(tiny_bundle: Path, tiny_checkpoint: Path) -> 
         Document("c", "", "a gene in a cell"),
     ]
     collection = TestSet("tiny", {"q": "does aspirin thin blood"}, documents, {"q": {"a": 1}})
-    reranker = Reranker(tiny_bundle, model=tiny_checkpoint, model_options={"output": 0}, device="cpu")
+    reranker = Reranker(tiny_bundle, device="cpu", models=NamedModels(names=(tiny_checkpoint,), options={"output": 0}))
     rows = [line.split("  ") for line in measure(reranker, collection, 5, 3).splitlines()[2:]]
     orders = [next(text.strip() for text in row[1:] if text.strip()) for row in rows]
     assert orders == ["BM25", "model", "BM25 + model", *(f"bundle + {weight} model" for weight in WEIGHTS)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker, Weights
+from mpir import Document, Perspective, Reranker, RunOptions, Weights
 from mpir.errors import InputError
 from mpir.lab.annotate import Lexicon, NegEx
 from mpir.lab.annotate.negation_perspective import NegationPerspective
@@ -146,7 +146,7 @@ def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(
     half = data.Half(documents, {"E": "effusion", "H": "heart"}, {"E": {"1": 1}, "H": {"2": 1}})
     encoders = {systems.START: free.Start(tiny_checkpoint)}
     plain = replace(Weights.equal([Count.name]), normalise="none")
-    reranker = Reranker(perspectives=[Count()], splitting="report", weights=plain)
+    reranker = Reranker(perspectives=[Count()], weights=plain, run=RunOptions(splitting="report"))
     result, candidates = systems.scored(half, reranker, encoders)
     assert {values.shape for values in result.values()} == {(2, 3)}
     assert result[systems.BM25][1].argmax() == 2

@@ -9,6 +9,8 @@ from tests.faults.commands import content, run, succeed, undisturbed, with_outpu
 from tests.faults.report import count
 from tests.faults.test_kills import KILLS
 
+pytestmark = pytest.mark.slow
+
 SIZES = {
     "index": ("16k", "80k"),
     "index --update": ("104k", "136k"),

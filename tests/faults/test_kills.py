@@ -13,6 +13,8 @@ import pytest
 from tests.faults.commands import COMMANDS, ENVIRONMENT, content, program, succeed, undisturbed, with_output
 from tests.faults.report import count
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("MPIR_KILLS", "1"))
 """Of each command; `make faults` has more."""
 IN_SUITE = ("index --update", "rerank", "merge of rankings")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Reranker
+from mpir import Reranker, RunOptions
 from mpir.core.cancellation import CancellationError, while_awaited
 from mpir.core.text import Document
 from mpir.models.encoder import Encoder
@@ -46,7 +46,7 @@ def test_what_is_not_wanted_any_more_is_left_unfinished_and_the_next_is_whole(
 
 
 def test_a_cancelled_ranking_frees_its_thread(tiny_bundle: Path) -> None:
-    reranker = Reranker(tiny_bundle, device="cpu", tokens_per_batch=64)
+    reranker = Reranker(tiny_bundle, device="cpu", run=RunOptions(tokens_per_batch=64))
     reranker.rerank("does aspirin thin blood", LONG[:2])
     begin = time.monotonic()
     with pytest.raises(TimeoutError):

@@ -15,7 +15,7 @@ from mpir.models.known_models import warn_of_missing_prompts
 from mpir.models.model_files import ModelFiles
 from mpir.models.perspectives.answers import checked
 from mpir.models.perspectives.base import Loading
-from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.prompt_template import template_of
 from mpir.models.prompts import Prompts
 from tests.models.model_makers import (
@@ -38,7 +38,7 @@ CPU: dict[str, Any] = {"device": "cpu", "precision": "fp32"}
 
 def scores(folder: Path, query: str = QUERY, **options: Any) -> list[float]:
     """The raw scores of a reranker for all texts."""
-    declared = declare_named_models(ModelChoice(names=(str(folder),), options=options))
+    declared = declare_named_models(NamedModels(names=(str(folder),), options=options))
     (perspective,) = load_named_models(declared, Loading(folder=Path(), **CPU))
     values: list[float] = perspective.score_pairs([(query, text) for text in TEXTS])[0].tolist()
     return values
@@ -131,7 +131,7 @@ def test_a_prompts_tokens_are_left_out_of_the_pooling_if_declared(tmp_path: Path
 def test_former_names_of_the_settings_file_are_read(name: str, tmp_path: Path) -> None:
     folder = classifier(tmp_path / "m")
     put(folder / f"sentence_{name}_config.json", {"max_seq_length": 24})
-    (declared,) = declare_named_models(ModelChoice(names=(str(folder),)))
+    (declared,) = declare_named_models(NamedModels(names=(str(folder),)))
     assert declared.entry["max_length"] == 24
 
 
@@ -207,7 +207,7 @@ def test_templates_are_known_by_prefix() -> None:
 def test_a_folder_with_an_adapter_alone_says_so(tmp_path: Path) -> None:
     put(tmp_path / "m/adapter_config.json", {"base_model_name_or_path": "org/base"})
     with pytest.raises(ArtefactError, match=r"contains an adapter .* merge it into its model"):
-        declare_named_models(ModelChoice(names=(str(tmp_path / "m"),)))
+        declare_named_models(NamedModels(names=(str(tmp_path / "m"),)))
 
 
 def test_overflow_of_half_precision_is_named(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_overflow_of_half_precision_is_named(tmp_path: Path) -> None:
         model.bert.encoder.layer[0].intermediate.dense.weight.mul_(1e4)
         model.bert.encoder.layer[0].output.dense.weight.mul_(1e4)
     model.save_pretrained(tmp_path / "m")
-    declared = declare_named_models(ModelChoice(names=(str(tmp_path / "m"),)))
+    declared = declare_named_models(NamedModels(names=(str(tmp_path / "m"),)))
     pairs = [(QUERY, text) for text in TEXTS]
     for precision, is_finite in (("fp32", True), ("fp16", False)):
         loading = Loading(folder=Path(), device="cpu", precision=precision)

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from mpir.models.model_family import FAMILIES
 from mpir.models.perspectives.base import Loading
-from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from tests.models import model_makers as makers
 from tests.models.model_makers import make, put, tokenizer
 
@@ -144,7 +144,7 @@ ELSEWHERE = {"listwise"}
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:
     """mpir's scores; long texts are cut, as in the reference."""
     loading = Loading(folder=Path(), device="cpu", precision=precision)
-    choice = ModelChoice(encoders=(str(folder),)) if kind == "bi-encoder" else ModelChoice(names=(str(folder),))
+    choice = NamedModels(encoders=(str(folder),)) if kind == "bi-encoder" else NamedModels(names=(str(folder),))
     (declared,) = declare_named_models(choice)
     options = {} if kind in ("language-model", "message-classifier") else {"over_length": "truncate"}
     options |= {} if kind == "multi-vector" else {"max_length": LENGTH}

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mpir import Reranker
+from mpir import NamedModels, Reranker, RunOptions
 from mpir.app.cli import main
 from mpir.errors import ArtefactError
 from mpir.models.hub import cached_models, find_model
@@ -41,7 +42,7 @@ def test_a_cached_model_is_read_without_a_network(cache: Path, tiny_checkpoint: 
     assert (located.folder, located.revision) == (snapshot, COMMIT)
     assert find_model("org/tiny", COMMIT).folder == snapshot
     assert read_model_files(snapshot, "org/tiny", revision=COMMIT).licence == "apache-2.0"
-    reranker = Reranker(tiny_bundle, model="org/tiny", model_options={"output": 1}, device="cpu")
+    reranker = Reranker(tiny_bundle, device="cpu", models=NamedModels(names=("org/tiny",), options={"output": 1}))
     assert "tiny" in reranker.rerank("does aspirin", ["It does."])[0].scores
 
 
@@ -89,7 +90,7 @@ def test_damaged_files_are_one_sentence(tiny_checkpoint: Path, tmp_path: Path) -
         (folder / name).unlink()
     (folder / "model.safetensors").unlink()
     with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
-        Reranker(model=folder, model_options={"output": 0}, device="cpu").rerank("q", ["A gene."])
+        Reranker(device="cpu", models=NamedModels(names=(folder,), options={"output": 0})).rerank("q", ["A gene."])
 
 
 def test_a_bundle_names_a_hubs_model_with_its_revision_and_licence(
@@ -123,11 +124,11 @@ def test_code_of_a_model_runs_only_by_the_users_word(
         "class CodedConfig(BertConfig):\n    model_type = 'coded'\n"
         "class CodedModel(BertForSequenceClassification):\n    config_class = CodedConfig\n"
     )
-    options = {"model_options": {"output": 0}, "device": "cpu"}
+    models = NamedModels(names=(folder,), only=True, options={"output": 0})
     with pytest.raises(ArtefactError, match="--trust-code"):
-        Reranker(model=folder, **options)  # type: ignore[arg-type]
+        Reranker(models=models, device="cpu")
     assert not marker.exists()
-    reranker = Reranker(model=folder, trust_remote_code=True, only_model=True, **options)  # type: ignore[arg-type]
+    reranker = Reranker(models=models, device="cpu", run=RunOptions(trust_code=True))
     assert "coded" in reranker.rerank("does aspirin", ["It does."])[0].scores
     assert marker.exists()
 
@@ -137,12 +138,12 @@ def test_a_revision_goes_with_the_name_of_a_model(
 ) -> None:
     keep(cache, tiny_checkpoint, "org/judge")
     keep(cache, tiny_encoder, "org/tower")
-    options = {"model_options": {"output": 1}, "device": "cpu"}
-    reranker = Reranker(tiny_bundle, model="org/judge", revision=COMMIT, encoder=f"org/tower@{COMMIT}", **options)  # type: ignore[arg-type]
+    judge = NamedModels(names=("org/judge",), revision=COMMIT, options={"output": 1})
+    reranker = Reranker(tiny_bundle, models=replace(judge, encoders=(f"org/tower@{COMMIT}",)), device="cpu")
     reranker.save_pretrained(tmp_path / "mine")
     manifest = json.loads((tmp_path / "mine/bundle.json").read_text())
     pinned = {entry["checkpoint"]: entry["revision"] for entry in manifest["perspectives"] if "revision" in entry}
     assert pinned == {"org/judge": COMMIT, "org/tower": COMMIT}
     assert "judge" in Reranker(tmp_path / "mine", device="cpu").rerank("does aspirin", ["It does."])[0].scores
     with pytest.raises(ArtefactError, match="local cache"):
-        Reranker(tiny_bundle, model="org/judge@v9", **options)  # type: ignore[arg-type]
+        Reranker(tiny_bundle, models=replace(judge, names=("org/judge@v9",), revision=None), device="cpu")

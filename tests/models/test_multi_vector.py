@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from mpir import Reranker
 from mpir.errors import ArtefactError, InputError
 from mpir.models.perspectives.base import Loading
-from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from tests.conftest import WORDS
 
 library = pytest.importorskip("sentence_transformers")
@@ -85,7 +85,7 @@ def native(base: Path, folder: Path) -> Path:
 
 
 def score(folder: Path, pairs: list[tuple[str, str]], **options: Any) -> Any:
-    choice = ModelChoice(names=(str(folder),), options=options)
+    choice = NamedModels(names=(str(folder),), options=options)
     loading = Loading(folder=Path(), device="cpu", precision="fp32")
     (perspective,) = load_named_models(declare_named_models(choice), loading)
     return perspective.score_pairs(pairs)[0]
@@ -107,8 +107,8 @@ def test_scores_are_those_of_sentence_transformers(form: Callable[..., Path], ba
 
 def test_it_ranks_beside_a_bundle(base: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     folder = pylate(base, tmp_path / "colbert")
-    options = {"device": "cpu", "precision": "fp32", "level": "both"}
-    reranker = Reranker(tiny_bundle, model=folder, **options)  # type: ignore[arg-type]
+    models = NamedModels(names=(folder,), level="both")
+    reranker = Reranker(tiny_bundle, models=models, device="cpu", precision="fp32")
     ranking = reranker.rerank(QUERIES[0], TEXTS)
     first = next(document for document in ranking if document.index == 0)
     assert first.scores["colbert"] == pytest.approx(score(folder, [(QUERIES[0], TEXTS[0])])[0], abs=1e-5)

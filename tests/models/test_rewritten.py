@@ -11,26 +11,27 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from mpir import Reranker, rerank
+from mpir import NamedModels, Reranker, rerank
 from mpir.errors import ArtefactError
 from tests.models.model_makers import chain, chat_model, classifier, colbert, embedding_model
 
 QUERY = "does aspirin thin blood"
 DOCUMENTS = ["yes aspirin does thin the blood", "the risk of a heart attack", "a trial in patients"]
 MAKERS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
-    "classifier": (classifier, "model", "model.safetensors"),
-    "chain of modules": (chain, "model", "2_Dense/model.safetensors"),
-    "language model": (chat_model, "model", "model.safetensors"),
-    "ColBERT's layer": (colbert, "model", "1_Dense/model.safetensors"),
-    "embedding model": (embedding_model, "encoder", "model.safetensors"),
-    "embedding model's layer": (embedding_model, "encoder", "2_Dense/model.safetensors"),
-    "tokenizer": (embedding_model, "encoder", "tokenizer.json"),
-    "chat template": (chat_model, "model", "chat_template.jinja"),
+    "classifier": (classifier, "names", "model.safetensors"),
+    "chain of modules": (chain, "names", "2_Dense/model.safetensors"),
+    "language model": (chat_model, "names", "model.safetensors"),
+    "ColBERT's layer": (colbert, "names", "1_Dense/model.safetensors"),
+    "embedding model": (embedding_model, "encoders", "model.safetensors"),
+    "embedding model's layer": (embedding_model, "encoders", "2_Dense/model.safetensors"),
+    "tokenizer": (embedding_model, "encoders", "tokenizer.json"),
+    "chat template": (chat_model, "names", "chat_template.jinja"),
 }
 PROGRAM = f"""
 import json, sys
-from mpir import Reranker
-ranking = Reranker(**json.loads(sys.argv[1])).rerank({QUERY!r}, {DOCUMENTS!r})
+from mpir import NamedModels, Reranker
+models = NamedModels(encoders=[sys.argv[2]])
+ranking = Reranker(**json.loads(sys.argv[1]), models=models).rerank({QUERY!r}, {DOCUMENTS!r})
 print(json.dumps([document.scores["m"] for document in sorted(ranking, key=lambda document: document.index)]))
 """
 
@@ -62,7 +63,7 @@ def options(tiny_bundle: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", MAKERS)
 def test_new_weights_give_new_scores(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     make, option, file = MAKERS[kind]
-    options |= {option: str(make(tmp_path / "m"))}
+    options |= {"models": NamedModels(**{option: [make(tmp_path / "m")]})}
     cached = {**options, "cache": str(tmp_path / "cache")}
     first = scores(cached)
     rewrite(tmp_path / "m" / file)
@@ -72,20 +73,21 @@ def test_new_weights_give_new_scores(kind: str, options: dict[str, Any], tmp_pat
 
 
 def test_another_process_reads_the_new_scores(options: dict[str, Any], tmp_path: Path) -> None:
-    options |= {"encoder": str(embedding_model(tmp_path / "m")), "cache": str(tmp_path / "cache")}
-    scores(options)
+    options |= {"cache": str(tmp_path / "cache")}
+    models = NamedModels(encoders=[embedding_model(tmp_path / "m")])
+    scores({**options, "models": models})
     rewrite(tmp_path / "m/2_Dense/model.safetensors")
-    expected = scores(options)
-    command = [sys.executable, "-c", PROGRAM, json.dumps(options)]
+    expected = scores({**options, "models": models})
+    command = [sys.executable, "-c", PROGRAM, json.dumps(options), *map(str, models.encoders)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert json.loads(printed) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_function_loads_a_changed_model_again(tiny_bundle: Path, tmp_path: Path) -> None:
     folder = chain(tmp_path / "m")
-    before = rerank(QUERY, DOCUMENTS, bundle=tiny_bundle, model=str(folder))
+    before = rerank(QUERY, DOCUMENTS, bundle=tiny_bundle, models=str(folder))
     rewrite(folder / "2_Dense/model.safetensors")
-    after = rerank(QUERY, DOCUMENTS, bundle=tiny_bundle, model=str(folder))
+    after = rerank(QUERY, DOCUMENTS, bundle=tiny_bundle, models=str(folder))
     assert [document.scores["m"] for document in before] != [document.scores["m"] for document in after]
 
 
@@ -94,7 +96,7 @@ def test_a_file_that_changes_between_opening_and_scoring_is_an_error(
     kind: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
     make, option, file = MAKERS[kind]
-    reranker = Reranker(**options, **{option: str(make(tmp_path / "m"))})
+    reranker = Reranker(**options, models=NamedModels(**{option: [make(tmp_path / "m")]}))
     rewrite(tmp_path / "m" / file)
     with pytest.raises(ArtefactError, match=r"changed after the model was opened\. Open the model again"):
         reranker.rerank(QUERY, DOCUMENTS)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from mpir import Reranker, Weights, rerank
+from mpir import NamedModels, Reranker, Weights, rerank
 from mpir.app.cli import main
 from mpir.errors import ArtefactError, InputError
 
@@ -51,7 +51,7 @@ def options(bundle: Path) -> dict[str, object]:
 def test_a_model_joins_the_bundles_columns_with_its_raw_score(
     tiny_bundle: Path, one_label: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reranker = Reranker(model=one_label, **options(tiny_bundle))  # type: ignore[arg-type]
+    reranker = Reranker(models=one_label, **options(tiny_bundle))  # type: ignore[arg-type]
     assert "no weight is tuned for one-label" in caplog.text or reranker.weights.is_untuned
     ranking = reranker.rerank(QUERY, DOCS)
     expected = torch.sigmoid(logits(one_label, DOCS)[:, 0])
@@ -63,7 +63,7 @@ def test_a_model_joins_the_bundles_columns_with_its_raw_score(
 
 
 def test_the_model_alone_orders_documents_and_the_bundle_their_sentences(tiny_bundle: Path, one_label: Path) -> None:
-    ranking = Reranker(model=one_label, only_model=True, **options(tiny_bundle)).rerank(QUERY, DOCS)  # type: ignore[arg-type]
+    ranking = Reranker(models=NamedModels(names=(one_label,), only=True), **options(tiny_bundle)).rerank(QUERY, DOCS)  # type: ignore[arg-type]
     assert [document.index for document in ranking] == logits(one_label, DOCS)[:, 0].argsort(descending=True).tolist()
     assert "relevance" in ranking[0].sentences[0].scores
 
@@ -71,7 +71,7 @@ def test_the_model_alone_orders_documents_and_the_bundle_their_sentences(tiny_bu
 @pytest.mark.parametrize("level", ["sentence", "both"])
 def test_a_model_reads_sentences(tiny_bundle: Path, one_label: Path, level: str) -> None:
     for only in (False, True):
-        reranker = Reranker(model=one_label, level=level, only_model=only, **options(tiny_bundle))  # type: ignore[arg-type]
+        reranker = Reranker(models=NamedModels(names=(one_label,), only=only, level=level), **options(tiny_bundle))  # type: ignore[arg-type]
         ranking = reranker.rerank(QUERY, DOCS)
         name = "one-label" if level == "sentence" else "one-label-sentences"
         expected = torch.sigmoid(logits(one_label, ["a gene in a cell"])[0, 0])
@@ -93,8 +93,10 @@ def test_labels_and_activations_are_read_as_declared(tiny_checkpoint: Path, tmp_
     assert scores["two"] == pytest.approx(float(logits(two, DOCS[:1]).softmax(1)[0, 1]), abs=1e-5)
     assert scores["raw"] == pytest.approx(float(logits(raw, DOCS[:1])[0, 0]), abs=1e-5)
     with pytest.raises(InputError, match=r"three: the model has 3 outputs .*--set model.output=2"):
-        Reranker(model=three, **options(tiny_bundle))  # type: ignore[arg-type]
-    chosen = Reranker(model=three, model_options={"output": 2, "scale": "logit"}, **options(tiny_bundle))  # type: ignore[arg-type]
+        Reranker(models=three, **options(tiny_bundle))  # type: ignore[arg-type]
+    chosen = Reranker(
+        models=NamedModels(names=(three,), options={"output": 2, "scale": "logit"}), **options(tiny_bundle)
+    )  # type: ignore[arg-type]
     score = chosen.rerank(QUERY, DOCS[:1])[0].scores["three"]
     assert score == pytest.approx(float(logits(three, DOCS[:1])[0, 2]), abs=1e-5)
 
@@ -116,7 +118,7 @@ def test_a_declared_bundle_without_weights_does_not_rank_by_bm25_alone(one_label
 def test_rerank_takes_a_model_and_the_command_does(
     tiny_bundle: Path, one_label: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ranking = rerank(QUERY, DOCS, bundle=tiny_bundle, model=one_label)
+    ranking = rerank(QUERY, DOCS, bundle=tiny_bundle, models=one_label)
     assert "one-label" in ranking[0].scores
     documents = tmp_path / "documents.jsonl"
     documents.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(DOCS)))
@@ -162,8 +164,8 @@ def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, t
         ("", InputError, "expected a hub name or a folder"),
     ):
         with pytest.raises(error, match=message):
-            Reranker(model=name)
+            Reranker(models=name)
     with pytest.raises(InputError, match="is a folder and has no revision"):
-        Reranker(model=tiny_checkpoint, revision="main")
-    with pytest.raises(InputError, match="both given"):
-        Reranker(model=tiny_checkpoint, models=[tiny_checkpoint])
+        Reranker(models=NamedModels(names=(tiny_checkpoint,), revision="main"))
+    with pytest.raises(InputError, match="models is 5; expected a name, a list of names, or NamedModels"):
+        Reranker(models=5)  # type: ignore[arg-type]

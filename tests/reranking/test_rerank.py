@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mpir
-from mpir import Document, Perspective, Reranker, Weights
+from mpir import Document, Perspective, Reranker, RunOptions, Weights
 from mpir.core.candidates import Candidates
 from mpir.core.text.field_syntax import report_field_search
 from mpir.errors import ArtefactError, InputError, OutputError
@@ -78,18 +78,19 @@ def ids(ranking: Ranking) -> list[str]:
 
 
 def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> None:
-    options: list[dict[str, Any]] = [{"device": "cpu"}, {"precision": "fp32"}, {"tokens_per_batch": 512}]
-    for option in options:
-        with pytest.raises(
-            InputError, match=f"{next(iter(option))} applies to a bundle's models, but the given perspectives"
-        ):
+    options: list[dict[str, Any]] = [
+        {"device": "cpu"},
+        {"precision": "fp32"},
+        {"run": RunOptions(tokens_per_batch=512)},
+    ]
+    for name, option in zip(("device", "precision", "tokens_per_batch"), options, strict=True):
+        with pytest.raises(InputError, match=f"{name} applies to a bundle's models, but the given perspectives"):
             Reranker(perspectives=[Count("x")], **option)
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"pairs_at_once": "5"}, "pairs_at_once is '5'; expected a whole number"),
         ({"cache": 5}, "cache is 5; expected the path of a folder or an open ScoreCache"),
         ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+.*; expected a finite number"),
         ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
@@ -103,7 +104,6 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ),
         ({"perspectives": [Count("x"), at("sentence", role="extra")]}, "'y': role is 'extra'; choose from evidence"),
         ({"perspectives": [None]}, "an entry of perspectives is missing; expected an instance of a subclass"),
-        ({"splitting": "novel"}, "splitting is 'novel'; choose from abstract, report"),
         (
             {"perspectives": [Count("x"), at("documents")]},
             "column 'y': level is 'documents'; choose from sentence",
@@ -119,6 +119,15 @@ def test_options_that_are_none_are_one_sentence(option: dict[str, Any], message:
     with pytest.raises(InputError, match=message) as caught:
         Reranker(**{"perspectives": [Count("x")], **option})
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "option", [{"pairs_at_once": "5"}, {"tokens_per_batch": 0}, {"splitting": "novel"}, {"cascade": 2}], ids=str
+)
+def test_an_invalid_option_of_a_run_is_named_with_its_value(option: dict[str, Any]) -> None:
+    ((name, value),) = option.items()
+    with pytest.raises(InputError, match=f"{name} is {value!r}"):
+        RunOptions(**option)
 
 
 def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Reranker) -> None:
@@ -211,10 +220,10 @@ def test_a_bundle_without_hashes_that_changed_is_loaded_again(tiny_bundle: Path,
     )
     write_weights(folder / "weights.json", second)
     assert mpir.rerank("does aspirin", docs, bundle=folder).weights == second != before.weights
-    loaded = kept._reranker(folder)
-    assert kept._reranker(folder) is loaded
+    loaded = kept._reranker(folder, ())
+    assert kept._reranker(folder, ()) is loaded
     (folder / "model/model.safetensors").touch()
-    assert kept._reranker(folder) is not loaded
+    assert kept._reranker(folder, ()) is not loaded
 
 
 def test_a_bundle_that_changed_at_equal_size_and_time_is_loaded_again(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -554,7 +563,9 @@ class Seen(Count):
 
 def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
     recorded = Seen("x")
-    ranking = Reranker(perspectives=[recorded, Count("y")], weights=LETTERS, cascade=0.5).rerank("the cat", many(20))
+    ranking = Reranker(perspectives=[recorded, Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5)).rerank(
+        "the cat", many(20)
+    )
     assert sorted(recorded.sentences) == sorted(sentence.text for sentence in ranking.sentences)
     assert len(recorded.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
     assert "Sentences that the first pass left out, in all documents: 200." in ranking.explain()
@@ -565,7 +576,7 @@ def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
 def test_a_cascade_changes_no_score_of_what_it_keeps(reranker: Reranker) -> None:
     complete = {(s.document, s.begin): s for s in reranker.rerank("the cat", many(20)).sentences}
     assert "left out" not in reranker.rerank("the cat", many(20)).explain()
-    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
+    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5))
     sample = cascade.rerank("the cat", many(20))
     assert all(complete[s.document, s.begin] == s for s in sample.sentences)
     best = sample.documents[0]
@@ -580,7 +591,8 @@ def test_a_cascade_does_not_change_what_it_is() -> None:
     complete, sample = (
         {sentence.text: sentence.scores["words"] for sentence in ranking["0"].sentences}
         for ranking in (
-            Reranker(perspectives=[Words()], cascade=share).rerank("patients", docs) for share in (None, 0.6)
+            Reranker(perspectives=[Words()], run=RunOptions(cascade=share)).rerank("patients", docs)
+            for share in (None, 0.6)
         )
     )
     assert "CFTR costs little." not in sample  # which is what "It" is
@@ -589,7 +601,7 @@ def test_a_cascade_does_not_change_what_it_is() -> None:
 
 
 def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> None:
-    item = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=1)
+    item = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=1))
     assert item.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
 
 
@@ -597,11 +609,11 @@ def test_a_cascade_out_of_bounds_is_refused() -> None:
     with pytest.raises(
         InputError, match=r"cascade is 0; expected the share of sentences to score, above 0 and at most 1"
     ):
-        Reranker(perspectives=[Count("x")], cascade=0)
+        Reranker(perspectives=[Count("x")], run=RunOptions(cascade=0))
 
 
 def test_a_record_keeps_what_was_left_out() -> None:
-    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, cascade=0.5)
+    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5))
     documents = many(20)
     (scored,) = cascade.score(["the cat"], [documents])
     repeated = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
@@ -688,7 +700,9 @@ def test_words_of_a_printed_page_are_read_whole_and_shown_as_they_are(tiny_bundl
 
 def test_documents_are_split_as_asked() -> None:
     text = "The apex is x\n- No effusion"
-    rerankers = [Reranker(perspectives=[Count("x")], splitting=splitting) for splitting in ("abstract", "report")]
+    rerankers = [
+        Reranker(perspectives=[Count("x")], run=RunOptions(splitting=splitting)) for splitting in ("abstract", "report")
+    ]
     result = [item.rerank("q", [text]).documents[0].sentences for item in rerankers]
     assert rerankers[0].identity != rerankers[1].identity
     assert [len(sentences) for sentences in result] == [1, 2]

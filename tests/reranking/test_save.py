@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir import Perspective, Reranker
+from mpir import NamedModels, Perspective, Reranker
 from mpir.app.cli import main
 from mpir.app.cli.first_stage import open_encoder
 from mpir.errors import ArtefactError, InputError, OutputError
@@ -39,8 +39,8 @@ def model(tiny_checkpoint: Path, tmp_path: Path) -> Path:
 def test_a_saved_reranker_ranks_as_before(
     tiny_bundle: Path, tiny_encoder: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = {"model": model, "model_options": {"output": 1}, "encoder": tiny_encoder, "level": "both"}
-    reranker = Reranker(tiny_bundle, **options, **ON_CPU)  # type: ignore[arg-type]
+    models = NamedModels(names=(model,), options={"output": 1}, encoders=(tiny_encoder,), level="both")
+    reranker = Reranker(tiny_bundle, models=models, **ON_CPU)  # type: ignore[arg-type]
     assert {"judge", "judge-sentences", "tiny"} < {perspective.name for perspective in reranker.perspectives}
     reranker.save_pretrained(tmp_path / "mine")
     expected = scores(reranker)
@@ -61,7 +61,7 @@ def test_a_bundle_of_models_alone(tiny_bundle: Path, model: Path, tmp_path: Path
     new = ["bundle", "new", str(tmp_path / "mine"), "--bundle", str(tiny_bundle), "--model", str(model)]
     assert main([*new, "--set", "model.output=0", "--set", "model.only=true"]) == 0
     made = Reranker(tmp_path / "mine", **ON_CPU)  # type: ignore[arg-type]
-    named = Reranker(tiny_bundle, model=model, model_options={"output": 0}, only_model=True, **ON_CPU)  # type: ignore[arg-type]
+    named = Reranker(tiny_bundle, models=NamedModels(names=(model,), only=True, options={"output": 0}), **ON_CPU)  # type: ignore[arg-type]
     assert scores(made) == scores(named)
     assert main([*new, "--set", "model.output=1"]) == 0  # replaced, as it is unchanged
     (tmp_path / "mine/CARD.md").write_text("mine")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Reranker
+from mpir import Reranker, RunOptions
 from mpir.core.candidates import Candidates
 from mpir.core.normalization import to_scale
 from mpir.core.text.types import QueryDocument
@@ -116,7 +116,7 @@ def test_pairs_are_documents_of_one_sentence(bundle: Path) -> None:
 
 def test_whole_documents_are_read_whatever_the_cascade(tiny_bundle: Path, bundle: Path) -> None:
     documents = [f"{'Aspirin does thin blood. ' * 9} No {number}. Yes {number}." for number in range(20)]
-    reader = Reranker(bundle, device="cpu", precision="fp32", cascade="auto")
+    reader = Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(cascade="auto"))
     assert sum(len(document.sentences) for document in reader.rerank(QUERY, documents).documents) == 220
     pairs = Reranker(tiny_bundle, device="cpu", precision="fp32").perspectives[0]
     whole, part = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Document, Perspective, Reranker
+from mpir import Document, Perspective, Reranker, RunOptions
 from mpir.core.candidates import Candidates
 from mpir.errors import InputError
 
@@ -40,7 +40,7 @@ def pulled(count: list[int]) -> Iterator[list[Document]]:
 
 
 def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
-    reranker = Reranker(perspectives=[Length()], pairs_at_once=12)
+    reranker = Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=12))
     count = [0]
     stream = reranker.stream_scored(iter(QUERIES), pulled(count))
     assert count == [0]
@@ -55,13 +55,13 @@ def test_no_more_is_pulled_than_fits_and_is_asked_for() -> None:
 def test_queries_without_sentences_fill_the_bound_too() -> None:
     count = [0]
     empty: Iterator[list[Document]] = ([] for _ in pulled(count))
-    next(Reranker(perspectives=[Length()], pairs_at_once=5).stream_scored(iter(QUERIES), empty))
+    next(Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=5)).stream_scored(iter(QUERIES), empty))
     assert count == [5]
 
 
 def test_one_query_beyond_the_bound_is_scored_whole() -> None:
     length = Length()
-    scored = Reranker(perspectives=[length], pairs_at_once=1).score(QUERIES[:2], DOCUMENTS[:2])
+    scored = Reranker(perspectives=[length], run=RunOptions(pairs_at_once=1)).score(QUERIES[:2], DOCUMENTS[:2])
     assert length.given == [len({s.text for s in one.sentences}) for one in scored] == [4, 4]
     assert [one.query for one in scored] == QUERIES[:2]
 
@@ -81,7 +81,7 @@ def test_documents_may_be_strings_and_dictionaries() -> None:
 
 
 def test_uneven_and_impossible_streams_are_refused() -> None:
-    reranker = Reranker(perspectives=[Length()], pairs_at_once=1)
+    reranker = Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=1))
     stream = reranker.stream_scored(iter(QUERIES), iter(DOCUMENTS[:1]))
     assert next(stream).query == QUERIES[0]
     with pytest.raises(InputError, match="query 1 has no list of documents"):
@@ -92,7 +92,7 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
         with pytest.raises(InputError, match=r"^query 1: docs\[0\] \(id 3\): the document has no text, but txt"):
             refused(QUERIES[:2], [["a"], [{"id": 3, "txt": "b"}]])
     with pytest.raises(InputError, match="pairs_at_once is 0"):
-        Reranker(perspectives=[Length()], pairs_at_once=0)
+        Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=0))
 
 
 TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
@@ -109,8 +109,8 @@ def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision
     options: dict[str, Any] = {"bundle": tiny_bundle, "device": "cpu", "precision": precision}
     reference = Reranker(**options)
     expected = reference.score(QUERIES, DOCUMENTS)
-    small = Reranker(**options, tokens_per_batch=64, pairs_at_once=7)
-    backwards = Reranker(**options, tokens_per_batch=200).score(
+    small = Reranker(run=RunOptions(tokens_per_batch=64, pairs_at_once=7), **options)
+    backwards = Reranker(run=RunOptions(tokens_per_batch=200), **options).score(
         QUERIES[::-1], [section[::-1] for section in DOCUMENTS[::-1]]
     )
     single = [small.score([query], [documents])[0] for query, documents in zip(QUERIES, DOCUMENTS, strict=True)]
@@ -124,6 +124,7 @@ def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision
         assert order[0] == order[1]
 
 
+@pytest.mark.slow
 def test_the_same_ranking_with_a_cache_and_on_two_devices(tiny_bundle: Path, tmp_path: Path) -> None:
     expected = Reranker(tiny_bundle, device="cpu", precision="fp32").rerank_batch(QUERIES[:6], DOCUMENTS[:6])
     for device in ("cpu,cpu", "cpu", "cpu"):  # the first without a cache, the last with a full one

@@ -117,6 +117,7 @@ class Stopping(Objective):
         return super().__call__(answers)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 3, 17, 33])
 def test_interrupted_and_resumed_it_ends_as_if_it_had_not_been(
     learnable: Dataset, space: Space, tmp_path: Path, stop: int

@@ -28,20 +28,23 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 0 is the exit status. Raises MpirError for a user's mistake."""
+    from mpir.app.cli.model_options import named_models
     from mpir.evaluate.benchmark import run_benchmark
+    from mpir.reranking.options import RunOptions
 
     _check(arguments)
     if arguments.output:
         _check_output(Path(arguments.output))
-    options = _reranker_options(arguments)
+    run_options = RunOptions(tokens_per_batch=arguments.tokens_per_batch, trust_code=arguments.trust_code)
     results = []
     for collection in _collections(arguments):
         result = run_benchmark(
             collection,
-            arguments.models,
-            arguments.encoders,
+            named_models(arguments, arguments.encoders),
             bundle=arguments.bundle,
-            options=options,
+            device=arguments.device,
+            precision=arguments.precision,
+            run=run_options,
             progress=shows_progress(arguments),
         )
         results.append(result)
@@ -88,12 +91,6 @@ def _collections(arguments: argparse.Namespace) -> Iterator[Collection]:
         yield open_local(arguments.corpus, arguments.query_file, arguments.qrels, arguments.run_file, **limits)
     for name in arguments.datasets:
         yield open_dataset(name, arguments.run_file, **limits)
-
-
-def _reranker_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("device", "precision", "tokens_per_batch", "trust_code", "revision", "instruction")
-    options = {name: getattr(arguments, name) for name in names}
-    return {**options, "trust_remote_code": arguments.trust_code, "model_options": dict(arguments.model_options)}
 
 
 def _write(folder: Path, table: str, values: list[dict[str, Any]]) -> None:

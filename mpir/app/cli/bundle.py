@@ -19,13 +19,20 @@ examples:
 
 def run_new(arguments: argparse.Namespace) -> int:
     """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
+    from mpir.app.cli.model_options import named_models
     from mpir.models.bundles.bundle import BUNDLE
+    from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
     BUNDLE.check_replaceable(arguments.folder)
-    names = ("models", "only_model", "level", "revision", "instruction", "encoder", "weights", "trust_code")
-    options = {name: getattr(arguments, name) for name in names} | {"trust_remote_code": arguments.trust_code}
-    reranker = Reranker(arguments.bundle, model_options=dict(arguments.model_options), device="cpu", **options)
+    encoders = () if arguments.encoder is None else (arguments.encoder,)
+    reranker = Reranker(
+        arguments.bundle,
+        models=named_models(arguments, encoders),
+        weights=arguments.weights,
+        device="cpu",
+        run=RunOptions(trust_code=arguments.trust_code),
+    )
     reranker.save_pretrained(arguments.folder)
     names_text = ", ".join(perspective.name for perspective in reranker.perspectives)
     print(f"{arguments.folder}: a bundle of {names_text}")
@@ -46,10 +53,11 @@ def run_show(arguments: argparse.Namespace) -> int:
 
     from mpir.models.bundles.bundle import open_bundle
     from mpir.models.bundles.bundle_models import BundleModel, models_of
+    from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
     bundle = open_bundle(arguments.bundle)
-    Reranker(arguments.bundle, device="cpu", trust_code=arguments.trust_code)
+    Reranker(arguments.bundle, device="cpu", run=RunOptions(trust_code=arguments.trust_code))
     print(bundle.card or f"(the bundle {bundle.name} has no model card)")
     if models := models_of(bundle):
         print(f"\n{tabulate(models, BundleModel._fields)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mpir.core.weights import Weights
     from mpir.lab.annotate.negation_perspective import NegationPerspective
     from mpir.models.perspectives import ScoreCache
+    from mpir.models.perspectives.named_models import NamedModels
     from mpir.reranking.reranker import Reranker
 
 NO_CACHE = "none"
@@ -44,33 +46,56 @@ def check_options(arguments: argparse.Namespace) -> None:
     check_llm_options(arguments)
 
 
-def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True) -> Reranker:
+def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at_once: int | None = None) -> Reranker:
     """The reranker that the model options select.
 
-    `keeps` is whether scores go to mpir's own cache folder where none is named. Raises MpirError for an unusable bundle
-    or weights.
+    `keeps` is whether scores go to mpir's own cache folder where none is named. Results arrive, and are stored, in
+    steps as large as the cache's, or of `pairs_at_once` if that is less. Raises MpirError for an unusable bundle or
+    weights.
     """
     from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
+    from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
-    options = ("weights", "context", "agreement", "device", "precision", "tokens_per_batch", "cascade", "trust_code")
-    named = ("models", "only_model", "level", "revision")
-    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in (*options, *named)}
-    chosen["trust_remote_code"] = arguments.trust_code
-    chosen["device"] = worker_devices(arguments)
-    chosen["model_options"] = dict(arguments.model_options)
-    if arguments.models or arguments.llm is None:
-        chosen["instruction"] = arguments.instruction
+    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("weights", "context", "agreement")}
     if betas := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(betas))
     chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]
     if polarity := _load_negation(arguments):
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
-        chosen["splitting"] = "report"
         chosen["perspectives"].append(polarity)
-    # Results arrive, and are stored, in steps as large as the cache's.
-    cache = _open_cache(arguments, keeps=keeps)
-    return Reranker(arguments.bundle, **chosen, cache=cache, pairs_at_once=PAIRS_AT_ONCE)
+    run = RunOptions(
+        cascade=arguments.cascade,
+        splitting="report" if polarity else "abstract",
+        pairs_at_once=min(pairs_at_once or PAIRS_AT_ONCE, PAIRS_AT_ONCE),
+        tokens_per_batch=arguments.tokens_per_batch,
+        trust_code=arguments.trust_code,
+    )
+    return Reranker(
+        arguments.bundle,
+        models=named_models(arguments),
+        device=worker_devices(arguments),
+        precision=arguments.precision,
+        cache=_open_cache(arguments, keeps=keeps),
+        run=run,
+        **chosen,
+    )
+
+
+def named_models(arguments: argparse.Namespace, encoders: Sequence[str] = ()) -> NamedModels:
+    """The models that the options name, without the chat model."""
+    from mpir.models.perspectives.named_models import NamedModels
+
+    has_llm = not arguments.models and getattr(arguments, "llm", None) is not None
+    return NamedModels(
+        names=tuple(arguments.models),
+        only=getattr(arguments, "only_model", False),
+        level=getattr(arguments, "level", "document"),
+        revision=arguments.revision,
+        options=dict(arguments.model_options),
+        encoders=tuple(encoders),
+        instruction=None if has_llm else getattr(arguments, "instruction", None),
+    )
 
 
 def worker_devices(arguments: argparse.Namespace) -> str:

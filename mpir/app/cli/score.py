@@ -91,9 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def open_scorer(arguments: argparse.Namespace) -> Reranker:
     """The reranker that the options select, with batches that are cheap to repeat. Raises MpirError as it loads."""
-    reranker = load_reranker(arguments, keeps=arguments.ray is None)
-    reranker.pairs_at_once = min(reranker.pairs_at_once, SENTENCES_AT_ONCE)
-    return reranker
+    return load_reranker(arguments, keeps=arguments.ray is None, pairs_at_once=SENTENCES_AT_ONCE)
 
 
 @contextmanager

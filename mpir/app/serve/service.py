@@ -42,7 +42,7 @@ class Service:
         """`indexes` are first stages by the name of their mode in /search."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
         self.metrics = Metrics()
-        check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.splitting)
+        check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.run.splitting)
         self.scoring = Scoring(reranker.rerank_batch, check, settings.limits, self.metrics.scored)
         self.metrics.watch(lambda: self.scoring.waiting)
         self.ready, self.ended = threading.Event(), threading.Event()

@@ -26,7 +26,7 @@ SENTENCES = "-sentences"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
+class NamedModels:
     """Models named by the user, with their options.
 
     Attributes:
@@ -34,21 +34,24 @@ class ModelChoice:
         only: whether they replace the bundle's columns instead of joining them.
         level: what they read: ``document``, ``sentence`` or ``both``.
         revision: a branch, tag or commit of the hub's repository; for one model.
-        trust_remote_code: whether a model's own Python code may run.
-        options: settings that override those in the files, such as ``output`` or ``max_length``.
+        options: settings that override those in the files, such as ``output``, ``max_length`` or ``scale``.
         encoders: hub names or folders of embedding models, whose similarity is a document column.
+        llm: the URL of an OpenAI-compatible interface, with ``#MODEL`` where it serves several; the judgement of that
+            chat model is a document column (models/perspectives/llm.py).
+        instruction: a sentence about the task, for language models and the chat model.
 
     Raises:
         InputError: an invalid name, level or combination.
     """
 
-    names: tuple[str, ...] = ()
+    names: Sequence[str | Path] = ()
     only: bool = False
     level: ModelLevel = "document"
     revision: str | None = None
-    trust_remote_code: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    encoders: tuple[str, ...] = ()
+    encoders: Sequence[str | Path] = ()
+    llm: str | None = None
+    instruction: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("level", self.level, LEVELS)
@@ -58,11 +61,18 @@ class ModelChoice:
         for field_name in ("names", "encoders"):
             object.__setattr__(self, field_name, tuple(map(str, getattr(self, field_name))))
         if not self.names and (self.only or self.revision is not None or self.options or self.level != "document"):
-            raise InputError("only_model, level, revision and model_options are for a model, but none is named.")
+            raise InputError("only, level, revision and options are for a model, but none is named.")
         if self.revision is not None and len(self.names) > 1:
             raise InputError(f"revision {format_value(self.revision)} is for one model (got {len(self.names)} models).")
         if not isinstance(self.options, Mapping):
-            raise InputError(f"model_options is {format_value(self.options)}; expected an object of options by name.")
+            raise InputError(f"options is {format_value(self.options)}; expected an object of options by name.")
+        if self.instruction is not None and not self.names and self.llm is None:
+            raise InputError("instruction needs a model or llm, but none is named. Name one, or leave it out.")
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """The options of the models, with the instruction among them."""
+        return {**self.options, **({} if self.instruction is None else {"instruction": self.instruction})}
 
 
 def open_model(name: str, task: Task, revision: str | None = None, *, with_code: bool = False) -> RecognisedModel:
@@ -92,36 +102,39 @@ class DeclaredModel:
         return perspective
 
 
-def declare_named_models(choice: ModelChoice, reserved: Collection[str] = ()) -> tuple[DeclaredModel, ...]:
+def declare_named_models(
+    choice: NamedModels, reserved: Collection[str] = (), *, trust_code: bool = False
+) -> tuple[DeclaredModel, ...]:
     """Declare the columns of the models that a user names: one for each level that each model reads.
 
     Args:
         choice: the models.
         reserved: names of other columns, which must not be repeated.
+        trust_code: whether a model's own Python code may run.
 
     Raises:
         ArtefactError: a model does not exist, or mpir does not support it.
         InputError: a model is for another task, or an option is invalid.
     """
     names = set(reserved)
+    trusted = {"trust_remote_code": True} if trust_code else {}
     declared: list[DeclaredModel] = []
-    tasks: list[tuple[str, Task]] = [(name, "reranking") for name in choice.names]
-    tasks += [(name, "embedding") for name in choice.encoders]
+    tasks: list[tuple[str, Task]] = [(str(name), "reranking") for name in choice.names]
+    tasks += [(str(name), "embedding") for name in choice.encoders]
     for name, task in tasks:
         revision = choice.revision if task == "reranking" else None  # an encoder has its own: org/name@REVISION
-        recognised = open_model(name, task, revision, with_code=choice.trust_remote_code)
+        recognised = open_model(name, task, revision, with_code=trust_code)
         column = short_name(recognised.files.name, names)
         names |= {column, column + SENTENCES}
         declare = _declare if task == "reranking" else _declare_encoder
         declared += (
-            DeclaredModel(entry=entry, files=recognised.files) for entry in declare(recognised, column, choice)
+            DeclaredModel(entry={**entry, **trusted}, files=recognised.files)
+            for entry in declare(recognised, column, choice)
         )
     return tuple(declared)
 
 
-def load_named_models(
-    declared: Sequence[DeclaredModel], loading: Loading, *, trust_remote_code: bool = False
-) -> tuple[Perspective, ...]:
+def load_named_models(declared: Sequence[DeclaredModel], loading: Loading) -> tuple[Perspective, ...]:
     """Load the perspectives of declared models; those of one checkpoint share its encoder.
 
     Raises:
@@ -129,21 +142,19 @@ def load_named_models(
         InputError: an option is invalid.
     """
     register_perspectives()
-    loading = replace(loading, trust_code=loading.trust_code or trust_remote_code, may_fetch=True)
+    loading = replace(loading, may_fetch=True)
     return tuple(model.load(loading) for model in declared)
 
 
-def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> Iterator[dict[str, Any]]:
     """Yield the bundle entries of one reranker."""
-    options = model_options(recognised, choice.options)
+    options = model_options(recognised, choice.model_options)
     kind = recognised.family.perspective_type
     if options.get("template") in listwise_templates():
         kind = "listwise"
         if choice.level != "document":
             raise InputError(f"{recognised.files.name}: orders documents (got level {choice.level}). Leave level out.")
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
-    if choice.trust_remote_code:
-        options["trust_remote_code"] = True
     for level in ("document", "sentence"):
         if choice.level not in (level, "both"):
             continue
@@ -153,12 +164,10 @@ def _declare(recognised: RecognisedModel, column: str, choice: ModelChoice) -> I
         yield {"name": name, "kind": kind, "level": level, **reading}
 
 
-def _declare_encoder(recognised: RecognisedModel, column: str, choice: ModelChoice) -> Iterator[dict[str, Any]]:
+def _declare_encoder(recognised: RecognisedModel, column: str, _: NamedModels) -> Iterator[dict[str, Any]]:
     """Yield the bundle entry of one embedding model, with the settings that mpir knows for its hub name."""
     warn_of_missing_prompts(recognised.files, {})
     options = {**recognised.options, **known_settings(recognised.files)}
-    if choice.trust_remote_code:
-        options["trust_remote_code"] = True
     checkpoint = str(recognised.files.folder.resolve())
     yield {"name": column, "kind": "bi-encoder", "level": "document", **options, "checkpoint": checkpoint}
 
@@ -188,7 +197,7 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
         labels = recognised.files.config.get("id2label")
         raise InputError(
             f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
-            "choose the relevance output, such as --set model.output=2 (model_options={'output': 2})."
+            "choose the relevance output, such as --set model.output=2 (options={'output': 2})."
         )
     return options
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir import Reranker
+from mpir import NamedModels, Reranker
 from mpir.app.cli import main
 from mpir.evaluate.ir import evaluate_run
 from mpir.files.corpora.trec import read_run
@@ -59,7 +59,9 @@ def test_rows_are_orders_of_the_same_candidates(
     qrels = {"q1": {"d1": 1}, "q2": {"d3": 2}, "q3": {"d4": 1, "d2": 0}}
     expected = evaluate_run(qrels, read_run(files["run"]), ["nDCG@10"])["nDCG@10"]
     assert rows["first stage"]["nDCG@10"] == pytest.approx(expected)
-    reranker = Reranker(tiny_bundle, model=model, model_options={"output": 1}, device="cpu", precision="fp32")
+    reranker = Reranker(
+        tiny_bundle, device="cpu", precision="fp32", models=NamedModels(names=(model,), options={"output": 1})
+    )
     documents = [[{"id": d, "text": TEXTS[d], "score": 9 - rank} for rank, d in enumerate(TEXTS, 1)]] * 3
     rankings = reranker.rerank_batch(list(QUERIES.values()), documents)
     blended = {q: {d.id: d.score for d in ranking} for q, ranking in zip(QUERIES, rankings, strict=True)}

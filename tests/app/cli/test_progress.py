@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = "".join(
     json.dumps({"id": f"d{number}", "abstract": f"Aspirin {number} thins the blood."}) + "\n" for number in range(60)
 )

@@ -362,6 +362,7 @@ class TestSeveralIndexes:
             assert message in error(capsys)
 
 
+@pytest.mark.slow
 class TestSlurm:
     """The page's script, in a loop that sets the variables that Slurm sets."""
 

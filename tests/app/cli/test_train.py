@@ -13,6 +13,8 @@ from mpir.app.cli import main
 from mpir.files.weights import read_weights, write_weights
 from mpir.models.bundles.bundle import seal
 
+pytestmark = pytest.mark.slow
+
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
 
 

@@ -26,6 +26,7 @@ SOON = 15
 """Seconds in which the server certainly answers again, on a busy machine; without an end the request took minutes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/rerank", "/explain/ranking"])
 def test_a_request_of_millions_of_sentences_ends_with_its_time(start_server: Callable[..., Server], path: str) -> None:
     server = start_server("--set", "serve.timeout=3", "--set", "serve.max_sentences=10000000")
@@ -36,6 +37,7 @@ def test_a_request_of_millions_of_sentences_ends_with_its_time(start_server: Cal
     assert time.monotonic() - begin < SOON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/rerank", "/v2/rerank", "/explain/ranking"])
 def test_sentences_have_a_limit(start_server: Callable[..., Server], path: str) -> None:
     server = start_server("--set", "serve.max_sentences=10", "--set", "serve.warmup=false")
@@ -46,6 +48,7 @@ def test_sentences_have_a_limit(start_server: Callable[..., Server], path: str) 
     assert response.json()["message"] == f"{said}a larger serve.max_sentences."
 
 
+@pytest.mark.slow
 def test_the_default_limit_is_told_soon(server: Server) -> None:
     begin = time.monotonic()
     response = server.post("/rerank", {"query": QUERY, "documents": [SHORTEST] * 7})

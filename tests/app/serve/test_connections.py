@@ -14,6 +14,8 @@ import pytest
 from mpir.app.serve.logs import OncePerMinute
 from tests.app.serve.running import JSON_HEADERS, Server
 
+pytestmark = pytest.mark.slow
+
 GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 POST = f"POST /rerank HTTP/1.1\r\n{JSON_HEADERS}".encode()
 CLOSED_WITHIN = 25

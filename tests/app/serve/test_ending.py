@@ -22,6 +22,8 @@ from tests.app.serve.test_errors import FORMS
 from tests.faults.report import count
 from tests.files.corpora.workbook_xml import sheet_xml, write_book
 
+pytestmark = pytest.mark.slow
+
 SOON = 20
 """Seconds in which a server that has no time left certainly ends; what the tests ask of it takes far longer."""
 LONG = {

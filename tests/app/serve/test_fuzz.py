@@ -4,10 +4,13 @@ import json
 import os
 
 import httpx
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.app.serve.running import Server
+
+pytestmark = pytest.mark.slow
 
 BODIES = int(os.environ.get("MPIR_FUZZ", "300"))
 """How many bodies; `make fuzz` sends 10,000."""

@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from mpir import Perspective, Reranker
+from mpir import Perspective, Reranker, RunOptions
 from mpir.app.serve.app import create_app
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Limits, Settings
@@ -151,7 +151,7 @@ def test_the_servers_own_fault_is_logged_and_not_told(
 def test_nobody_waits_for_the_scoring_of_who_was_told_that_it_takes_too_long(tiny_bundle: Path) -> None:
     text = " ".join(f"Aspirin {number} may thin blood." for number in range(30_000))  # half a minute and more
     limits = Limits(document=10**7, seconds=2)
-    reranker = Reranker(tiny_bundle, device="cpu", tokens_per_batch=64)
+    reranker = Reranker(tiny_bundle, device="cpu", run=RunOptions(tokens_per_batch=64))
     service = Service(reranker, Settings(name="m", limits=limits))
 
     async def ask() -> list[int]:

@@ -53,6 +53,7 @@ def test_anything_is_read(query: str) -> None:
     assert plain_query(query) or not query
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ['"', "(", "[mh]", "exp ", "exp a ", " ", ") ", "a/", "*", "NOT (", ".ti", "=", "[mh "]
 )

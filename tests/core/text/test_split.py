@@ -166,6 +166,7 @@ def test_blank_sections_have_no_sentences() -> None:
     assert [(s.section, s.text) for s in sentences(Document("1", "T.", "A."))] == [(TITLE, "T."), (ABSTRACT, "A.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -13,6 +13,8 @@ import pytest
 import mpir
 from tests.lab.ray.ray_commands import ROOT, ended, ray_start
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray", reason="needs the extra ray")
 
 BIG = """

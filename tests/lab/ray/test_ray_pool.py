@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mpir import RunOptions
 from mpir.app.cli import main, make_parser
 from mpir.app.cli.score import SENTENCES_AT_ONCE, open_scorer
 from mpir.core.candidates import Candidates
@@ -24,6 +25,8 @@ from tests.lab.ray.ray_commands import ROOT, SMALL, SUBJECTS, content, documents
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job  # noqa: E402
 from mpir.lab.ray.actor_pool import ATTEMPTS, ActorPool  # noqa: E402
+
+pytestmark = pytest.mark.slow
 
 
 def words(graded: Path, bundle: Path, output: Path, *more: object) -> list[str]:
@@ -138,7 +141,7 @@ def inputs() -> tuple[list[str], list[list[Document]]]:
 def test_an_actor_that_is_killed_loses_nothing(
     tiny_bundle: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", pairs_at_once=SMALL)
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=SMALL))
     pool = pooled(reranker, partial(load, tiny_bundle, tmp_path), workers=2)
     scored = []
     for candidates in pool.stream_scored(*inputs()):

@@ -9,6 +9,8 @@ import pytest
 from mpir.app.cli import main
 from tests.lab.ray.ray_commands import SUBJECTS, documents, ended, started, write_lines
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray", reason="needs the extra ray")
 
 

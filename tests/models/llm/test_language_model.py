@@ -11,7 +11,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mpir import Reranker
+from mpir import NamedModels, Reranker
 from mpir.app.cli import main
 from mpir.errors import ArtefactError, InputError
 from mpir.models.language_model import LanguageModel
@@ -193,10 +193,12 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
 ) -> None:
     folder = str(make("Qwen3", head))
     with pytest.raises(InputError, match=r"near random without the prompt .*template=NAME \(one of chat, qwen3"):
-        Reranker(tiny_bundle, model=folder)
+        Reranker(tiny_bundle, models=folder)
     options = {"template": "chat", "max_length": 64}
     instruction = "trial patients"
-    reranker = Reranker(tiny_bundle, model=folder, model_options=options, instruction=instruction, device="cpu")
+    reranker = Reranker(
+        tiny_bundle, device="cpu", models=NamedModels(names=(folder,), options=options, instruction=instruction)
+    )
     ranking = reranker.rerank("does aspirin thin blood", DOCUMENTS[:2])
     assert 0 < (score := ranking[0].scores[Path(folder).name]) < 1
     (docs := tmp_path / "docs.jsonl").write_text(json.dumps({"id": "1", "text": ranking[0].text}))

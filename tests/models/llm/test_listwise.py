@@ -15,7 +15,7 @@ from mpir.errors import InputError
 from mpir.models.listwise_model import ListwiseModel
 from mpir.models.listwise_prompt import WINDOW, listwise_template_of, listwise_templates, order_list
 from mpir.models.perspectives.base import Loading
-from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from tests.models.model_makers import make, tokenizer
 
 QUERY = "does aspirin thin blood"
@@ -104,7 +104,7 @@ def test_windows_bring_the_best_to_the_top_whatever_the_first_order(count: int) 
 
 def test_the_order_is_a_column_of_documents_and_never_cached(tiny_bundle: Path, tmp_path: Path) -> None:
     jina(tmp_path / "m")
-    options = {"model": str(tmp_path / "m"), **CPU, "cache": str(tmp_path / "cache")}
+    options = {"models": str(tmp_path / "m"), **CPU, "cache": str(tmp_path / "cache")}
     reranker = Reranker(tiny_bundle, **options)
     for texts in (TEXTS, TEXTS[:3], TEXTS[::-1]):
         scores = {document.text: document.scores["m"] for document in reranker.rerank(QUERY, texts)}
@@ -115,15 +115,15 @@ def test_the_order_is_a_column_of_documents_and_never_cached(tiny_bundle: Path, 
 
 def test_models_are_known_by_architecture_name_or_option(tmp_path: Path) -> None:
     jina(tmp_path / "m")
-    (declared,) = declare_named_models(ModelChoice(names=(str(tmp_path / "m"),)))
+    (declared,) = declare_named_models(NamedModels(names=(str(tmp_path / "m"),)))
     assert (declared.entry["kind"], declared.entry["template"]) == ("listwise", "jina-reranker-v3")
     assert listwise_template_of("castorini/rank_zephyr_7b_v1_full") == "rankzephyr"
     make(tmp_path / "copy", "MistralForCausalLM", fast=fast_tokenizer(), **SIZES)
-    choice = ModelChoice(names=(str(tmp_path / "copy"),), options={"template": "rankzephyr", "max_length": 512})
+    choice = NamedModels(names=(str(tmp_path / "copy"),), options={"template": "rankzephyr", "max_length": 512})
     (perspective,) = load_named_models(declare_named_models(choice), Loading(folder=Path(), **CPU))
     assert sorted(perspective.score(QUERY, TEXTS)) == pytest.approx([0.25, 0.5, 0.75, 1.0])
     with pytest.raises(InputError, match="orders documents"):
-        declare_named_models(ModelChoice(names=(str(tmp_path / "m"),), level="sentence"))
+        declare_named_models(NamedModels(names=(str(tmp_path / "m"),), level="sentence"))
 
 
 def test_long_documents_are_cut_and_a_short_length_is_an_error(

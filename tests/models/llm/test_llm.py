@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir import Reranker, rerank
+from mpir import NamedModels, Reranker, RunOptions, rerank
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
 from mpir.models import chat_endpoint
@@ -187,7 +187,7 @@ def test_a_bundle_may_declare_it(chat_url: str, tmp_path: Path) -> None:
     entry = {"name": "judge", "kind": "llm", "url": chat_url, "model": "logprobs", "level": "sentence"}
     bundle = tmp_path / "mine.json"
     bundle.write_text(json.dumps({"format": 1, "perspectives": [entry]}), encoding="utf-8")
-    ranking = Reranker(bundle, trust_code=True).rerank(QUERY, TEXTS[::-1])
+    ranking = Reranker(bundle, run=RunOptions(trust_code=True)).rerank(QUERY, TEXTS[::-1])
     scores = [sentence.scores["judge"] for document in ranking.documents for sentence in document.sentences]
     assert scores == pytest.approx([0.8, 0.1])
 
@@ -229,25 +229,23 @@ def test_scores_do_not_depend_on_concurrency(chat_url: str) -> None:
 
 
 def test_the_reranker_takes_it_by_url(chat_url: str, tiny_bundle: Path) -> None:
-    reranker = Reranker(tiny_bundle, llm=chat_url, llm_model="logprobs", instruction="Prefer trials.")
+    reranker = Reranker(tiny_bundle, models=NamedModels(llm=f"{chat_url}#logprobs", instruction="Prefer trials."))
     scores = {document.text: document.scores["llm"] for document in reranker.rerank(QUERY, TEXTS).documents}
     assert scores == pytest.approx(dict(zip(TEXTS, [0.8, 0.1], strict=True)))
-    assert Reranker(llm=chat_url, llm_model="logprobs").layout.documents[:2] == ("bm25", "dense")
-    with pytest.raises(InputError, match="llm is missing"):
-        Reranker(tiny_bundle, llm_model="logprobs")
+    assert Reranker(models=NamedModels(llm=f"{chat_url}#logprobs")).layout.documents[:2] == ("bm25", "dense")
     with pytest.raises(InputError, match="instruction needs a model or llm, but none is named"):
-        Reranker(tiny_bundle, instruction="Prefer trials.")
+        Reranker(tiny_bundle, models=NamedModels(instruction="Prefer trials."))
 
 
 def test_rerank_takes_a_chat_model_and_a_bundle_keeps_it(chat_url: str, tiny_bundle: Path, tmp_path: Path) -> None:
-    options = {"llm": chat_url, "llm_model": "logprobs", "instruction": "Prefer trials."}
-    ranking = rerank(QUERY, TEXTS, bundle=tiny_bundle, **options)  # type: ignore[arg-type]
+    models = NamedModels(llm=f"{chat_url}#logprobs", instruction="Prefer trials.")
+    ranking = rerank(QUERY, TEXTS, bundle=tiny_bundle, models=models)
     scores = {document.index: document.scores["llm"] for document in ranking}
     assert scores == pytest.approx({0: 0.8, 1: 0.1})
-    Reranker(tiny_bundle, **options).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]
+    Reranker(tiny_bundle, models=models).save_pretrained(tmp_path / "mine")
     saved = next(
         item
-        for item in Reranker(tmp_path / "mine", llm=chat_url, llm_model="logprobs").perspectives
+        for item in Reranker(tmp_path / "mine", models=NamedModels(llm=f"{chat_url}#logprobs")).perspectives
         if isinstance(item, LlmPerspective)
     )
     assert (saved.endpoint.url, saved.instruction, saved.level) == (chat_url, "Prefer trials.", "document")

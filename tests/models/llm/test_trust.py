@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mpir import Reranker
+from mpir import NamedModels, Reranker, RunOptions
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
 from mpir.models.chat_endpoint import KEY
@@ -46,7 +46,7 @@ def test_a_trusted_address_gets_no_key(
     with start_chat("right-key") as url:  # type: ignore[attr-defined]
         bundle = declare(tmp_path, {"name": "judge", "kind": "llm", "url": url, "model": "logprobs"})
         with pytest.raises(EndpointError, match=r"refused the key \(HTTP 401; none was sent\)"):
-            Reranker(bundle, trust_code=True).rerank(QUERY, TEXTS)
+            Reranker(bundle, run=RunOptions(trust_code=True)).rerank(QUERY, TEXTS)
 
 
 def test_an_address_that_the_user_names_gets_the_key(
@@ -55,7 +55,7 @@ def test_an_address_that_the_user_names_gets_the_key(
     monkeypatch.setenv(KEY, "right-key")
     with start_chat("right-key") as url:  # type: ignore[attr-defined]
         bundle = declare(tmp_path, {"name": "judge", "kind": "llm", "url": url, "model": "logprobs"})
-        reranker = Reranker(bundle, llm=url, llm_model="logprobs")
+        reranker = Reranker(bundle, models=NamedModels(llm=f"{url}#logprobs"))
         assert [(type(column), column.name) for column in reranker.perspectives] == [(LlmPerspective, "judge")]
         scores = [item.scores["judge"] for document in reranker.rerank(QUERY, TEXTS) for item in document.sentences]
         assert scores == pytest.approx([0.8, 0.1])
@@ -63,7 +63,7 @@ def test_an_address_that_the_user_names_gets_the_key(
 
 def test_another_address_than_the_users_is_asked_for(bundle: Path, start_chat: Callable[..., object]) -> None:
     with start_chat() as url, pytest.raises(InputError, match="would send queries"):  # type: ignore[attr-defined]
-        Reranker(bundle, llm=url, llm_model="logprobs")
+        Reranker(bundle, models=NamedModels(llm=f"{url}#logprobs"))
 
 
 @pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder", "multi-vector", "language-model"])
