@@ -8,6 +8,7 @@ from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
 from mpir.models.model_files import check_no_adapter
 from mpir.models.pretrained import load_pretrained
+from mpir.models.pruner_checkpoint import open_pruner
 
 ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
 """Encoders of types with a decoder, which an embedding model does not have."""
@@ -31,7 +32,9 @@ def open_checkpoint(checkpoint: str, revision: str | None, *, trust_remote_code:
         ArtefactError: it cannot be loaded.
     """
     check_no_adapter(checkpoint)
-    return open_bert(checkpoint) or TransformersCheckpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
+    if bert := open_bert(checkpoint) or open_pruner(checkpoint):
+        return bert
+    return TransformersCheckpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
 
 
 def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tuple[Any, list[str]]:

@@ -17,6 +17,7 @@ from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
+from mpir.models.pruner_settings import is_pruner
 
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024
@@ -227,7 +228,20 @@ def length_option(files: ModelFiles) -> dict[str, Any]:
     return {"max_length": DEFAULT_LENGTH} if is_long else {}
 
 
+def pruner_options(files: ModelFiles) -> dict[str, Any]:
+    """Return the options of a reranker that prunes: its outputs of documents and sentences, scale and length."""
+    length = files.config.get("max_length")
+    return {"output": 0, "sentence_output": 1, "scale": "probability", "max_length": min(length or 512, DEFAULT_LENGTH)}
+
+
 FAMILIES: list[ModelFamily] = [
+    ModelFamily(
+        name="reranker that prunes (OpenProvence, Semantic Highlight)",
+        task="reranking",
+        perspective_type="document-cross-encoder",
+        matches=lambda files: is_pruner(files.config),
+        options=pruner_options,
+    ),
     ModelFamily(
         name="listwise reranker (jina-reranker-v3, RankZephyr)",
         task="reranking",

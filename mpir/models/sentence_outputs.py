@@ -1,7 +1,8 @@
 """The outputs of a classifier for each sentence of a document and for the document, from one pass.
 
 The classifier's layers read the mean of a sentence's last states in place of the first token's state, and that of the
-first token for the document. So any checkpoint with a classifier can be read, and is trained, in this form.
+first token for the document. So any checkpoint with a classifier can be read, and is trained, in this form. A reranker
+that prunes has a layer of its own for sentences (bert/pruner.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from mpir.errors import ArtefactError
 from mpir.models.bert.base import UnpaddedModel
+from mpir.models.bert.pruner import UnpaddedPruner
 from mpir.models.bert.unpadded import UnpaddedBert
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
@@ -29,9 +31,12 @@ class SentenceOutputs:
 
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (R, K). Raises ArtefactError for a model without a pooled classifier."""
+        plain = [_unmarked(tokens) for tokens in sequences]
+        if isinstance(model, UnpaddedPruner):
+            return model.sentence_outputs(plain, *_pieces(sequences))
         if not isinstance(model, UnpaddedBert):
             raise _unsupported(type(model).__name__)
-        states = model.states([_unmarked(tokens) for tokens in sequences])
+        states = model.states(plain)
         return model.head(_means(states, sequences).to(states.dtype))
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:

@@ -34,6 +34,10 @@ class UnpaddedModel(ABC):
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
         """The last states (T, W) of all rows of a batch."""
 
+    @abstractmethod
+    def states_and_outputs(self, sequences: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
+        """The states (T, W) that the last layer gives for all tokens, before a last norm, and raw outputs (N, K)."""
+
     def vectors(self, sequences: Sequence[TokenSequence], pooling: Pooling = MEAN) -> Tensor:
         """Pooled vectors (N, W) of each sequence's last states, in single precision."""
         batch = self._batch(sequences)

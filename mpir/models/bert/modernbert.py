@@ -43,19 +43,31 @@ class UnpaddedModernBert(UnpaddedModel):
     def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (N, K) of N token sequences."""
         batch = self._batch(sequences)
-        states = self._states(sequences, batch)
+        return self._outputs(self._states(sequences, batch), batch)[: len(sequences)]
+
+    def states_and_outputs(self, sequences: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
+        """The states (T, W) of all tokens before the last norm, and raw outputs (N, K)."""
+        batch = self._batch(sequences)
+        states = self._layer_states(sequences, batch)
+        return states[: batch.tokens], self._outputs(self.body.final_norm(states), batch)[: len(sequences)]
+
+    def _outputs(self, states: Tensor, batch: Batch) -> Tensor:
+        """Raw outputs (N, K) from the last states (T, W)."""
         pooled = states.index_select(0, batch.first) if self.reads_first else _mean(batch.pad(states), batch)
         logits: Tensor = self.classifier(self.dropout(self.head(pooled)))
-        return logits[: len(sequences)]
+        return logits
 
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
+        normed: Tensor = self.body.final_norm(self._layer_states(sequences, batch))
+        return normed
+
+    def _layer_states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
         states = self.body.embeddings(self._rows(sequences, batch)[0])
         batches = {FULL: batch, NEAR: batch.with_bias(self._distant) if batch.longest > self.window + 1 else batch}
         turns = {kind: self._turns(states, batch, kind) for kind in {layer.kind for layer in self.layers}}
         for layer in self.layers:
             states = layer(states, batches[layer.kind], *turns[layer.kind])
-        normed: Tensor = self.body.final_norm(states)
-        return normed
+        return states  # type: ignore[no-any-return]
 
     def _turns(self, states: Tensor, batch: Batch, kind: str) -> tuple[Tensor, Tensor]:
         """The cosines and sines (T, 1, w) that rotate queries and keys."""

@@ -21,6 +21,7 @@ from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.batch import Batch, by_head
 from mpir.models.bert.checkpoint import CLASSIFIER, SUPPORTED
 from mpir.models.bert.network import Bert
+from mpir.models.bert.pruner import Pruner, UnpaddedPruner
 from mpir.models.tokenise import TokenSequence
 
 ADAPTERS: dict[str, Any] = {
@@ -34,6 +35,8 @@ ADAPTERS: dict[str, Any] = {
 def can_unpad(model: Any) -> bool:
     """Whether `unpad` has something that can stand in for the model's own forward pass."""
     class_name = type(model).__name__
+    if isinstance(model, Pruner):
+        return can_unpad(model.ranking_model)
     if class_name == modernbert.CLASSIFIER:
         return modernbert.can_unpad(model.config)
     if class_name in ADAPTERS:
@@ -45,6 +48,8 @@ def can_unpad(model: Any) -> bool:
 
 def unpad(model: Any, *, trains: bool = False) -> UnpaddedModel:
     """The forward pass without padding of a model for which `can_unpad` holds; `trains` as for `UnpaddedBert`."""
+    if isinstance(model, Pruner):
+        return UnpaddedPruner(unpad(model.ranking_model), model)
     if type(model).__name__ == modernbert.CLASSIFIER:
         return modernbert.UnpaddedModernBert(model)
     return UnpaddedBert(model, trains=trains)
@@ -74,6 +79,12 @@ class UnpaddedBert(UnpaddedModel):
             states = layer.all_tokens(states, batch)
         first = self.layers[-1].first_tokens(states, batch)
         return self.head(first)[: len(sequences)]
+
+    def states_and_outputs(self, sequences: Sequence[TokenSequence]) -> tuple[Tensor, Tensor]:
+        """The last states (T, W) of all tokens, and raw outputs (N, K)."""
+        batch = self._batch(sequences)
+        states = self._states(sequences, batch)
+        return states[: batch.tokens], self.head(states.index_select(0, batch.first))[: len(sequences)]
 
     def head(self, vectors: Tensor) -> Tensor:
         """The classifier's outputs (N, K) for states (N, W): its pooler, activation, dropout and last layer."""

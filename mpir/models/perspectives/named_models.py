@@ -155,11 +155,13 @@ def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> I
         if choice.level != "document":
             raise InputError(f"{recognised.files.name}: orders documents (got level {choice.level}). Leave level out.")
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
+    sentence_output = options.pop("sentence_output", None)
+    of_sentences = {} if sentence_output is None else {"output": sentence_output}
     for level in ("document", "sentence"):
         if choice.level not in (level, "both"):
             continue
         # Tuned weights never rescale sentence columns, so these need a bounded scale.
-        reading = {**options, "scale": "probability"} if level == "sentence" else options
+        reading = {**options, **of_sentences, "scale": "probability"} if level == "sentence" else options
         name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
         yield {"name": name, "kind": kind, "level": level, **reading}
 
