@@ -108,10 +108,10 @@ def ratio(rates: Mapping[str, Sequence[float]], name: str) -> dict[str, float]:
 
 def prepare(bundle: str, precision: str) -> Call:
     """Load a bundle, and return the timed function: scoring pairs by sentence perspectives, or reranking."""
-    from mpir import Reranker
+    from mpir import Reranker, RunOptions
     from mpir.models.perspectives import score_pairs
 
-    reranker = Reranker(bundle, precision=precision)
+    reranker = Reranker(bundle, precision=precision, run=RunOptions(cascade="all"))
     sentences = [perspective for perspective in reranker.perspectives if perspective.level == "sentence"]
 
     def call(label: str, calls: Sequence[Any]) -> None:

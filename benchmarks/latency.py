@@ -57,7 +57,7 @@ def main() -> int:
         nargs="+",
         default=["default", "fast"],
         metavar="DIR|NAME",
-        help="mpir's contenders, by default and with a cascade; the first one's weights are the peers', too",
+        help="mpir's contenders, with and without the cascade; the first one's weights are the peers', too",
     )
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (every core)")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
@@ -92,7 +92,7 @@ def contenders_of(arguments: argparse.Namespace, folder: str) -> dict[str, tuple
         encoder = aside.call(document_encoder, arguments.bundles[0]).value
     contenders: dict[str, tuple[Any, ...]] = {}
     for bundle in arguments.bundles:
-        contenders[bundle] = (mpir_call, bundle, {}, arguments.precision)
+        contenders[bundle] = (mpir_call, bundle, {"cascade": "all"}, arguments.precision)
         contenders[f"{bundle}, cascade auto"] = (mpir_call, bundle, {"cascade": "auto"}, arguments.precision)
     peers = {PEER: (cross_encoder_call, cross_encoder), ENCODE: (encode_call, encoder)}
     return contenders | {name: peer for name, peer in peers.items() if peer[1]}

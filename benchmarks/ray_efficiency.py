@@ -73,7 +73,7 @@ def open_reranker(bundle: str, sentences: int) -> Any:
     """Return a reranker that scores so many sentences together."""
     from mpir import Reranker, RunOptions
 
-    return Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=sentences))
+    return Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=sentences, cascade="all"))
 
 
 def batches_of(reranker: Any, data: Path | None, count: int) -> tuple[list[list[Candidates]], int]:
@@ -142,10 +142,10 @@ class DataScorer:
         """Load the bundle."""
         import torch
 
-        from mpir import Reranker
+        from mpir import Reranker, RunOptions
 
         torch.set_num_threads(1)
-        self.reranker = Reranker(bundle, device="cpu", precision="fp32")
+        self.reranker = Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(cascade="all"))
         self.references = references
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:

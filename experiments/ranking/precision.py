@@ -29,6 +29,7 @@ from mpir.bioasq.task import systems
 from mpir.core.text import Document, Question
 from mpir.errors import InputError, format_names
 from mpir.files.write import write_json
+from mpir.reranking.options import RunOptions
 from mpir.reranking.reranker import Reranker
 from mpir.types import Float
 
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     documents = known_documents(arguments.data, questions)
     views = []
     for bundle, precision in variants:
-        reranker = Reranker(bundle, device=arguments.device, precision=precision)
+        reranker = Reranker(bundle, device=arguments.device, precision=precision, run=RunOptions(cascade="all"))
         view, labels = measure(reranker, questions, documents)
         views.append(view)
     rows = [

@@ -13,19 +13,22 @@ from mpir.types import F64, I64
 from mpir.validation import real_number
 
 AUTO: Literal["auto"] = "auto"
+ALL: Literal["all"] = "all"
 DEFAULT_SHARE = 0.6
 FEWEST = 100
 """Least number of sentences to score: a share of fewer would lose more. Both are chosen in docs/evidence/cascade.md."""
 FURTHER = 0.2
 """Share of the sentences beyond those 100 that the adaptive cascade scores."""
-Share: TypeAlias = float | Literal["auto"] | None
+Share: TypeAlias = float | Literal["auto", "all"] | None
 
 
 def check_share(share: Share) -> Share:
-    """Return the share, "auto", or None for no cascade. Raises InputError unless it is above 0 and at most 1."""
-    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE}), or {AUTO}"
-    if share is None or share == AUTO:
-        return share
+    """Return the share, "auto", or None for "all". Raises InputError unless a share is above 0 and at most 1."""
+    expected = f"the share of sentences to score, above 0 and at most 1 (such as {DEFAULT_SHARE}), {AUTO} or {ALL}"
+    if share in (None, ALL):
+        return None
+    if share == AUTO:
+        return AUTO
     return real_number("cascade", share, expected, lambda value: 0 < value <= 1)
 
 

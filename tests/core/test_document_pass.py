@@ -8,18 +8,18 @@ import pytest
 
 from mpir import RunOptions
 from mpir.core.candidates import Candidates
-from mpir.core.document_pass import READ, documents_to_read, with_lowest
+from mpir.core.document_pass import ALL_UP_TO, READ, documents_to_read, with_lowest
 from mpir.core.text import Document
 from mpir.core.weights import Weights
 from mpir.models.perspectives.base import Perspective
-from mpir.reranking.cascade import AUTO
+from mpir.reranking.cascade import ALL
 from mpir.reranking.prepare import prepare
 from mpir.reranking.reranker import Reranker
 from mpir.reranking.score import Scorer
 from mpir.types import F64
 
 WEIGHTS = Weights({"cats": 1.0}, beta={"bm25": 0.1, "length": 0.5})
-MANY = [Document(str(number), abstract=f"{'cat ' * (number % 50)}dog.", score=0.0) for number in range(60)]
+MANY = [Document(str(number), abstract=f"{'cat ' * (number % 70)}dog.", score=0.0) for number in range(80)]
 
 
 class Cats(Perspective):
@@ -57,11 +57,11 @@ def test_only_the_best_by_the_other_columns_are_read() -> None:
     length = candidates.columns.document("length")
     assert length[expected].tolist() == [len(MANY[row].text) for row in expected]
     assert set(length[candidates.documents_left_out]) == {length[expected].min()}
-    assert Candidates.from_record(candidates.to_record(), MANY).documents_left_out.sum() == 60 - READ
+    assert Candidates.from_record(candidates.to_record(), MANY).documents_left_out.sum() == 80 - READ
 
 
 def test_few_documents_and_no_first_pass_read_all() -> None:
-    for weights, documents in ((None, MANY), (WEIGHTS, MANY[:READ])):
+    for weights, documents in ((None, MANY), (WEIGHTS, MANY[:ALL_UP_TO])):
         candidates, texts = scored(weights, documents)
         assert len(texts) == len({document.text for document in documents})
         assert not candidates.documents_left_out.any()
@@ -73,18 +73,16 @@ def test_a_context_that_is_still_to_come_reads_all() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_order_of_documents_does_not_matter(order: int) -> None:
-    candidates, _ = scored(WEIGHTS, MANY[:50][::order])
+    candidates, _ = scored(WEIGHTS, MANY[:70][::order])
     left_out = {candidates.documents[row].id for row in np.flatnonzero(candidates.documents_left_out)}
     assert left_out == {str(number) for number in range(20)}
 
 
 def test_a_ranking_says_which_documents_were_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    reranker = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS)
+    reranker = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, run=RunOptions(cascade=ALL))
     assert not any(document.left_out for document in reranker.rerank("a question", MANY))
-    ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS, run=RunOptions(cascade=AUTO)).rerank(
-        "a question", MANY
-    )
-    assert [document.left_out for document in ranking] == [False] * READ + [True] * (60 - READ)
+    ranking = Reranker(perspectives=[Cats(), Length()], weights=WEIGHTS).rerank("a question", MANY)
+    assert [document.left_out for document in ranking] == [False] * READ + [True] * (80 - READ)
     assert "Low-ranked documents that were not encoded: 30." in ranking.explain()
 
 

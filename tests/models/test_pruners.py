@@ -1,4 +1,4 @@
-"""Rerankers that prune, in OpenProvence's files: scores equal to transformers' outputs and the published description."""
+"""Rerankers that prune, in OpenProvence's files: equal to transformers' outputs, read as its authors describe."""
 
 import json
 import shutil

@@ -70,7 +70,7 @@ LETTERS = Weights(
 
 @pytest.fixture(scope="module")
 def reranker() -> Reranker:
-    return Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS)
+    return Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade="all"))
 
 
 def ids(ranking: Ranking) -> list[str]:
@@ -483,7 +483,7 @@ def test_half_a_character_takes_no_part_and_shifts_nothing(tiny_bundle: Path) ->
 def test_long_inputs_work_and_sentences_read_in_passages_are_reported(
     tiny_bundle: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32")
+    reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", run=RunOptions(cascade="all"))
     sentence = "aspirin " * 2500
     big = "The heart is in a trial. " * 42_000
     ranking = reranker.rerank("does aspirin " * 300, [sentence, big, "", "aspirin"], top_k=None)

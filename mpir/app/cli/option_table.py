@@ -24,7 +24,6 @@ from mpir.app.cli.value_options import (
 )
 from mpir.core.text.terms import StopWords
 from mpir.core.weights import PUBLISHED, Normalise
-from mpir.reranking.cascade import DEFAULT_SHARE
 from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
 
 MODELS = "rerank pubmed bioasq benchmark score serve mcp explain"
@@ -164,9 +163,10 @@ MODEL_OPTIONS = (
     option("--weights",
         {f"{WEIGHTED} bundle_new": f"weights instead of the bundle's: a file, or {', '.join(PUBLISHED)}"},
         type=text_path, metavar="FILE|NAME", group="models"),
-    option("--cascade", {RERANKERS: "score only this share of a question's sentences, chosen by a fast first pass; "
-            "auto chooses it, and reads vectors of the 30 best documents (default: score all)"}, nargs="?",
-        const=DEFAULT_SHARE, type=share, metavar="SHARE", group="models"),
+    option("--cascade", {RERANKERS: "sentences of a question that models read, chosen by a fast first pass: a share, "
+            "all, or auto, which in long lists also makes fewer vectors of documents (default: %(default)s)"},
+        default={**dict.fromkeys(RERANKERS.split(), "auto"), "score": "all"}, type=share, metavar="SHARE|auto|all",
+        group="models"),
     option("--device", {MODELS: "auto (a GPU if there is one), cpu, cuda, cuda:1 …; each device of a list, such as "
             "cuda:0,cuda:1, gets its own process (default: auto)", "data_sia train": "auto, cpu, cuda … (%(default)s)",
         "data_negatives": "auto, cpu, cuda … (default: auto)"},

@@ -45,11 +45,11 @@ def cutoff(text: str) -> Cutoff:
 
 
 def share(text: str) -> float | str:
-    """Parse the share of a cascade, a number or "auto"."""
-    from mpir.reranking.cascade import AUTO
+    """Parse the share of a cascade, a number, "auto" or "all"."""
+    from mpir.reranking.cascade import ALL, AUTO
 
-    expected = f"{AUTO}, or a number above 0 and at most 1; put a QUERY before this option"
-    return text if text == AUTO else _read(text, float, expected)
+    expected = f"{AUTO}, {ALL}, or a number above 0 and at most 1"
+    return text if text in (AUTO, ALL) else _read(text, float, expected)
 
 
 def price(text: str) -> tuple[float, float]:

@@ -380,7 +380,7 @@ def test_a_cascade_by_default_and_by_share(
 ) -> None:
     body = " ".join(f"Aspirin {number} is a risk." for number in range(400))
     line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
-    for options, count in ([], 400), (["--cascade"], 240), (["--cascade", "0.5"], 200):
+    for options, count in ([], 160), (["--cascade", "all"], 400), (["--cascade", "0.5"], 200):
         pipe(line)
         assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle), *options]) == 0
         result = json.loads(capsys.readouterr().out)
@@ -389,7 +389,7 @@ def test_a_cascade_by_default_and_by_share(
 
 @pytest.mark.parametrize(
     ("share", "message"),
-    [("is aspirin", "invalid 'is aspirin' (expected auto, or a number above 0"), ("2", "cascade is 2.0; ")],
+    [("is aspirin", "invalid 'is aspirin' (expected auto, all, or a number above 0"), ("2", "cascade is 2.0; ")],
 )
 def test_a_share_that_is_none(
     share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
