@@ -57,7 +57,7 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
         document_of: (N,) the document of each sentence, ascending.
         share: the share of sentences to score, "auto", or None (see `check_share`).
     """
-    if share is None:
+    if share is None or share == ALL:
         return np.arange(len(document_of))
     count, values = sentence_budget(share, len(document_of)), promise(lexical, bm25, document_of)
     rows = most_promising(values, document_of, count)
