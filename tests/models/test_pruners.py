@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from mpir import Reranker
+from mpir import NamedModels, Reranker
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
 from mpir.models.document_encoder import DocumentEncoder
@@ -81,7 +81,8 @@ def test_one_reading_gives_document_and_sentences(family: str, tmp_path: Path) -
 def test_both_levels_are_columns(tmp_path: Path) -> None:
     sentences = ("Yes aspirin does thin the blood .", "No heart attack in the trial .")
     document, probabilities = read_plainly(make_pruner(tmp_path / "pruner", "Bert"), sentences)
-    reranker = Reranker(model=str(tmp_path / "pruner"), only_model=True, level="both", device="cpu", precision="fp32")
+    models = NamedModels(names=(str(tmp_path / "pruner"),), only=True, level="both")
+    reranker = Reranker(models=models, device="cpu", precision="fp32")
     (result,) = reranker.rerank(QUERY, [" ".join(sentences)])
     assert [perspective.level for perspective in reranker.perspectives] == ["document", "sentence"]
     assert result.scores["pruner"] == pytest.approx(document, abs=1e-5)
@@ -100,7 +101,8 @@ def outputs(folder: Path) -> tuple[F32, F32]:
 
 def test_a_document_alone_is_the_default(tmp_path: Path) -> None:
     document, _ = read_plainly(make_pruner(tmp_path, "Bert"), ("yes aspirin does thin the blood .",))
-    reranker = Reranker(model=str(tmp_path), only_model=True, device="cpu", precision="fp32")
+    models = NamedModels(names=(str(tmp_path),), only=True)
+    reranker = Reranker(models=models, device="cpu", precision="fp32")
     (result,) = reranker.rerank(QUERY, ["yes aspirin does thin the blood ."])
     assert list(result.scores.values())[-1] == pytest.approx(document, abs=1e-5)
 
