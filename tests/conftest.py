@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 
 
+@pytest.fixture(scope="session")
+def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for caches, which are made when something is cached."""
+    parent = tmp_path_factory.mktemp("caches")
+    return (parent / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache_of_its_own(cache_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that a test runs keep scores and indexes in a folder of that test alone."""
-    monkeypatch.setenv("MPIR_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("MPIR_CACHE", str(next(cache_folders)))
 
 
 @pytest.fixture(scope="session")

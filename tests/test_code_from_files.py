@@ -76,9 +76,8 @@ def faults(tree: ast.AST, path: Path) -> Iterator[str]:
             yield f"{path}:{node.lineno}: from_pretrained is passed on, so its arguments are not seen here"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_call_lets_a_file_run_code(path: Path) -> None:
-    assert list(faults(ast.parse(path.read_text(encoding="utf-8")), path)) == []
+def test_no_call_lets_a_file_run_code() -> None:
+    assert [fault for path in FILES for fault in faults(ast.parse(path.read_text(encoding="utf-8")), path)] == []
 
 
 @pytest.mark.parametrize(

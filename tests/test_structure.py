@@ -3,10 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 import mpir
 
@@ -28,10 +27,17 @@ SUBPACKAGES = (
 MODULES = {".".join(("mpir", *path.relative_to(ROOT).with_suffix("").parts)): path for path in ROOT.rglob("*.py")}
 
 
+@cache
+def nodes(module: str) -> list[ast.AST]:
+    """All nodes of a module's syntax tree."""
+    return list(ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))))
+
+
+@cache
 def imports(module: str) -> set[str]:
     """The modules of mpir that a module imports, wherever in its code, those that it names for types only included."""
     imported: set[str] = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and node.module:
             submodules = {f"{node.module}.{name.name}" for name in node.names} & set(MODULES)
             imported |= submodules or {node.module}
@@ -50,17 +56,17 @@ def test_every_subpackage_is_listed() -> None:
     assert {subpackage(name) for name in MODULES} - {None} <= set(SUBPACKAGES)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_imports_go_downwards(module: str) -> None:
-    importer = subpackage(module)
-    if importer is None:
-        return  # the public names and the command, which may import from anywhere
-    for name in imports(module):
-        imported_from = subpackage(name)
-        assert imported_from is None or SUBPACKAGES.index(imported_from) <= SUBPACKAGES.index(importer), (
-            f"{module} imports {name}"
-        )
-        assert name != "mpir", f"{module} imports the package itself, which is above all subpackages"
+def test_imports_go_downwards() -> None:
+    for module in MODULES:
+        importer = subpackage(module)
+        if importer is None:
+            continue  # the public names and the command, which may import from anywhere
+        for name in imports(module):
+            imported_from = subpackage(name)
+            assert imported_from is None or SUBPACKAGES.index(imported_from) <= SUBPACKAGES.index(importer), (
+                f"{module} imports {name}"
+            )
+            assert name != "mpir", f"{module} imports the package itself, which is above all subpackages"
 
 
 def test_every_room_says_what_belongs_there() -> None:
@@ -98,8 +104,7 @@ REGISTRIES = ("mpir.models.perspectives.registration",)
 
 def names_modules(module: str) -> set[str]:
     """The modules that a module imports, or names in a string, as registries and lazy imports do."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    strings = {node.value for node in nodes(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     if module in REGISTRIES:
         strings |= {f"{module.rpartition('.')[0]}.{name}" for name in strings}
     return imports(module) | strings
@@ -127,10 +132,10 @@ VAGUE = re.compile(
 """Words that could stand for any value, and so name none."""
 
 
-def public_names(path: Path) -> Iterator[str]:
+def public_names(module: str) -> Iterator[str]:
     """The names that a module offers: its own, its functions, classes, constants and fields, and parameters."""
-    yield path.stem
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    yield MODULES[module].stem
+    for node in nodes(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
             if not node.name.startswith("_") or node.name == "__init__":
@@ -148,16 +153,15 @@ def assigned(statement: ast.stmt) -> list[ast.expr]:
     return [target for group in flat for target in group if target is not None]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_public_names_say_what_they_name(module: str) -> None:
-    vague = {name for name in public_names(MODULES[module]) if not name.startswith("_") and VAGUE.fullmatch(name)}
-    assert not vague, f"{module}: {sorted(vague)} could stand for any value; say what they hold"
+def test_public_names_say_what_they_name() -> None:
+    for module in MODULES:
+        vague = {name for name in public_names(module) if not name.startswith("_") and VAGUE.fullmatch(name)}
+        assert not vague, f"{module}: {sorted(vague)} could stand for any value; say what they hold"
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_many_values_have_their_names_at_the_call(module: str) -> None:
+def test_many_values_have_their_names_at_the_call() -> None:
     """Dataclasses of more than four fields are keyword-only, and no call but a log's has six positional arguments."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for module, node in ((name, node) for name in MODULES for node in nodes(name)):
         if isinstance(node, ast.Call) and not ast.unparse(node.func).startswith("log."):
             assert len(node.args) < 6, f"{module}:{node.lineno}: name the arguments"
         elif isinstance(node, ast.ClassDef) and "dataclass" in "".join(map(ast.unparse, node.decorator_list)):

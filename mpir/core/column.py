@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from mpir.errors import InputError, format_value
 from mpir.validation import check_choice
@@ -39,10 +38,3 @@ class Column:
                 f"column {format_value(self.name)}: a {self.level} column cannot have the role {self.role}; use "
                 "another role."
             )
-
-
-def role_of(declaration: Mapping[str, Any], default: Role) -> Any:
-    """Return the role that a bundle declares for a perspective; 0.1 wrote ``"evidence": false`` for ordering."""
-    if "evidence" in declaration:
-        return "evidence" if declaration["evidence"] else "ordering"
-    return declaration.get("role", default)

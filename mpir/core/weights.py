@@ -15,8 +15,6 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.validation import check_choice, real_number
 
 Normalise = Literal["none", "minmax", "zscore"]
-RENAMED = {"single": "sentence_list_beta"}
-"""Keys of version 0.1's weights, and their current names."""
 FIRST_STAGE = "bm25"
 """The column that is S_CONTEXT by default, if the weights have it."""
 UNTUNED = "untuned"
@@ -257,7 +255,6 @@ class Weights:
         if not isinstance(values, Mapping):
             raise InputError(f"{source}: got {format_value(values)}; expected an object such as to_dict returns.")
         values = verify_checksum(values, source)
-        values = {RENAMED.get(name, name): value for name, value in values.items()}
         unknown = set(values) - {item.name for item in fields(cls)}
         if unknown or not isinstance(values.get("alpha"), Mapping):
             fault = (

@@ -15,11 +15,6 @@ from mpir.core.text.normalise import without_surrogates
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.files.corpora.trec import run_line
-from mpir.reranking.render.markup import to_html, to_markdown
-from mpir.reranking.render.references import to_nbib, to_ris
-from mpir.reranking.render.spreadsheet import spreadsheet
-from mpir.reranking.render.tables import document_table, sentence_table
-from mpir.reranking.render.text import explain
 from mpir.validation import check_choice, is_finite, optional_whole_number, real_number, whole_number
 
 if TYPE_CHECKING:
@@ -68,6 +63,8 @@ class Ranking(RankedList):
 
     def table(self, width: int | None = None) -> str:
         """Return the query and a table of the documents, at most `width` characters wide; None for no limit."""
+        from mpir.reranking.render.tables import document_table
+
         return without_surrogates(document_table(self, width))
 
     def sentence_table(self, k: int = 10, width: int | None = None) -> str:
@@ -76,6 +73,8 @@ class Ranking(RankedList):
         Raises:
             InputError: `k` is not a whole number of at least 1.
         """
+        from mpir.reranking.render.tables import sentence_table
+
         return without_surrogates(sentence_table(self, whole_number("k", k), width))
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class Ranking(RankedList):
                 left_out=values["left_out"],
                 ordering=frozenset(values["ordering"]),
                 signed=frozenset(values.get("signed", ())),
-                sentence_list=bool(values.get("sentence_list", values.get("single", False))),  # 0.1 called it single
+                sentence_list=bool(values.get("sentence_list", False)),
                 expected_relevant=values.get("expected_relevant"),
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -164,6 +163,8 @@ class Ranking(RankedList):
 
         `mpir rerank --output FILE.html` writes an interactive page with sliders.
         """
+        from mpir.reranking.render.markup import to_html
+
         return to_html(self)
 
     _repr_html_ = to_html
@@ -174,18 +175,26 @@ class Ranking(RankedList):
         Raises:
             InputError: `sentences` is not a whole number of at least 1.
         """
+        from mpir.reranking.render.spreadsheet import spreadsheet
+
         return spreadsheet(self, optional_whole_number("sentences", sentences))
 
     def to_ris(self) -> str:
         """Return the documents as RIS for Zotero, EndNote and Rayyan; rank and probability are keywords and a note."""
+        from mpir.reranking.render.references import to_ris
+
         return to_ris(self)
 
     def to_nbib(self) -> str:
         """Return the documents in PubMed's format; rank and probability are keywords (OT) and a note (GN)."""
+        from mpir.reranking.render.references import to_nbib
+
         return to_nbib(self)
 
     def to_markdown(self) -> str:
         """Return Markdown with the query as a heading and the documents as a table."""
+        from mpir.reranking.render.markup import to_markdown
+
         return to_markdown(self)
 
     def to_trec(self, query_id: str | int = "1", tag: str = "mpir") -> str:
@@ -205,6 +214,8 @@ class Ranking(RankedList):
             InputError: the rank is not a whole number of at least 1.
             IndexError: there is no such rank.
         """
+        from mpir.reranking.render.text import explain
+
         return without_surrogates(explain(self, rank))
 
 

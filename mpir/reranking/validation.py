@@ -50,11 +50,6 @@ def as_perspective(value: Perspective) -> Perspective:
             f"an entry of perspectives is {format_value(value)}; expected an instance of a subclass of "
             "mpir.Perspective with a name."
         )
-    if hasattr(value, "evidence"):
-        raise InputError(
-            f"perspectives: {format_value(value.name)} has the attribute `evidence`, which `role` replaced in 0.2; "
-            "set role = 'ordering' or 'evidence'."
-        )
     with error_context("perspectives"):
         _ = value.column
     if value.default_weight is not None and not is_finite(value.default_weight):

@@ -180,10 +180,6 @@ def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path)
     assert read_weights(path) == replace(PAPER, beta_sentences=0.5)
 
 
-def test_the_key_that_0_1_called_single_is_read() -> None:
-    weights = Weights({"a": 1.0}, sentence_list_beta={"bm25": 0.0})
-    values = weights.to_dict()
-    values["single"] = values.pop("sentence_list_beta")
-    assert Weights.from_dict(values) == weights
+def test_an_unknown_key_is_named() -> None:
     with pytest.raises(InputError, match="unknown key 'beta_bm25'; a weights file has the keys alpha"):
         Weights.from_dict({"alpha": {"a": 1.0}, "beta_bm25": 0.25})

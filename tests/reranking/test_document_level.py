@@ -134,7 +134,7 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
 
 def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> None:
     manifest = read_json_with_checksum(tiny_bundle / "bundle.json")
-    entry = {**manifest["perspectives"][0], "name": "answer", "evidence": False}  # as 0.1 wrote it
+    entry = {**manifest["perspectives"][0], "name": "answer", "role": "ordering"}
     text = json.dumps({**manifest, "perspectives": [*manifest["perspectives"], entry], "files": {}})
     path = tiny_bundle / "ordering.json"
     path.write_text(text)
@@ -150,10 +150,10 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
     without, heavily = scores(0.0), scores(9.0)
     assert without[0] == heavily[0]
     assert without[1] != heavily[1]
-    path.write_text(text.replace('"evidence": false', '"evidence": "no"'))
-    with pytest.raises(ArtefactError, match="evidence of 'answer' is 'no'; expected true or false"):
+    path.write_text(text.replace('"role": "ordering"', '"role": "no"'))
+    with pytest.raises(ArtefactError, match="column 'answer': role is 'no'; choose from evidence"):
         open_bundle(path)
-    path.write_text(text.replace('"evidence": false', '"evidence": false, "level": "document"'))
+    path.write_text(text.replace('"role": "ordering"', '"role": "ordering", "level": "document"'))
     with pytest.raises(ArtefactError, match="'answer': a document column cannot have the role ordering"):
         open_bundle(path)
 

@@ -56,13 +56,6 @@ def at(level: Any, *, role: Any = "evidence", default_weight: Any = None) -> Cou
     return perspective
 
 
-def with_evidence() -> Count:
-    """A perspective as 0.1 declared those that only order sentences."""
-    perspective = Count("y")
-    perspective.evidence = False  # type: ignore[attr-defined]
-    return perspective
-
-
 LETTERS = Weights(
     {"x": 1.0, "y": 0.5}, alpha_context=0.1, beta={"bm25": 0.2}, beta_sentences=0.5, w=(1.0, 0.5), normalise="none"
 )
@@ -98,10 +91,6 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
         ({"perspectives": 5}, "perspectives is 5; expected a list of perspectives"),
         ({"perspectives": [at("sentence", default_weight="2")]}, "default weight of 'y' is '2'; expected a finite"),
-        (
-            {"perspectives": [with_evidence()]},
-            "'y' has the attribute `evidence`, which `role` replaced in 0.2; set role",
-        ),
         ({"perspectives": [Count("x"), at("sentence", role="extra")]}, "'y': role is 'extra'; choose from evidence"),
         ({"perspectives": [None]}, "an entry of perspectives is missing; expected an instance of a subclass"),
         (

@@ -30,7 +30,6 @@ MODELS = "rerank pubmed bioasq benchmark score serve mcp explain"
 RERANKERS = "rerank pubmed bioasq score serve mcp explain"
 WEIGHTED = "rerank pubmed bioasq serve mcp explain"
 SEARCHES = "search bioasq score data_triples data_negatives"
-SERVERS = "serve mcp explain"
 RANKINGS = "rerank pubmed"
 SEVERAL: dict[str, Any] = {"nargs": "+", "default": []}
 NUMBER: dict[str, Any] = {"metavar": "N"}

@@ -39,32 +39,6 @@ UNKNOWN = "unrecognized arguments: "
 """The beginning of argparse's message about unexpected words."""
 WIDTH = 100
 EXAMPLES = re.compile(r"^examples?:\n(?:  .*\n?)+", re.MULTILINE)
-RENAMED = {
-    "--first-stage": "--mode",
-    "--candidates": "--k",
-    "--depth": "--k",
-    "--topics": "--queries",
-    "--json": "--format json (or jsonl)",
-    "--trec": "--format trec",
-    "--csv": "--output FILE.csv",
-    "--ris": "--output FILE.ris",
-    "--nbib": "--output FILE.nbib",
-    "--html": "--output FILE.html",
-    "--run-file": "--output FILE.trec",
-    "--trust-remote-code": "--trust-code",
-    "--llm-model": "--llm URL#MODEL",
-    "--llm-instruction": "--instruction",
-    "--threads": "--workers",
-    "--no-cache": "--set cache.folder=none",
-    "--cache": "--set cache.folder=DIR",
-    "--model-option": "--set model.NAME=VALUE",
-    "--tokens-per-batch": "--set batch.tokens=N",
-    "--rm3": "--set rm3.terms=20",
-    "--no-question-words": "--set bm25.question_words=false",
-    "--no-agreement": "--set score.agreement=false",
-    "--evaluation": "--exclude",
-}
-"""Options of former versions, and their names now."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,8 +59,8 @@ class Parser(argparse.ArgumentParser):
         """End with the message. See `argparse.ArgumentParser.error`."""
         words = message.removeprefix(UNKNOWN)
         hint = ""
-        if words != message and (name := _renamed(words.split()[0].partition("=")[0])):
-            hint = f"; the option is called {name} now"
+        if words != message and (name := _setting_of(words.split()[0].partition("=")[0])):
+            hint = f"; use {name}"
         elif words != message and not words.startswith("-"):
             hint = "; put a question of several words in quotation marks"
         super().error(shortened(message, 400) + hint)
@@ -155,12 +129,12 @@ class _Help(argparse.Action):
         parser.exit()
 
 
-def _renamed(name: str) -> str | None:
-    """The present name of a former option: in the table of former names, or as a setting."""
+def _setting_of(name: str) -> str:
+    """How to give an option that is a setting, such as ``--set llm.timeout=VALUE`` for ``--llm-timeout``; or ""."""
     word = name.removeprefix("--").replace("-", "_")
     settings = [item.name for item in OPTIONS if word in (item.attribute, item.name.replace(".", "_"))]
     names = [f"--set {setting}=VALUE" for setting in dict.fromkeys(settings) if "." in setting]
-    return RENAMED.get(name) or " or ".join(names) or None
+    return " or ".join(names)
 
 
 def _settings_of(command: str) -> list[argparse.Action]:

@@ -24,11 +24,6 @@ def file_path(text: str) -> Path:
     return Path(text_path(text))
 
 
-def add_overwrite_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--overwrite``."""
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing output file, whoever wrote it")
-
-
 def check_figures(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, a `--json` file that is not writable, is an input, or has another format.
 

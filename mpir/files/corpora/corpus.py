@@ -89,17 +89,8 @@ def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def is_same_corpus(known: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
-    """Whether two fingerprints describe the same content.
-
-    Fingerprints of version 0.1 have no hashes, so they are compared by modification time.
-    """
-    entries = [file for source in (known, current) for file in _entries(source)]
-    ignored = "modified_ns" if all("sha256" in file for file in entries if file.get("name") != STDIN) else "sha256"
-    first, second = (
-        {**source, "files": [{key: file[key] for key in file if key != ignored} for file in _entries(source)]}
-        for source in (known, current)
-    )
-    return fingerprint(first) == fingerprint(second)
+    """Whether two fingerprints describe the same content."""
+    return fingerprint(corpus_content(known)) == fingerprint(corpus_content(current))
 
 
 def corpus_content(source: Mapping[str, Any]) -> dict[str, Any]:

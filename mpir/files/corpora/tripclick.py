@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
@@ -28,15 +27,6 @@ DOCUMENTS = tuple(
 )
 """Names of document files, which are read as a corpus in a folder."""
 SEPARATOR = "<eot>"
-
-
-class Tuple(NamedTuple):
-    """A candidate of a query with both texts."""
-
-    query_id: str
-    document_id: str
-    query: str
-    passage: str
 
 
 def is_documents(path: str | Path) -> bool:
@@ -60,12 +50,6 @@ def read_documents(path: str | Path) -> Iterator[Document]:
         if not docno.strip():
             raise InputError(f"{location}: the document has no DOCNO; expected <DOCNO> 7 </DOCNO>.")
         yield _document(docno.strip(), title, text, location)
-
-
-def read_tuples(path: str | Path) -> Iterator[Tuple]:
-    """Stream candidates with their texts. Raises InputError for a line without exactly four cells."""
-    for _, cells in read_cells(path, 4, "query id, document id, query, passage"):
-        yield Tuple(*cells)
 
 
 def _document(identity: str, title: str, text: str, location: str) -> Document:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mpir.core.checksum import CHECKSUM
-from mpir.core.column import Column, Level, role_of
+from mpir.core.column import Column, Level
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
@@ -51,7 +51,7 @@ FORM = {
     "agreement": (str, "the name of a perspective"),
     "relevance": (str, "the name of a file"),
 }
-OURS = ("name", "kind", "level", "role", "evidence")
+OURS = ("name", "kind", "level", "role")
 """Keys that entries of all kinds of perspectives have; other keys belong to the kind."""
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
@@ -129,7 +129,7 @@ class Bundle:
             )
             raise ArtefactError(message) from error
         perspective.level = item.get("level", perspective.level)
-        perspective.role = role_of(item, perspective.role)
+        perspective.role = item.get("role", perspective.role)
         return perspective
 
 
@@ -217,13 +217,8 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
                 f"{path}: the level of {format_value(item['name'])} is {format_value(item['level'])}; expected "
                 "sentence or document."
             )
-        if not isinstance(item.get("evidence", True), bool):
-            raise ArtefactError(
-                f"{path}: evidence of {format_value(item['name'])} is {format_value(item['evidence'])}; expected "
-                "true or false."
-            )
         try:
-            Column(item["name"], item.get("level", "sentence"), role_of(item, "evidence"))
+            Column(item["name"], item.get("level", "sentence"), item.get("role", "evidence"))
         except InputError as error:
             raise ArtefactError(f"{path}: {error}") from error
     names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]

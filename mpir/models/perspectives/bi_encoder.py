@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mpir.models.perspectives.cache import ScoreCache
 
 SCALES = (COSINE, LOGIT, *TOPS)
-OPENING = ("checkpoint", "revision", "trust_remote_code", "length", "over_length")
+OPENING = ("checkpoint", "revision", "trust_remote_code", "over_length")
 """Keys of an entry that determine its encoder."""
 PAIRS_PER_PASS = 16_384
 """Pairs per pass, so that memory does not grow with the number of pairs."""

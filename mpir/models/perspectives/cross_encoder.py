@@ -96,7 +96,7 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
     revision = reading.pop("revision", None)
     if not checkpoint.exists():  # a hub name: the model's files declare how to read them
         checkpoint, revision = loading.find_model(str(options["checkpoint"]), revision), None
-    max_length = reading.pop("max_length", reading.pop("length", None))  # the key's former name
+    max_length = reading.pop("max_length", None)
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")
     prompts = Prompts(reading.pop("query_prompt", ""), lowercase=reading.pop("lowercase", False))

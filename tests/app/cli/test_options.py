@@ -58,13 +58,6 @@ def test_scripts_take_no_abbreviation(script: Path) -> None:
             assert settings.get("allow_abbrev") == "False"
 
 
-@pytest.mark.parametrize("words", [["--first-stage", "hybrid"], ["--first-stage=hybrid"]])
-def test_a_former_option_is_refused_with_its_name_now(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        make_parser().parse_args(["bioasq", *words])
-    assert "the option is called --mode now" in capsys.readouterr().err
-
-
 FLAGS = {
     command.name: [item.name for item in OPTIONS if command.name in item.help and item.name.startswith("--")]
     for command in COMMAND_TABLE
@@ -96,19 +89,17 @@ def test_help_is_short_and_complete_help_has_every_option_and_setting(command: s
 
 
 @pytest.mark.parametrize(
-    ("command", "former", "name"),
+    ("command", "option", "setting"),
     [
-        ("rerank", "--html", "--output FILE.html"),
         ("rerank", "--llm-timeout", "--set llm.timeout=VALUE"),
-        ("score", "--candidates", "--k"),
         ("tune", "--calls", "--set tune.calls=VALUE"),
-        ("rerank", "--no-cache", "--set cache.folder=none"),
+        ("rerank", "--cache-folder", "--set cache.folder=VALUE"),
     ],
 )
-def test_a_former_option_names_the_present_one(
-    command: str, former: str, name: str, capsys: pytest.CaptureFixture[str]
+def test_a_setting_that_is_given_as_an_option_is_named(
+    command: str, option: str, setting: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = {"rerank": ["a"], "score": ["--output", "x"], "tune": ["s", "--output", "w"]}[command]
+    words = {"rerank": ["a"], "tune": ["s", "--output", "w"]}[command]
     with pytest.raises(SystemExit):
-        make_parser().parse_args([command, *words, former, "3"])
-    assert f"; the option is called {name} now" in capsys.readouterr().err
+        make_parser().parse_args([command, *words, option, "3"])
+    assert f"; use {setting}" in capsys.readouterr().err

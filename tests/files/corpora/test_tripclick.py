@@ -16,7 +16,6 @@ from mpir.files.corpora.topics import read_topics
 from mpir.files.corpora.tripclick import (
     is_documents,
     read_documents,
-    read_tuples,
 )
 
 DOCUMENTS = """\
@@ -93,16 +92,6 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
     assert read_topics(written(tmp_path, "t.txt", text)) == [Question("301", "A < B, and C")]
 
 
-def test_tuples(tmp_path: Path) -> None:
-    (item,) = read_tuples(written(tmp_path, "tuples.head.val.top200.tsv", "3\t17\tginger nausea\tGinger for nausea\n"))
-    assert (item.query_id, item.document_id, item.query, item.passage) == (
-        "3",
-        "17",
-        "ginger nausea",
-        "Ginger for nausea",
-    )
-
-
 @pytest.mark.parametrize(
     ("read", "name", "text", "message"),
     [
@@ -114,7 +103,6 @@ def test_tuples(tmp_path: Path) -> None:
         (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "the topic has no text"),
         (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate topic number 3"),
         (read_topics, "t.txt", "", "no topics found"),
-        (read_tuples, "tuples.tsv", "3\t17\tginger", r"tuples\.tsv:1: expected 4 tab-separated cells"),
     ],
 )
 def test_what_is_refused(read: Callable[[Path], Any], name: str, text: str, message: str, tmp_path: Path) -> None:
