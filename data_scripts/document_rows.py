@@ -42,12 +42,14 @@ def main() -> int:
     parser.add_argument("--data", type=file_path, required=True, help="the data folder")
     parser.add_argument("--output", type=file_path, required=True, help="folder for the two files")
     parser.add_argument("--candidates", type=int, default=16, help="documents of a question (%(default)s)")
+    parser.add_argument("--questions", type=int, default=10_000, help="training questions, gold documents first (all)")
     return guarded("document_rows", lambda: run(parser.parse_args()))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
     count = whole_number("--candidates", arguments.candidates, minimum=2)
+    most = whole_number("--questions", arguments.questions)
     paths = {split: arguments.output / name for split, name in FILES.items()}
     check_files([("--output", path) for path in paths.values()], [("--data", arguments.data)])
     bioasq = load(arguments.data, seed=1)
@@ -55,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     for split, questions in (("train", bioasq.train), ("dev", bioasq.dev)):
         rows = [row for question in questions if (row := question_row(bioasq, question, count))["documents"]]
         judged = [row for row in rows if any(document["label"] for document in row["documents"])]
-        write(paths[split], rows if split == "train" else judged)
-        print(f"{paths[split]}: {len(judged)} questions with a gold document, {len(rows) - len(judged)} without")
+        others = [row for row in rows if row not in judged] if split == "train" else []
+        chosen = [*judged, *others][:most] if split == "train" else judged
+        write(paths[split], chosen)
+        print(f"{paths[split]}: {len(chosen)} questions, {min(len(judged), len(chosen))} of them with a gold document")
     return 0
 
 
