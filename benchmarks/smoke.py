@@ -135,7 +135,15 @@ SCRIPTS = (
         data=("bioasq", "pubmed"),
         packages=("faiss",),
     ),
-    Script("experiments.dense.msmarco", "--msmarco {data}/msmarco --output {work}/msmarco", data=("msmarco",)),
+    Script(
+        "experiments.dense.msmarco",
+        "--output {work}/msmarco --triples 16 --poolings mean --length 32 --device cpu "
+        "--cross-encoder mpir/bundles/fast/model --cross-output 0",
+        packages=("pyserini", "faiss"),
+    ),
+    Script("experiments.dense.answer_types"),
+    Script("experiments.dense.cost", "--output {work}/cost --steps 1 --poolings mean", packages=("matplotlib",)),
+    Script("experiments.dense.picture", "--output {work}/picture", packages=("sklearn", "matplotlib")),
     Script(
         "experiments.first_stage.bm25_grid",
         "--data {data} --output {work}/grid.md --index {work}/grid",
@@ -149,6 +157,12 @@ SCRIPTS = (
         packages=(START,),
     ),
     Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
+    Script("experiments.perspectives.sts", "--pairs {work}/sts.tsv --bundle fast"),
+    Script(
+        "experiments.perspectives.sia_sources",
+        "--rows one={work}/rows.jsonl two={work}/rows.jsonl --checkpoint mpir/bundles/fast/model "
+        "--held {work}/rows.jsonl --seeds 1 --output {work}/sia-sources --train --set train.max_steps=1",
+    ),
     Script(
         "experiments.perspectives.sia",
         "--annotated {data} --bundle fast --split dev --limit 40",
@@ -167,6 +181,14 @@ SCRIPTS = (
         "folds --data {data}/radiology --output {work}/folds --words 5 --entries 64 --sentences 50 --seeds 1 --steps 1",
         data=("radiology",),
         packages=(START,),
+    ),
+    Script(
+        "experiments.radiology",
+        "sentences --checkpoint mpir/bundles/fast/model --output {work}/sentences --steps 1",
+    ),
+    Script(
+        "experiments.radiology",
+        "sentences --checkpoint mpir/bundles/fast/model --output {work}/templates --steps 1 --queries templates",
     ),
     Script("experiments.ranking.agreement", f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl"),
     Script(
@@ -230,9 +252,18 @@ SCRIPTS = (
         packages=("pyserini", "gensim"),
     ),
     Script(
+        "experiments.tripclick.variants",
+        "--output {work}/tripclick --depth 5 --device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
+        packages=("pyserini", "gensim"),
+    ),
+    Script(
         "experiments.tripclick.dense",
         "--output {work}/tripclick --device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim", "faiss"),
+    ),
+    Script(
+        "experiments.tuning.ranks",
+        "--scored {work}/scored --weights mpir/bundles/fast/weights.json",
     ),
     Script(
         "experiments.tuning.compare",
@@ -253,7 +284,10 @@ PREPARATION = (
     ),
 )
 """Inputs that several scripts share, made of the sample; the commands of a step run side by side."""
-AFTER = {"experiments.tripclick.dense": "experiments.tripclick.rerank"}
+AFTER = {
+    "experiments.tripclick.variants": "experiments.tripclick.rerank",
+    "experiments.tripclick.dense": "experiments.tripclick.variants",
+}
 """Scripts that read the output of another one."""
 PROCESSES = 2
 
@@ -325,12 +359,14 @@ def write_start_bundle(path: Path) -> bool:
 
 
 def write_rows(path: Path) -> None:
-    """A few labelled pairs, to calibrate by."""
+    """A few labelled pairs, to calibrate by, and beside them pairs of sentences with scores."""
     rows = [
         {"id": f"q{i // 4}", "question": f"Does drug {i // 4} help?", "sentence": f"Drug {i} helps.", "label": i % 2}
         for i in range(40)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pairs = (f"Drug {i} helps.\tDrug {i // 2} helps.\t{i % 6}\n" for i in range(12))
+    path.with_name("sts.tsv").write_text("".join(pairs), encoding="utf-8")
 
 
 if __name__ == "__main__":

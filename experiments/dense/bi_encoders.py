@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,11 @@ import numpy.typing as npt
 from mpir.app.cli import INTERRUPTED
 from mpir.app.cli import main as mpir
 from mpir.core.checksum import fingerprint
+from mpir.core.text import Document
 from mpir.errors import MpirError
-from mpir.evaluate import evaluate_queries, grouped_t_test, holm, randomisation_test
+from mpir.evaluate import evaluate_queries, grouped_t_test
+from mpir.evaluate.comparison import compare_pairs
+from mpir.evaluate.comparison_tables import HEADERS, pair_cells
 from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.read import read_json
@@ -22,12 +26,13 @@ from mpir.files.write import write_json
 from mpir.models.encoder import Encoder
 from mpir.models.pooling import Pooling
 from mpir.models.sentence_encoder import PooledEncoder
+from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, Retriever
 from mpir.search.dense import build_dense, dense_matches
 
 MEASURES = {"AP": "MAP", "Rprec": "R-prec", "R@100": "R@100", "R@1000": "R@1000", "RR@10": "MRR@10"}
-MEASURES |= {"nDCG@10": "nDCG@10"}
-DEPTH, GROUPINGS = 1000, 100
+MEASURES |= {f"nDCG@{depth}": f"nDCG@{depth}" for depth in (5, 10, 100, 1000)}
+DEPTH, GROUPS, GROUPINGS = 1000, 10, 100
 Values = dict[str, npt.NDArray[np.float64]]
 """Measure → its figure for each query (Q,), in the order of the queries."""
 
@@ -91,7 +96,7 @@ def searched(
         return found_by(index, query_set)
 
 
-def found_by(stage: Retriever, query_set: QuerySet) -> Values:
+def found_by(stage: Retriever | Reranked, query_set: QuerySet) -> Values:
     """The measures of a first stage, query by query."""
     lists = stage.search_batch(list(query_set.queries.values()), DEPTH)
     run = {
@@ -112,25 +117,56 @@ def cached_values(path: Path, identity: object, make: Callable[[], Values]) -> V
     return values
 
 
-def rows_of(systems: Mapping[str, Values], main: str, shown: Sequence[str]) -> list[list[str]]:
-    """A row for each system: means, and p-values against the first one, by both tests on `main`.
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """A first stage whose best `depth` documents a reranker orders anew: the row of a cross-encoder."""
 
-    The t-test is over ten groups of queries, as the thesis had it: its p depends on how they are drawn, so the median
-    and the range of a hundred drawings are shown. The randomisation test is over all queries, with Holm's correction.
+    stage: Retriever
+    reranker: Reranker
+    depth: int = 100
+
+    def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
+        """The k best documents of each query, best first."""
+        lists = self.stage.search_batch(queries, k)
+        heads = [documents[: self.depth] for documents in lists]
+        rankings = self.reranker.rerank_batch(queries, heads, progress=progress)
+        known = [{document.id: document for document in head} for head in heads]
+        return [
+            [*(documents[item.id] for item in ranking.documents), *rest[self.depth :]]
+            for documents, ranking, rest in zip(known, rankings, lists, strict=True)
+        ]
+
+
+def rows_of(systems: Mapping[str, Values], shown: Sequence[str]) -> list[list[str]]:
+    """A row for each system, of means."""
+    return [[name, *(f"{values[measure].mean():.4f}" for measure in shown)] for name, values in systems.items()]
+
+
+PAIR_HEADERS = [*HEADERS, "p, ten groups (range)"]
+
+
+def pair_rows(systems: Mapping[str, Values], main: str) -> list[list[str]]:
+    """A row for each pair of systems, tested on `main`.
+
+    The last column is a t-test over ten groups of queries, as the thesis had it, not corrected: its p depends on how
+    they are drawn, so the median and the range of a hundred drawings are shown. The others are as in `mpir evaluate`.
     """
-    baseline, *compared = systems
-    differences = {name: (systems[name][main], systems[baseline][main]) for name in compared}
-    exact = dict(zip(compared, holm([randomisation_test(*pair) for pair in differences.values()]), strict=True))
-    rows = []
-    for name, values in systems.items():
-        cells = [f"{values[measure].mean():.4f}" for measure in shown]
-        rows.append(
-            [name, *cells, *((spread(*differences[name]), f"{exact[name]:.4f}") if name in exact else ("", ""))]
-        )
-    return rows
+    values = {name: figures[main] for name, figures in systems.items()}
+    return [[*pair_cells(pair), spread(values[pair.first], values[pair.second])] for pair in compare_pairs(values)]
+
+
+def type_rows(types: Sequence[str], systems: Mapping[str, Values], main: str) -> list[list[str]]:
+    """A row for each type of question (Q,), with its number of questions and each system's mean of `main`."""
+    names = np.array(types)
+    return [
+        [name, str(count), *(f"{values[main][names == name].mean():.4f}" for values in systems.values())]
+        for name, count in Counter(types).most_common()
+    ]
 
 
 def spread(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> str:
-    """The p-values of the thesis's test over many drawings of its groups: median and range."""
+    """The p-values of the thesis's test over many drawings of its groups: median and range; "" for too few queries."""
+    if len(first) < GROUPS:
+        return ""
     p_values = [grouped_t_test(first, second, seed=seed) for seed in range(GROUPINGS)]
     return f"{np.median(p_values):.4f} ({min(p_values):.4f}–{max(p_values):.4f})"

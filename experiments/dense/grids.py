@@ -6,8 +6,8 @@ Every cell trains the encoder for a few steps on triples of BioASQ's training qu
 (batches of 16 triples, AdamW 2e-5 without weight decay, a tenth of the steps as warm-up, as in the thesis) and searches
 dev questions over their relevant documents and BM25's results. A cell differs from the thesis's own settings (triplet
 loss of cosine distance with margin 1, mean pooling, 128 tokens, BM25 negatives) only in its grid's dimension. The
-script prints means, and p-values on MRR@10 against the pretrained encoder: the thesis's paired t-test over ten groups
-of questions, and the randomisation test with Holm's correction. Everything is kept in OUTPUT: after an interrupt,
+script prints means, and all pairs tested on MRR@10: randomisation and t-test with Holm's correction, and the thesis's
+paired t-test over ten groups of questions. Everything is kept in OUTPUT: after an interrupt,
 repeat the command to resume.
 """
 
@@ -16,15 +16,26 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import numpy as np
 from tabulate import tabulate
 
-from experiments.dense.bi_encoders import QuerySet, Recipe, Values, cached_values, found_by, rows_of, searched, trained
+from experiments.dense.answer_types import answer_type
+from experiments.dense.bi_encoders import (
+    PAIR_HEADERS,
+    QuerySet,
+    Recipe,
+    Values,
+    cached_values,
+    found_by,
+    pair_rows,
+    rows_of,
+    searched,
+    trained,
+    type_rows,
+)
 from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_set
 from mpir.app.cli import guarded
 from mpir.core.text import Question
@@ -39,7 +50,7 @@ LENGTHS = (64, 128, 256, 512)
 MAIN = "RR@10"
 SHOWN = {"RR@10": "MRR@10", "nDCG@10": "nDCG@10", "AP": "MAP", "R@100": "R@100"}
 FEWEST = 10
-"""Questions of a type or a first word, for a row of its own."""
+"""Questions with a first word, for a row of its own."""
 BM25, UNTOUCHED, BOTH = "BM25", "untouched", "BM25 + untouched, z-scores"
 
 
@@ -81,23 +92,20 @@ def run(arguments: argparse.Namespace) -> int:
     data = arguments.output / "data"
     dev = prepare(arguments)
     test = query_set(dev, data)
-    heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
+    heads = ["", *SHOWN.values()]
     print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.")
     for name in arguments.grids:
         cells = GRIDS[name]
         systems = {UNTOUCHED: cell_values(arguments, test, None), BM25: bm25_values(arguments, test)}
         systems[BOTH] = both_values(arguments, test)
         systems |= {label: cell_values(arguments, test, cell) for label, cell in cells.items()}
-        table = type_table(dev, systems) if name == "types" else rows_of(systems, MAIN, list(SHOWN))
-        print(f"\n{name}\n")
-        print(
-            tabulate(
-                table,
-                ["", "questions", *systems] if name == "types" else heads,
-                tablefmt="github",
-                disable_numparse=True,
-            )
-        )
+        if name == "types":
+            tables = [(type_table(dev, systems), ["", "questions", *systems])]
+        else:
+            tables = [(rows_of(systems, list(SHOWN)), heads), (pair_rows(systems, MAIN), PAIR_HEADERS)]
+        print(f"\n{name}")
+        for rows, headers in tables:
+            print(f"\n{tabulate(rows, headers, tablefmt='github', disable_numparse=True)}")
     return 0
 
 
@@ -149,19 +157,11 @@ def bm25_index(arguments: argparse.Namespace, test: QuerySet) -> Path:
 
 
 def type_table(dev: Sequence[Question], systems: Mapping[str, Values]) -> list[list[str]]:
-    """The main measure by BioASQ's types of questions and by their first words, frequent ones alone."""
-    of: list[Callable[[Question], str]] = [
-        lambda question: question.type,
-        lambda question: f"{question.body.split()[0].lower()} …",
-    ]
-    rows = []
-    for group in of:
-        groups = np.array([group(question) for question in dev])
-        for name, count in Counter(groups.tolist()).most_common():
-            if count >= FEWEST:
-                means = [f"{values[MAIN][groups == name].mean():.4f}" for values in systems.values()]
-                rows.append([name, str(count), *means])
-    return rows
+    """The main measure by BioASQ's types of questions, by the type of answer, and by frequent first words."""
+    words = [f"{question.body.split()[0].lower()} …" for question in dev]
+    frequent = [word if words.count(word) >= FEWEST else "other words" for word in words]
+    groupings = [question.type for question in dev], [answer_type(question.body) for question in dev], frequent
+    return [row for names in groupings for row in type_rows(names, systems, MAIN)]
 
 
 if __name__ == "__main__":

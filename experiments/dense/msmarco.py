@@ -1,13 +1,15 @@
 """Reproduce the thesis: five checkpoints as bi-encoders on MS MARCO's passages, with three poolings, against BM25.
 
     python -m experiments.dense.msmarco --msmarco FOLDER --output runs/msmarco
+    python -m experiments.dense.msmarco --output runs/msmarco-sample      (mpir's sample and a random encoder)
 
 FOLDER holds MS MARCO's files as they are published, gzipped or not: collection.tsv (8.8 million passages),
 queries.dev.small.tsv, qrels.dev.small.tsv (6,980 queries) and triples.train.small.tsv (texts). Each checkpoint is
 trained on 2 million triples in batches of 16: max(d(q, p) − d(q, n) + 1, 0) with d = 1 − cosine, Adam with 2e-5, a
 tenth of the steps to warm up, 128 tokens. Its vectors are searched exactly (faiss, Flat) for 1,000 passages. BM25 has
-Anserini's defaults, which the thesis compares with. Printed are means, and p-values on MRR@10 against BM25: the
-thesis's paired t-test over ten groups of queries, and the randomisation test with Holm's correction. A flat index of
+Anserini's defaults, which the thesis compares with; --cross-encoder reranks its first 100. Printed are means, MRR@10 by
+the type of answer (answer_types.py), and tests of all pairs on MRR@10: randomisation and t-test with Holm's correction,
+and the thesis's paired t-test over ten groups of queries. A flat index of
 8.8 million vectors takes 27 GB of disk for each of the fifteen. After an interrupt, repeat the command to resume.
 """
 
@@ -20,23 +22,30 @@ from pathlib import Path
 from tabulate import tabulate
 
 from experiments.common.provenance import content_of
+from experiments.dense.answer_types import answer_type
 from experiments.dense.bi_encoders import (
     MEASURES,
+    PAIR_HEADERS,
     QuerySet,
     Recipe,
+    Reranked,
     Values,
     cached_values,
     found_by,
+    pair_rows,
     rows_of,
     searched,
     trained,
+    type_rows,
 )
+from experiments.dense.msmarco_sample import random_encoder, write_msmarco
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.files.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.files.corpora.topics import read_topics
+from mpir.reranking.reranker import Reranker
 from mpir.search import LuceneIndex, build_index, index_matches
 
 CHECKPOINTS = (
@@ -48,7 +57,8 @@ CHECKPOINTS = (
 )
 POOLINGS = ("mean", "cls", "max")
 FILES = ("collection.tsv", "queries.dev.small.tsv", "qrels.dev.small.tsv", "triples.train.small.tsv")
-SHOWN = {name: MEASURES[name] for name in ("AP", "Rprec", "R@1000", "RR@10", "nDCG@10")}
+SHOWN = {name: MEASURES[name] for name in MEASURES if name != "R@100"}
+MAIN = "RR@10"
 K1, B = 0.9, 0.4
 """Anserini's defaults."""
 BATCH = 16
@@ -59,10 +69,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--msmarco", type=file_path, required=True, metavar="FOLDER", help="the collection's files")
     parser.add_argument(
-        "--checkpoints", type=text_path, nargs="+", default=CHECKPOINTS, help="hub names or folders (the thesis's five)"
+        "--msmarco", type=file_path, metavar="FOLDER", help="the collection's files (default: the sample)"
     )
+    parser.add_argument(
+        "--checkpoints", type=text_path, nargs="+", help="hub names or folders (the thesis's five; a random one)"
+    )
+    parser.add_argument("--cross-encoder", type=text_path, metavar="NAME|DIR", help="a reranker of BM25's first 100")
+    parser.add_argument("--cross-output", type=int, metavar="N", help="its relevance output, where it has several")
     parser.add_argument("--poolings", nargs="+", choices=POOLINGS, default=POOLINGS, help="default: all")
     parser.add_argument("--triples", type=int, default=2_000_000, help="to train on (%(default)s)")
     parser.add_argument("--length", type=positive, default=128, help="most tokens of a text (%(default)s)")
@@ -75,19 +89,27 @@ def run(arguments: argparse.Namespace) -> int:
     """One table; 0 is the exit status. Raises MpirError for a user's mistake."""
     if arguments.triples < BATCH:
         raise InputError(f"--triples is {arguments.triples}; expected at least a batch of {BATCH}.")
+    if arguments.msmarco is None:
+        arguments.msmarco = write_msmarco(arguments.output / "sample")
+        arguments.checkpoints = arguments.checkpoints or [str(random_encoder(arguments.output / "encoder"))]
     collection, queries, qrels, triples = (published(arguments.msmarco, name) for name in FILES)
     judged = read_qrels(qrels)
     topics = {topic.id: topic.body for topic in read_topics(queries) if topic.id in judged}
     test = QuerySet(topics, {name: judged[name] for name in topics}, [collection])
     dev = {"questions": str(queries), "qrels": str(qrels), "corpus": [str(collection)], "sample": 1000}
-    systems = {"BM25": bm25_values(arguments.output, test)}
-    for checkpoint in arguments.checkpoints:
+    systems = bm25_values(arguments, test)
+    for checkpoint in arguments.checkpoints or CHECKPOINTS:
         for pooling in arguments.poolings:
             name = Path(checkpoint).name
             recipe = Recipe(checkpoint, ("triplet",), [{"triples": str(triples)}], dev, settings(arguments), pooling)
             systems[f"{name}, {pooling}"] = values_of(arguments, test, recipe, arguments.output / f"{name}-{pooling}")
-    heads = ["", *SHOWN.values(), "p, ten groups (range)", "p, randomisation (Holm)"]
-    print(tabulate(rows_of(systems, "RR@10", list(SHOWN)), heads, tablefmt="github", disable_numparse=True))
+    types = [answer_type(question) for question in topics.values()]
+    for rows, heads in (
+        (rows_of(systems, list(SHOWN)), ["", *SHOWN.values()]),
+        (type_rows(types, systems, MAIN), ["MRR@10 by type", "queries", *systems]),
+        (pair_rows(systems, MAIN), PAIR_HEADERS),
+    ):
+        print(f"{tabulate(rows, heads, tablefmt='github', disable_numparse=True)}\n")
     return 0
 
 
@@ -119,13 +141,18 @@ def values_of(arguments: argparse.Namespace, test: QuerySet, recipe: Recipe, fol
     return cached_values(folder / "values.json", identity, make)
 
 
-def bm25_values(output: Path, test: QuerySet) -> Values:
-    """Measure BM25 with Anserini's defaults."""
-    source = corpus_fingerprint(test.corpus)
+def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> dict[str, Values]:
+    """Measure BM25 with Anserini's defaults, and its reranking by a cross-encoder."""
+    output, source = arguments.output, corpus_fingerprint(test.corpus)
     if not index_matches(output / "bm25", source):
         build_index(read_corpus(test.corpus), output / "bm25", source=source, progress=True)
     with LuceneIndex(output / "bm25", k1=K1, b=B) as index:
-        return found_by(index, test)
+        systems = {"BM25": found_by(index, test)}
+        if name := arguments.cross_encoder:
+            options = {} if arguments.cross_output is None else {"output": arguments.cross_output}
+            with Reranker(model=name, only_model=True, model_options=options, device=arguments.device) as reranker:
+                systems["BM25 + cross-encoder"] = found_by(Reranked(index, reranker), test)
+    return systems
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """The agreement of a bundle's STS perspective with people: Pearson's correlation on STS-B test and BIOSSES.
 
-python -m experiments.perspectives.sts --data DATA
+    python -m experiments.perspectives.sts --data DATA
+    python -m experiments.perspectives.sts --pairs clinicalSTS2019.test.txt --bundle runs/mine/bundle
+
+FILE has a sentence, another and a score on each line, with tabs between them, as MedSTS (n2c2's ClinicalSTS) has.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +22,7 @@ from tabulate import tabulate
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
+from mpir.files.read import read_lines
 from mpir.models.perspectives import open_bundle, score_pairs
 
 Pairs = list[tuple[str, str]]
@@ -28,21 +33,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
+    parser.add_argument("--data", type=file_path, help="the folder with sts/stsb and sts/biosses")
+    parser.add_argument("--pairs", type=file_path, nargs="*", default=[], metavar="FILE", help="files such as MedSTS'")
     parser.add_argument(
         "--bundle", type=text_path, default="default", metavar="DIR|NAME", help="default: the one that ships"
     )
     arguments = parser.parse_args()
-    return guarded("sts", lambda: run(arguments.data / "sts", arguments.bundle))
+    return guarded("sts", lambda: run(arguments.data, arguments.pairs, arguments.bundle))
 
 
-def run(folder: Path, bundle: str) -> int:
-    """The measurement."""
+def run(data: Path | None, files: Sequence[Path], bundle: str) -> int:
+    """The measurement. Raises InputError where there is nothing to measure on."""
+    sets = {"STS-B test": read_stsb(data / "sts"), "BIOSSES": read_biosses(data / "sts")} if data else {}
+    sets |= {path.name: read_pairs(path) for path in files}
+    if not sets:
+        raise InputError("there is nothing to measure on; give --data DIR, --pairs FILE …, or both.")
     chosen = [perspective for perspective in open_bundle(bundle).perspectives() if perspective.name == "sts"]
     if not chosen:
         raise InputError(f"bundle {bundle!r} has no perspective named 'sts'; choose one that has.")
     rows = []
-    for name, (pairs, people) in {"STS-B test": read_stsb(folder), "BIOSSES": read_biosses(folder)}.items():
+    for name, (pairs, people) in sets.items():
         scores = score_pairs(chosen, pairs, progress=sys.stderr.isatty()).values[:, 0]
         rows.append([name, len(pairs), *correlation(scores, people)])
     print(tabulate(rows, ["", "pairs", "Pearson", "95 % interval"], floatfmt=".4f"))
@@ -62,6 +72,20 @@ def read_biosses(folder: Path) -> tuple[Pairs, npt.NDArray[np.float64]]:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     people = np.array([float(row["score_mean"]) for row in rows])
     return [(row["sentence1"], row["sentence2"]) for row in rows], people
+
+
+def read_pairs(path: Path) -> tuple[Pairs, npt.NDArray[np.float64]]:
+    """The pairs and scores of a file in MedSTS's form. Raises InputError for a line in another one."""
+    pairs, scores = [], []
+    for number, line in read_lines(path):
+        fields = line.split("\t")
+        try:
+            first, second, score = fields[0], fields[1], float(fields[2])
+        except (IndexError, ValueError) as error:
+            raise InputError(f"{path}:{number}: found {line[:60]!r}; expected sentence⇥sentence⇥score.") from error
+        pairs.append((first, second))
+        scores.append(score)
+    return pairs, np.array(scores)
 
 
 def correlation(scores: npt.NDArray[np.float64], people: npt.NDArray[np.float64]) -> tuple[float, str]:

@@ -1,15 +1,20 @@
-"""Radiology: negation and report retrieval, measured on human annotations (docs/evidence/radiology.md).
+"""Radiology: negation, and retrieval of reports and of sentences (docs/evidence/radiology.md).
 
     python -m experiments.radiology sample
     python -m experiments.radiology negation --data DATA/radiology
     python -m experiments.radiology reports --data DATA/radiology --cache runs/radiology \\
         --output runs/reports --steps 60
     python -m experiments.radiology folds --data DATA/radiology --output runs/folds --steps 60
+    python -m experiments.radiology sentences --output runs/sentences --steps 20
+    python -m experiments.radiology sentences --train indiana.jsonl --test nih.jsonl --corpus reports.jsonl \\
+        --models BIOCLINICALBERT MSMARCO --output runs/sentences
 
 ``sample`` ranks the sixty reports that ship with mpir. ``negation`` (A) compares NegEx with human judgements and with
 negspacy. ``reports`` (B) retrieves OpenI's reports by their annotated findings, with --output also by a bi-encoder that
-it trains on dev. ``folds`` (C) compares ways to sample negatives, on findings outside the training data. Not for
-clinical use.
+it trains on dev. ``folds`` (C) compares ways to sample negatives, on findings outside the training data. ``sentences``
+trains on one source and ranks the sentences of another (files of `mpir data lexicon-pairs`, or a folder of brat's
+annotations), with each encoder's separation of a finding from its denial; without --train and --test, it runs on the
+sample. Not for clinical use.
 """
 
 from __future__ import annotations
@@ -18,16 +23,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments.radiology import folds, negation, retrieval, sample, training
+from experiments.radiology import folds, negation, retrieval, sample, sentences, training
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import not_negative, positive
 from mpir.app.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.lab.train.sampling import Sampling
 
-SUBJECTS = ("sample", "negation", "reports", "folds")
+SUBJECTS = ("sample", "negation", "reports", "folds", "sentences")
 PLAIN = Sampling("random", 32)
 MEGA_BATCHES = (32, 64, 128, 256, 512)
+BRAT_SAMPLE = Path(__file__).with_name("brat_sample")
 LEXICON = sample.SAMPLE / "chest-xray.tsv"
 
 
@@ -51,8 +57,18 @@ def main() -> int:
     group.add_argument("--entries", type=positive, help="of a fold that are trained on (default: all)")
     group.add_argument("--seeds", type=positive, default=3, help="of folds (%(default)s)")
     group.add_argument("--sentences", type=positive, default=2000, help="that folds rank (%(default)s)")
-    group.add_argument("--learning-rate", type=float, default=1e-4, help="the highest (%(default)s)")
+    group.add_argument("--learning-rate", type=float, help="the highest (1e-4; of sentences 2e-5)")
     group.add_argument("--seed", type=not_negative, default=1, help="of the order and the sampling (%(default)s)")
+    group = parser.add_argument_group("sentences")
+    group.add_argument("--train", type=file_path, metavar="PAIRS|BRAT", help="source to train on")
+    group.add_argument("--test", type=file_path, metavar="PAIRS|BRAT", help="source whose sentences are ranked")
+    group.add_argument("--corpus", type=file_path, default=sample.SAMPLE / "reports.jsonl", help="reports for the MLM")
+    group.add_argument("--models", nargs="*", default=[], metavar="NAME|DIR", help="further encoders, as they are")
+    group.add_argument("--queries", choices=sentences.QUERIES, default="findings", help="%(default)s")
+    group.add_argument("--fewest", type=positive, default=1, help="sentences of a query (%(default)s)")
+    group.add_argument("--epochs", type=positive, default=10, help="without --steps (%(default)s)")
+    group.add_argument("--warmup-steps", type=not_negative, default=100, help="%(default)s")
+    group.add_argument("--batch-size", type=positive, default=32, help="%(default)s")
     arguments = parser.parse_args()
     return guarded("radiology", lambda: run(arguments))
 
@@ -62,11 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
     data, lexicon = arguments.data, arguments.lexicon
     if arguments.part == "sample":
         return sample.run(lexicon, arguments.cache)
+    if arguments.part == "sentences":
+        return run_sentences(arguments)
     if data is None:
         raise InputError(f"the part {arguments.part} needs data; name their folder with --data.")
     if arguments.part == "negation":
         return negation.run(data / "negex")
-    settings = {"max_steps": arguments.steps, "learning_rate": arguments.learning_rate}
+    settings = {"max_steps": arguments.steps, "learning_rate": arguments.learning_rate or 1e-4}
     settings |= {"batch_size": 32, "warmup": 0.1, "evaluate_every": 10**6}
     if arguments.part == "folds":
         samplings = [PLAIN, *(Sampling("hard", among) for among in MEGA_BATCHES)]
@@ -78,6 +96,30 @@ def run(arguments: argparse.Namespace) -> int:
     how = {"sampling": sampling, "settings": settings | {"seed": arguments.seed}, "checkpoint": arguments.checkpoint}
     trained = arguments.output and training.trained(data, lexicon, arguments.output, names=("dev",), **how)
     return retrieval.run(data / "openi", lexicon, arguments.cache, trained, without_bundle=arguments.without_bundle)
+
+
+def run_sentences(arguments: argparse.Namespace) -> int:
+    """Read both sources, those of the sample by default, and run."""
+    if bool(arguments.train) != bool(arguments.test):
+        raise InputError("sentences needs both --train and --test, or neither for the sample.")
+    if arguments.train:
+        sources = [sentences.Source.read(path, arguments.fewest) for path in (arguments.train, arguments.test)]
+    else:
+        annotated = sentences.Source.annotated(sample.SAMPLE / "reports.jsonl", arguments.lexicon)
+        sources = [annotated, sentences.Source.read(BRAT_SAMPLE, arguments.fewest)]
+    recipe = sentences.Recipe(
+        checkpoint=arguments.checkpoint,
+        sampling=Sampling(arguments.negatives, arguments.among),
+        batch_size=arguments.batch_size,
+        epochs=arguments.epochs,
+        steps=arguments.steps,
+        warmup_steps=arguments.warmup_steps,
+        learning_rate=arguments.learning_rate or 2e-5,
+        seed=arguments.seed,
+    )
+    output = _output(arguments)
+    how = {"models": arguments.models, "corpus": arguments.corpus, "asked": arguments.queries}
+    return sentences.run(*sources, output, recipe=recipe, **how)
 
 
 def _output(arguments: argparse.Namespace) -> Path:

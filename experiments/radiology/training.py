@@ -13,8 +13,8 @@ from typing import Any
 
 from experiments.common.baselines import Start
 from experiments.radiology.reports import HALVES, read_openi
-from mpir.core.text.split import sentences
-from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
+from mpir.lab.annotate import Lexicon, NegEx
+from mpir.lab.annotate.pairs import lexicon_pairs, report_sentences
 from mpir.lab.train.examples import Example
 from mpir.lab.train.losses import loss_named
 from mpir.lab.train.mixture import Task
@@ -50,24 +50,12 @@ def read_entries(path: Path, lexicon: Path, names: Sequence[str] = HALVES) -> li
     """
     halves = read_openi(path)
     reports = [report for name in names for report in halves[name].reports]
-    texts = list(
-        dict.fromkeys(sentence.text.lower() for report in reports for sentence in sentences(report, splitting="report"))
-    )
-    text_of_query: dict[str, dict[str, None]] = {}
-    mentions = annotate(texts, Lexicon.load(lexicon), negation=NegEx.load())
-    for text, several in zip(texts, mentions, strict=True):
-        for query in filter(None, map(_query, several)):
-            text_of_query.setdefault(query, {})[text] = None
-    queries = {query: text_of_query[query] for query in sorted(text_of_query) if len(text_of_query[query]) >= FEWEST}
+    answers = lexicon_pairs(report_sentences(reports), Lexicon.load(lexicon), NegEx.load(), fewest=FEWEST)
     return [
         Example(group=query, question=query, sentence=text, label=1.0)
-        for query, answers in queries.items()
-        for text in answers
+        for query, texts in answers.items()
+        for text in texts
     ]
-
-
-def _query(mention: Mention) -> str | None:
-    return {"affirmed": mention.concept, "negated": f"no {mention.concept}"}.get(mention.status)
 
 
 def train(examples: Sequence[Example], sampling: Sampling, folder: Path, settings: TrainingSettings) -> Path:

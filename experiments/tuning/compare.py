@@ -33,6 +33,7 @@ from experiments.common.baselines import BM25
 from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Fit, Job, fit_and_measure, load_free, made_by
 from experiments.tuning.report import Report, across
 from mpir.app.cli import guarded
+from mpir.core.weights import RANKS
 from mpir.files.journal import Journal
 from mpir.files.write import atomic_write, write_json
 from mpir.tune.cross_validation import split
@@ -55,6 +56,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=positive, default=3, help="seeds of every search on all of dev (%(default)s)")
     parser.add_argument("--calls", type=positive, default=15, help="evaluations for each half and loop (%(default)s)")
     parser.add_argument("--loops", type=positive, default=3, help="loops (%(default)s)")
+    parser.add_argument(
+        "--initial", type=positive, default=8, help="calls before a search uses its model (%(default)s)"
+    )
+    parser.add_argument(
+        "--best-sentences", type=int, choices=range(1, RANKS + 1), default=RANKS, help="of a document (%(default)s)"
+    )
     parser.add_argument("--folds", type=at_least(2), default=3, help="folds of dev (%(default)s)")
     parser.add_argument("--workers", type=positive, default=2, help="processes (%(default)s)")
     arguments = parser.parse_args()
@@ -63,7 +70,15 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
-    job = Job(arguments.dev, arguments.calls, arguments.loops, arguments.folds, tuple(arguments.free))
+    job = Job(
+        dev=arguments.dev,
+        calls=arguments.calls,
+        loops=arguments.loops,
+        folds=arguments.folds,
+        free=tuple(arguments.free),
+        initial=arguments.initial,
+        best_sentences=arguments.best_sentences,
+    )
     dev = Dataset.load(job.dev)
     check(arguments, job, dev)
     fits = [fit_of for measure in arguments.measures for fit_of in all_parts(measure, arguments, dev)]

@@ -13,13 +13,13 @@ import numpy as np
 from experiments.common.baselines import BM25, COSINE, SUMMED, free_scores
 from experiments.tuning.learning_to_rank import LearnedRanker
 from mpir.core.columns import Layout
-from mpir.core.weights import PUBLISHED, Weights
+from mpir.core.weights import PUBLISHED, RANKS, Weights
 from mpir.errors import InputError
 from mpir.models.perspectives import open_bundle
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
-from mpir.tune.optimiser import GridSearch, RandomSearch
+from mpir.tune.optimiser import Bayesian, GridSearch, RandomSearch
 from mpir.tune.search import Plan, search
 from mpir.tune.space import Space
 from mpir.tune.submissions import Submissions
@@ -70,6 +70,8 @@ class Job:
     loops: int
     folds: int
     free: tuple[Path, ...]
+    initial: int = 8
+    best_sentences: int = RANKS
 
 
 def made_by(job: Job, dev: Dataset) -> dict[str, Any]:
@@ -112,7 +114,8 @@ def fit(planned: Fit, objective: Objective, job: Job) -> tuple[Ranker, dict[str,
     """A way to answer, found on the questions of an objective, and what there is to say about it."""
     layout = objective.scored.columns.layout
     if planned.method in SEARCHES:
-        bounds = {planned.without: (0.0, 0.0)} if planned.without else {}
+        bounds = {f"w{rank}": (0.0, 0.0) for rank in range(job.best_sentences + 1, RANKS + 1)}
+        bounds |= {planned.without: (0.0, 0.0)} if planned.without else {}
         space = Space.of(objective.scored.columns, context=planned.context, bounds=bounds)  # type: ignore[arg-type]
         result = search(objective, space, plan(planned.method, job, planned.seed))
         return by_weights(result.weights), {"best": result.best_so_far.tolist(), "weights": result.weights.to_dict()}
@@ -194,7 +197,9 @@ def by_weights(weights: Weights) -> Ranker:
 
 def plan(method: str, job: Job, seed: int) -> Plan:
     """The same number of evaluations for every method."""
-    alternating = Plan(calls=job.calls, loops=job.loops, tolerance=-1.0, seed=seed)
+    alternating = Plan(
+        calls=job.calls, loops=job.loops, tolerance=-1.0, seed=seed, optimiser=Bayesian(initial=job.initial)
+    )
     if method == "alternating Bayesian":
         return alternating
     joint = replace(alternating, halves=("all",), calls=alternating.budget - 1, loops=1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mpir.models.perspectives import Perspective
 
 OPTIONS_OF = {
+    "search": ("index", "k"),
     "candidates": ("index", "k", "skip", "below", "bundle", "perspective", "device", "precision"),
     "topics": ("index", "same", "alike"),
     "titles": ("corpus", "same", "dev", "dev_titles"),
@@ -28,6 +29,9 @@ Writes a training file: rows of question, sentence, label 1 (gold) or 0, and kin
 negative never contains, is contained in, or nearly repeats a gold sentence. Questions in the files of --exclude are
 left out by id and by text, their gold sentences are no negatives, and their gold documents lend no titles.
 
+--source search takes sentences at random from the first --k results of a search in --index, gold documents excluded
+(the relevance rows of Rawal & Baral 2020).
+
 --source candidates scores sentences of a search in --index with a perspective of a bundle, and takes the highest-scored
 ones below a share (negatives.below) of the gold sentences' mean score. Scores are kept in OUTPUT.scores.jsonl: an
 interrupted run continues there, and a run with other settings of negatives scores nothing again.
@@ -38,6 +42,8 @@ their last two sentences against the nearest last sentences of others. negatives
 value above 1 turns the filter off.
 
 examples:
+  mpir data negatives --source search --questions train.json --exclude test.json --index my-index --k 40 \\
+    --output relevance.train.jsonl
   mpir data negatives --source candidates --questions train.json --exclude test.json --index my-index \\
     --output mined.train.jsonl
   mpir data negatives --source topics --questions train.json --exclude test.json --output topics.train.jsonl
@@ -76,7 +82,7 @@ def _groups(
     arguments: argparse.Namespace, settings: NegativeSettings, inputs: NegativeInputs
 ) -> Iterator[Sequence[dict[str, Any]]]:
     """Open what the source needs, and yield the rows of each question."""
-    from mpir.lab.train.mined_negatives import mined_groups
+    from mpir.lab.train.mined_negatives import mined_groups, searched_groups
     from mpir.lab.train.title_negatives import title_groups
     from mpir.lab.train.topic_negatives import TopicNegatives
 
@@ -84,6 +90,9 @@ def _groups(
         index = stack.enter_context(closing(open_first_stage(arguments))) if settings.index else None
         if settings.source == "candidates" and index is not None:
             yield from mined_groups(settings, inputs, index, _perspective(arguments))
+            return
+        if settings.source == "search" and index is not None:
+            yield from searched_groups(settings, inputs, index)
             return
         encoder = open_encoder(arguments.encoder or DEFAULT)
         if settings.source == "topics":

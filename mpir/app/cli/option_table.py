@@ -31,6 +31,7 @@ RERANKERS = "rerank pubmed bioasq score serve mcp explain"
 WEIGHTED = "rerank pubmed bioasq serve mcp explain"
 SEARCHES = "search bioasq score data_triples data_negatives"
 RANKINGS = "rerank pubmed"
+ANNOTATING = "annotate data_lexicon-pairs"
 SEVERAL: dict[str, Any] = {"nargs": "+", "default": []}
 NUMBER: dict[str, Any] = {"metavar": "N"}
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
@@ -45,7 +46,7 @@ INPUTS = (
     option("queries", {"search": "what to search for (default: standard input)"}, nargs="*", type=query_text,
         metavar="QUERY"),
     option("paths", {"index": f"corpus: {DOCS}"}, nargs="*", type=text_path, metavar="PATH"),
-    option("paths", {"annotate": f"documents: {DOCS}; or -"}, nargs="+",
+    option("paths", {ANNOTATING: f"documents: {DOCS}; or -"}, nargs="+",
         type=text_path, metavar="FILE"),
     option("--docs", {"rerank": f"documents of the QUERY or of --run: {DOCS}"},
         nargs="+", type=text_path, metavar="PATH"),
@@ -66,7 +67,8 @@ INPUTS = (
     option("--corpus", {"bioasq": "PubMed XML or JSON lines, files or folders (default: the sample)",
         "benchmark": "documents, instead of a --dataset", "data_triples": "documents to draw from or look up texts in",
         "data_negatives": "documents that lend their titles", "data_sia": "from BioASQ: PubMed XML or JSON lines",
-        "train_shrink": "documents to count tokens in"}, default={"data_sia": [], "train_shrink": []}, nargs="+",
+        "train": "documents of --objective mlm", "train_shrink": "documents to count tokens in"},
+        default={"data_sia": [], "train_shrink": []}, nargs="+",
         type=text_path, metavar="PATH"),
     option("--qrels", {"score": "gold: documents of a grade above 0",
         "data_triples": "judgements; grades above 0 are relevant"}, type=file_path, metavar="FILE", **SEVERAL),
@@ -101,10 +103,11 @@ OUTPUTS = (
         "tune": "where the weights go", "train": "folder of the run (required)", "data_sia": "folder of the generation",
         "data_triples": "the triples to write", "data_negatives": "the training file to write",
         "data_vectors": "folder for the vectors", "data_chexpert": "the lexicon",
+        "data_lexicon-pairs": "the pairs to write",
         "train_average": "folder of the result", "train_shrink": "folder of the new checkpoint",
         "train_tk": "folder of the checkpoint"}, type=file_path, metavar="PATH",
-        required="score merge tune data_sia data_triples data_negatives data_vectors data_chexpert train_average "
-        "train_shrink train_tk"),
+        required="score merge tune data_sia data_triples data_negatives data_vectors data_chexpert data_lexicon-pairs "
+        "train_average train_shrink train_tk"),
     option("--format", {"rerank pubmed": "form of standard output: ris and nbib are references for Zotero, EndNote "
             "and Rayyan, md is Markdown (default: table)"}, choices=FORMATS),
     option("--format", {"search": "default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads"},
@@ -117,7 +120,7 @@ OUTPUTS = (
         type=int, **NUMBER),
     option("--k", {"pubmed": "candidates to retrieve and rank, at most 10,000 (%(default)s)",
         "bioasq benchmark score data_triples": "candidates of the first stage (%(default)s)",
-        "data_negatives": "candidates of a question whose sentences are scored (default: 6)"},
+        "data_negatives": "search results of a question whose sentences are drawn or scored (default: 6)"},
         default={"pubmed": 200, "bioasq": 100, "benchmark": 100, "score": 100, "data_triples": 500}, type=positive,
         **NUMBER),
     option("--sentences", {RANKINGS: "a table of the N best sentences of all documents"}, type=positive, **NUMBER),
@@ -129,8 +132,8 @@ OUTPUTS = (
         {RANKINGS: "join neighbouring sentences if the second scores at least this share of the first, such as 0.8",
         "bioasq": "submit neighbouring sentences as one snippet where the second scores at least this share of the "
             "first"}, dest="join", type=float, metavar="SHARE"),
-    option("--overwrite", {"rerank pubmed bioasq merge data_chexpert data_negatives data_triples": "replace an "
-            "existing output file, whoever wrote it"}, default=False, advanced="rerank pubmed bioasq",
+    option("--overwrite", {"rerank pubmed bioasq merge data_chexpert data_lexicon-pairs data_negatives data_triples":
+            "replace an existing output file, whoever wrote it"}, default=False, advanced="rerank pubmed bioasq",
         action="store_true"),
     option("--quiet",
         {"index rerank pubmed bioasq benchmark score tune data_sia train": "no progress (never shown in a pipe)"},
@@ -175,8 +178,8 @@ MODEL_OPTIONS = (
     option("--lexicon",
         {RERANKERS: "concepts and their phrases: adds a column for whether a document affirms or denies the query"},
         type=text_path, metavar="FILE", group="models"),
-    option("--lexicon", {"annotate": "concepts and their phrases"}, type=text_path, metavar="FILE",
-        required="annotate"),
+    option("--lexicon", {"annotate data_lexicon-pairs": "concepts and their phrases"}, type=text_path, metavar="FILE",
+        required="annotate data_lexicon-pairs"),
     option("--llm", {RERANKERS: "a chat model with an OpenAI-compatible interface, for a column of its grades, such "
             "as http://localhost:11434/v1#qwen3:4b (key: $MPIR_LLM_KEY)"}, metavar="URL#MODEL", group="models"),
     option("model.only", {f"{RERANKERS} bundle_new": "rank documents by these models only"}, default=False,
@@ -199,10 +202,10 @@ MODEL_OPTIONS = (
         {RERANKERS: "folder for scores kept between runs, or none (default: mpir's cache folder; none for servers)"},
         dest="cache", type=text_path, metavar="DIR|none"),
     option("cache.limit", {RERANKERS: "maximum size of the cache (1 GiB)"}, type=int, metavar="BYTES"),
-    option("lexicon.triggers", {f"annotate {RERANKERS}": "lists of negation triggers: negation, hedges, radiology, "
+    option("lexicon.triggers", {f"{ANNOTATING} {RERANKERS}": "lists of negation triggers: negation, hedges, radiology, "
             "or files (default: negation,hedges; all three where the lexicon has phrases such as heart size)"},
         needs="--lexicon", dest="triggers", type=path_list, metavar="NAME|FILE,…"),
-    option("lexicon.partial", {f"annotate {RERANKERS}": "also find phrases whose words are only similar, close "
+    option("lexicon.partial", {f"{ANNOTATING} {RERANKERS}": "also find phrases whose words are only similar, close "
             "together and in any order, such as 0.6"}, needs="--lexicon", dest="partial", type=float,
         metavar="LIKENESS"),
     option("llm.answers", {RERANKERS: "yes-no (log-probabilities), grade (a digit from 0 to 4) or auto"},
@@ -451,13 +454,15 @@ LAB = (
     option("after", {"train_average": "another bundle or checkpoint"}, type=text_path, metavar="SECOND"),
     option("checkpoint", {"train_shrink": "folder of a BERT-like encoder"}, type=file_path, metavar="DIR"),
     option("vectors", {"train_tk": "word2vec's format, or a folder with it"}, type=file_path, metavar="VECTORS"),
+    option("pairs.fewest", {"data_lexicon-pairs": "leave out queries with fewer sentences"}, dest="fewest", default=1,
+        type=positive, **NUMBER),
     option("--random", {"data_triples": "candidates drawn from --corpus"}, default=False, action="store_true"),
     option("triples.recipe", {"data_triples": "treatment of candidates that were judged"}, dest="recipe",
         default="filtered", choices=("above-click", "filtered", "unfiltered")),
     option("triples.keep_judged", {"data_triples": "allow documents judged irrelevant as negatives"},
         dest="keep_judged", default=False, **BOOL),
     option("negatives.most", {"data_triples": "most negatives per positive", "data_negatives": "most negatives of a "
-            "question; of topics and titles, from either ranking (candidates: 8, topics: 10, titles: 10)"},
+            "question; of topics and titles, from either ranking (search, candidates: 8; topics, titles: 10)"},
         dest="negatives", default={"data_triples": 20}, type=int, **NUMBER),
     option("negatives.skip", {"data_triples": "best candidates to leave out",
         "data_negatives": "best-scored sentences of candidates to leave out, as likely answers (1)"}, dest="skip",
@@ -471,7 +476,8 @@ LAB = (
     option("negatives.alike", {"data_negatives": "cosine from which two questions are the same (0.8)"}, dest="alike",
         type=float, metavar="X"),
     option("negatives.dev_titles", {"data_negatives": "titles of --dev (100)"}, dest="dev_titles", type=int, **NUMBER),
-    option("--source", {"data_negatives": "where the negatives come from"}, choices=("candidates", "topics", "titles"),
+    option("--source", {"data_negatives": "where the negatives come from"},
+        choices=("search", "candidates", "topics", "titles"),
         required="data_negatives"),
     option("--dev", {"data_negatives": "rows of titles that are not in OUTPUT"}, type=file_path, metavar="FILE"),
     option("--methods", {"data_sia": "combined, partial, similar, swap, generated, graded, coverage"}, default="",
@@ -520,6 +526,8 @@ LAB = (
             ("epochs", 5, "passes over the corpus"),
         )
     ),
+    option("--objective", {"train": "mlm trains an encoder on the plain text of --corpus, without a mixture"},
+        choices=("mixture", "mlm"), default="mixture"),
     option("--mixture", {"train": "JSON that assigns rows to perspectives (required)"}, type=file_path, metavar="FILE"),
     option("--data", {"train": "folder of the rows (default: the mixture's own)"}, type=file_path, metavar="DIR"),
     option("--checkpoint", {"train": "encoder to start from: a folder or a hub name"}, type=text_path,

@@ -23,14 +23,19 @@ and OUTPUT/curves.png plots them. After an interrupt, repeat the command: it res
 bundle's probabilities are calibrated (Platt scaling, folded into the weights) on the dev rows, or on those of
 --calibrate, such as sentences from search results. Its card begins with the facts of the training.
 
+--objective mlm trains an encoder on plain text (masked language modelling), sentence by sentence, before a mixture; it
+has no dev, no bundle and no resuming.
+
 examples:
   mpir train --checkpoint sentence-transformers/all-MiniLM-L6-v2 --mixture mixture.json --output runs/mine
   mpir train --mixture mixture.json --data runs/data --output runs/mine --bundle runs/mine/bundle \
       --set train.learning_rate=3e-5
+  mpir train --objective mlm --checkpoint bert-base-uncased --corpus reports.jsonl --output runs/mlm
   mpir train average runs/mine/bundle runs/second/bundle --calibrate rows.jsonl --output runs/mean
 """
-REQUIRED = ("mixture", "output")
-"""Options that are required for training but not for the actions."""
+REQUIRED = {"mixture": ("mixture", "output"), "mlm": ("corpus", "checkpoint", "output")}
+"""The options that each objective requires; the actions require others."""
+OF_MIXTURES = ("mixture", "data", "bundle", "calibrate", "without")
 
 
 def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) -> None:
@@ -54,8 +59,12 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, export if requested, and print the result's path. Raises MpirError for a user's mistake."""
-    if missing := [f"--{name}" for name in REQUIRED if getattr(arguments, name) is None]:
+    if missing := [f"--{name}" for name in REQUIRED[arguments.objective] if getattr(arguments, name) is None]:
         raise InputError(f"training needs {' and '.join(missing)}; see mpir train --help.")
+    if arguments.objective == "mlm":
+        return _train_masked(arguments)
+    if arguments.corpus:
+        raise InputError("--corpus is for --objective mlm; leave it out.")
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
     from mpir.models.bundles.bundle import BUNDLE
@@ -97,6 +106,21 @@ def run(arguments: argparse.Namespace) -> int:
         lines = make_bundle(best, tuner, arguments.bundle, rows, arguments.stored)
         print("\n".join([*lines, f"bundle: {arguments.bundle}"]))
     curves(arguments.output / "log.jsonl", arguments.output / "curves.png")
+    return 0
+
+
+def _train_masked(arguments: argparse.Namespace) -> int:
+    """`run` for plain text. Raises InputError for options of mixtures."""
+    from mpir.lab.train.masked_language import train_masked
+
+    for name in OF_MIXTURES:
+        if getattr(arguments, name):
+            raise InputError(f"--{name} is not for --objective mlm; leave it out.")
+    settings = TrainingSettings(**{name: value for name, value in _settings(arguments).items() if value is not None})
+    best, loss = train_masked(
+        arguments.corpus, settings, arguments.output, device=arguments.device, progress=not arguments.quiet
+    )
+    print(f"checkpoint: {best}, loss of the last steps {loss:.3f}")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,26 @@ def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) ->
 def _average_precision(hits: list[bool]) -> float | None:
     ranks = np.flatnonzero(hits) + 1
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else None
+
+
+def f1_score(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """F1 of the rows whose probability is above 0.5, that is whose raw value is above 0; 0 where none is right."""
+    positive, predicted = np.array([row.label > 0 for row in rows]), values > 0
+    return float(2 * np.sum(positive & predicted) / max(1, np.sum(positive) + np.sum(predicted)))
+
+
+def pair_figures(groups: Sequence[str], labels: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> dict[str, float]:
+    """Over pairs of rows of one group with different labels: the share in the right order, and the mean score margin.
+
+    `accuracy` counts a tie as half. Without such a pair there are no figures.
+    """
+    names = np.array(groups)
+    first, second = np.nonzero((names[:, None] == names) & (labels[:, None] > labels))
+    if not first.size:
+        return {}
+    margins = scores[first] - scores[second]
+    accuracy = float(np.mean((margins > 0) + 0.5 * (margins == 0)))
+    return {"accuracy": round(accuracy, 4), "margin": round(float(margins.mean()), 4)}
 
 
 def pearson(rows: list[Example], values: np.ndarray[Any, Any]) -> float:

@@ -61,6 +61,24 @@ def mined_groups(
             yield choose_negatives(question, journal.records[question.id], settings)
 
 
+def searched_groups(
+    settings: NegativeSettings, inputs: NegativeInputs, index: Retriever
+) -> Iterator[list[TrainingRow]]:
+    """Yield gold sentences of each question, and sentences of search results by chance, without gold documents.
+
+    These are the relevance rows of Rawal & Baral (2020): ranks do not matter, and nothing is scored.
+    """
+    for start in range(0, len(inputs.questions), QUESTIONS_PER_BATCH):
+        batch = inputs.questions[start : start + QUESTIONS_PER_BATCH]
+        depth = settings.documents + max(len(question.documents or ()) for question in batch)
+        for question, hits in zip(batch, index.search_batch([q.body for q in batch], depth), strict=True):
+            texts = candidate_sentences(question, hits, settings, inputs)
+            draw = random.Random(f"{settings.seed} {question.id}")
+            chosen = draw.sample(texts, min(settings.max_negatives, len(texts)))
+            rows = [training_row(question, text, 1.0, "golden") for text in sample_gold(question, settings.seed)]
+            yield rows + [training_row(question, text, 0.0, "searched") for text in chosen]
+
+
 def _score(
     settings: NegativeSettings, inputs: NegativeInputs, index: Retriever, perspective: Perspective, journal: Journal
 ) -> None:

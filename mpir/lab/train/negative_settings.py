@@ -10,14 +10,15 @@ from typing import Literal
 from mpir.errors import InputError
 from mpir.validation import optional_whole_number, real_number, whole_number
 
-Source = Literal["candidates", "topics", "titles"]
+Source = Literal["search", "candidates", "topics", "titles"]
 NEEDS: dict[Source, tuple[str, ...]] = {
+    "search": ("questions", "index"),
     "candidates": ("questions", "index"),
     "topics": ("questions",),
     "titles": ("corpus",),
 }
 """The inputs that each source needs."""
-MAX_NEGATIVES: dict[Source, int] = {"candidates": 8, "topics": 10, "titles": 10}
+MAX_NEGATIVES: dict[Source, int] = {"search": 8, "candidates": 8, "topics": 10, "titles": 10}
 TITLES = 1100
 
 
@@ -26,10 +27,11 @@ class NegativeSettings:
     """Where negatives come from, and which sentences are too likely to be answers.
 
     `negatives` is the number of negatives of a question at most; of topics and titles, from each of the two rankings.
-    For ``candidates``, `documents` is the number of first-stage results whose sentences are scored, `skip` how many of
-    the best-scored sentences are left out, and `below` the share of the gold sentences' mean score that a negative
-    must stay below. For the others, `same` is the cosine from which two sentences count as saying the same, `alike`
-    that from which two questions count as the same, and `dev_titles` the number of titles written to `dev`.
+    For ``search``, `documents` is the number of first-stage results whose sentences are drawn from; for ``candidates``,
+    that of those whose sentences are scored, `skip` how many of the best-scored sentences are left out, and `below` the
+    share of the gold sentences' mean score that a negative must stay below. For the others, `same` is the cosine from
+    which two sentences count as saying the same, `alike` that from which two questions count as the same, and
+    `dev_titles` the number of titles written to `dev`.
     """
 
     source: Source

@@ -18,6 +18,7 @@ from mpir.lab.train.batch_loss import batch_loss
 from mpir.lab.train.checkpointer import Checkpointer
 from mpir.lab.train.examples import Example
 from mpir.lab.train.gradcache import backward_in_parts
+from mpir.lab.train.metrics import f1_score, pair_figures
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.model import TrainedModel, distinct, vector_pooling
 from mpir.lab.train.negative_sampler import NegativeSampler
@@ -43,8 +44,9 @@ log = logging.getLogger(__name__)
 class FineTuner(TrainedModel):
     """Fine-tunes one checkpoint for all perspectives of a mixture; resumes from its own folder.
 
-    `counters` record the progress, `sampler` samples negatives for tasks with sampling, and `checkpointer` saves the
-    state and the best checkpoint.
+    `counters` record the progress, `f1` the last F1 on dev of each perspective of probabilities, and `pairs` the order
+    of the last batch's pairs. `sampler` samples negatives for tasks with sampling, and `checkpointer` saves the state
+    and the best checkpoint.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class FineTuner(TrainedModel):
         }
         self.batches = schedule(tasks, settings.batch_size, settings.seed, settings.max_steps)
         self.counters = Counters()
+        self.f1: dict[str, float] = {}
+        self.pairs: dict[str, float] = {}
         self.sampler = NegativeSampler(self.tasks, self.known, settings.seed, self._closeness_in_eval_mode)
         self.optimisation = Optimisation(
             self.model,
@@ -126,14 +130,17 @@ class FineTuner(TrainedModel):
 
     def _figure(self, index: int, task: Task) -> float:
         if task.retrieval is None:
-            return task.losses[0].metric(task.dev, self.outputs(task.dev, [index])[:, 0])
+            values = self.outputs(task.dev, [index])[:, 0]
+            if task.losses[0].scale == "probability":
+                self.f1[task.name] = round(f1_score(task.dev, values), 4)
+            return task.losses[0].metric(task.dev, values)
         return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
 
     def _keep_best(self) -> None:
         """Evaluate on dev, and keep the checkpoint if it is the best so far."""
         figures = self.evaluate()
         mean = float(np.mean(list(figures.values())))
-        self.log.write(step=self.counters.step, dev=figures, mean=mean)
+        self.log.write(step=self.counters.step, dev=figures, mean=mean, **({"f1": self.f1} if self.f1 else {}))
         log.info("step %d: %s", self.counters.step, figures)
         if self.counters.record(mean, self.settings.quarter_after):
             self.checkpointer.save_best(self.model, self.tokenizer)
@@ -141,14 +148,14 @@ class FineTuner(TrainedModel):
     def _train_step(self, batch: Batch) -> float:
         """Train on the current step's batch, and return its loss."""
         self.model.train()
-        step, started = self.counters.step, time.perf_counter()
+        step, started, self.pairs = self.counters.step, time.perf_counter(), {}
         loss = self._backward(batch)
         self._check_finite(loss)
         self.optimisation.step(step)
         seconds = round(time.perf_counter() - started, 3)
         name, rows = self.tasks[batch.task].name, len(batch.rows)
         skipped = {"skipped": self.sampler.skipped} if batch.pool else {}
-        self.log.write(step=step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **skipped)
+        self.log.write(step=step, task=name, loss=loss.item(), rows=rows, seconds=seconds, **self.pairs, **skipped)
         return loss.item()
 
     def _check_finite(self, loss: torch.Tensor) -> None:
@@ -199,6 +206,8 @@ class FineTuner(TrainedModel):
     def _loss(self, index: int, rows: list[Example], compared: Compared | None) -> torch.Tensor:
         """Return the sum of a task's losses on rows, from separately encoded texts or from outputs for pairs."""
         scores = self._outputs(rows, [index])[:, 0] if compared is None else compared.pairs()
+        labels = np.array([row.label for row in rows])
+        self.pairs = pair_figures([row.group for row in rows], labels, scores.detach().float().cpu().numpy())
         return batch_loss(self.tasks[index], rows, scores, compared, self.known.get(index, {}))
 
     @torch.no_grad()

@@ -155,3 +155,18 @@ def test_a_perspective_that_the_bundle_lacks(
         "has no perspective 'magic' (only relevance, sts, sia); choose one with negatives.persp"
         in capsys.readouterr().err
     )
+
+
+def test_sentences_of_search_results_by_chance(tmp_path: Path, index: Path, reserved: Path) -> None:
+    files = ["--questions", SAMPLE / "questions.json", "--exclude", reserved, "--index", index]
+    words = ["data", "negatives", "--source", "search", *map(str, files), "--k", "4", "--set", "negatives.most=3"]
+    outputs = [tmp_path / name for name in ("first.jsonl", "second.jsonl")]
+    for path in outputs:
+        assert main([*words, "--output", str(path)]) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    rows = rows_of(outputs[0])
+    assert kinds(rows) == {("golden", 1.0), ("searched", 0.0)}
+    assert RESERVED["id"] not in {row["id"] for row in rows}
+    assert all(is_gold(row, row["id"]) == (row["label"] == 1) for row in rows)
+    counts = [sum(row["label"] == 0 for row in rows if row["id"] == name) for name in {row["id"] for row in rows}]
+    assert max(counts) <= 3

@@ -1,0 +1,21 @@
+"""Figures of training by hand: F1, and the order of pairs."""
+
+import numpy as np
+import pytest
+
+from mpir.lab.train.examples import Example
+from mpir.lab.train.metrics import f1_score, pair_figures
+
+
+def test_f1_by_hand() -> None:
+    rows = [Example(group="q", question="?", sentence="s", label=label) for label in (1.0, 1.0, 0.0, 0.0)]
+    assert f1_score(rows, np.array([2.0, -1.0, 0.5, -0.5])) == pytest.approx(0.5)  # precision and recall 1/2
+    assert f1_score(rows, np.full(4, -1.0)) == 0
+
+
+def test_pairs_by_hand() -> None:
+    groups, labels = ["a", "a", "b", "b", "b"], np.array([1.0, 0.0, 0.0, 1.0, 0.0])
+    scores = np.array([0.9, 0.4, 0.2, 0.2, 0.6])
+    # Margins: 0.5, 0, -0.4; of three pairs one is right and one a tie.
+    assert pair_figures(groups, labels, scores) == {"accuracy": 0.5, "margin": pytest.approx(0.0333, abs=1e-4)}
+    assert pair_figures(["a", "b"], np.array([1.0, 0.0]), np.array([1.0, 0.0])) == {}
