@@ -69,6 +69,11 @@ SCRIPTS = (
     Script("bundles", "fast --pairs 8 --documents 2 --rounds 1 --threads 1"),
     Script("cache", "--pairs 1000"),
     Script(
+        "codes",
+        f"--indexes {{work}}/index/dense --queries {SAMPLE}/questions.json --vectors 300 --searches 8 --threads 1",
+        packages=("faiss",),
+    ),
+    Script(
         "encoding",
         "--checkpoint mpir/bundles/fast/model --documents 2 --sentences 4 --length 64 --rounds 1 --threads 1",
         packages=PEERS,

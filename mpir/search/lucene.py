@@ -21,6 +21,7 @@ from mpir.core.text.truncation import is_truncated, split_truncated, wildcard, w
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.files.files import check_opening
+from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
 from mpir.search.analyzer import analyzer
 from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
@@ -33,6 +34,7 @@ from mpir.types import F64
 from mpir.validation import whole_number
 
 BATCH = 64
+_IDS_AT_ONCE = 65_536
 _MAXIMUM_TERMS = 1_000_000
 _MAXIMUM_FORMS = 1_000
 """The most words that a truncated one stands for."""
@@ -140,6 +142,18 @@ class LuceneIndex:
                     f"{self._names}: holds no document with id {format_value(id)}; check the id and the corpus."
                 )
             return from_record(str(record))
+
+    def known_ids(self) -> HashSet:
+        """Return the ids of all documents, in 16 bytes each."""
+        ids, batch = HashSet(), list[str]()
+        with _reading(self._names):
+            for name in _live_ids(self._searcher):
+                batch.append(name)
+                if len(batch) == _IDS_AT_ONCE:
+                    ids.add(batch)
+                    batch = []
+        ids.add(batch)
+        return ids
 
     def __len__(self) -> int:
         return self.info.documents
@@ -257,6 +271,17 @@ def _open(folder: Path, info: IndexInfo) -> Any:
             f"{folder}: holds {reader.numDocs()} documents, but its manifest says {info.documents}; build it again."
         )
     return searcher
+
+
+def _live_ids(searcher: Any) -> Iterator[str]:
+    """Yield the ids of a searcher's documents, without those that an update has removed."""
+    reader = java_class("org.apache.commons.lang3.reflect.FieldUtils").readField(searcher, "reader", True)
+    for leaf in reader.leaves():
+        live, terms = leaf.reader().getLiveDocs(), leaf.reader().terms("id").iterator()
+        while (term := terms.next()) is not None:
+            postings = terms.postings(None) if live is not None else None
+            if postings is None or live.get(postings.nextDoc()):
+                yield str(term.utf8ToString())
 
 
 @contextmanager

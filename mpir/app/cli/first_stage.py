@@ -67,7 +67,7 @@ def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> De
 
     check_different(folders)
     first = open_dense(folders[0], encoder)
-    others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder) for folder in folders[1:]]
+    others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder, texts=_texts(folder)) for folder in folders[1:]]
     return DenseIndexes([first, *others]) if others else first
 
 
@@ -156,8 +156,18 @@ def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
     from mpir.search.dense import DenseIndex, read_dense_info
 
     dense_folder = Path(folder) / DENSE_FOLDER
-    opened = read_dense_info(dense_folder).source.get("encoder")
-    return DenseIndex(dense_folder, open_encoder(encoder or opened or DEFAULT, fetch=encoder is not None))
+    source = read_dense_info(dense_folder).source
+    opened = open_encoder(encoder or source.get("encoder") or DEFAULT, fetch=encoder is not None)
+    return DenseIndex(dense_folder, opened, texts=_texts(folder))
+
+
+def _texts(folder: str | Path) -> LuceneIndex | None:
+    """The texts of vectors that came without them."""
+    from mpir.search import LuceneIndex
+    from mpir.search.dense import read_dense_info
+
+    source = read_dense_info(Path(folder) / DENSE_FOLDER).source
+    return LuceneIndex(folder) if "vectors" in source else None
 
 
 def keep_vectors(

@@ -37,6 +37,8 @@ examples:
   zcat corpus.jsonl.gz | mpir index - --index pubmed-index --quiet
   mpir index updatefiles/pubmed26n1335.xml.gz --update --index pubmed-index
   mpir index --verify --index pubmed-index
+  mpir index baseline/ --index pubmed-index --kind binary --encoder ncbi/MedCPT-Query-Encoder
+    --vectors embeds_chunk_*.npy --ids pmids_chunk_*.json
 
 --update replaces the documents of an index that have the ids of those in PATH, adds the others, and removes what
 PubMed's files delete. All other documents stay. Vectors are also updated, and open searches continue to work.
@@ -50,6 +52,10 @@ interrupt, repeat the command to resume. With --shard i/n, only shard i of n is 
   mpir index abstracts.jsonl --index shards/3 --dense --shard 3/10
   mpir merge shards/* --output pubmed-index
 
+--vectors adds vectors that exist already, such as those that NCBI publishes of all PubMed: numpy's .npy, with a file
+of ids for each, a JSON list or an id a line, in the same order. --encoder names the encoder of the queries. Without
+PATH, the vectors are added to the index that is there. Vectors whose ids it lacks are counted and left out.
+
 Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS sets its options, such as
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
@@ -59,6 +65,28 @@ def run(arguments: argparse.Namespace) -> int:
     """Build, keep, update or verify the index; 0 is the exit status. Raises MpirError for a user's mistake."""
     if arguments.verify:
         return _verify(arguments)
+    if arguments.vectors or arguments.ids:
+        return _with_vectors(arguments)
+    return _of_corpus(arguments)
+
+
+def _with_vectors(arguments: argparse.Namespace) -> int:
+    """Add vectors of files to an index, which is built from the paths if there are any; 0 is the exit status."""
+    from mpir.app.cli.index_vectors import add_vectors, check_options, report
+    from mpir.search import read_info
+
+    check_options(arguments)
+    if arguments.paths:
+        words: dict[str, Any] = {"encoder": None, "kind": None, "vectors": [], "ids": [], "quiet": True}
+        _of_corpus(argparse.Namespace(**vars(arguments) | words))
+    missing = add_vectors(arguments)
+    if not arguments.quiet:
+        report(arguments.index, read_info(arguments.index).documents, missing)
+    return 0
+
+
+def _of_corpus(arguments: argparse.Namespace) -> int:
+    """Build or update the index from the paths; 0 is the exit status."""
     if not arguments.paths:
         raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
     from mpir.files.corpora.corpus import corpus_fingerprint

@@ -59,7 +59,13 @@ def _encoder(arguments: argparse.Namespace) -> Vectoriser | None:
         if arguments.dense or arguments.encoder:
             raise InputError(f"{arguments.index}: has no vectors to update; leave --dense and --encoder out.")
         return None
-    encoder = arguments.encoder or read_dense_info(folder).source.get("encoder") or DEFAULT
+    source = read_dense_info(folder).source
+    if "vectors" in source:
+        raise InputError(
+            f"{arguments.index}: its vectors came from files (--vectors), so mpir cannot make those of new documents. "
+            "Update the words of an index without vectors, and add all vectors again."
+        )
+    encoder = arguments.encoder or source.get("encoder") or DEFAULT
     return open_encoder(encoder, fetch=arguments.encoder is not None)
 
 

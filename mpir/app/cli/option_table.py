@@ -287,6 +287,10 @@ INDEXING = (
         action="store_true"),
     option("--verify", {"index": "build nothing, but compare every file of the index with its hash"}, default=False,
         action="store_true"),
+    option("--vectors", {"index": "files of vectors (.npy) to add, of documents that --encoder's model has encoded"},
+        type=text_path, metavar="FILE", **SEVERAL),
+    option("--ids", {"index": "for each file of --vectors, a file with the ids of its rows (.json, or an id a line)"},
+        type=text_path, metavar="FILE", **SEVERAL),
     option("--kind", {"index": "kind of vector index: Flat (exact, default), binary (a bit a dimension in memory, the "
             "vectors on disk), or another of faiss's strings"}, metavar="KIND"),
     option("index.sentence_vectors", {"index": "keep the vectors of every sentence, too"}, needs="--dense",

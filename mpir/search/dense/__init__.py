@@ -1,8 +1,9 @@
 """Dense retrieval: the vectors of documents in a faiss index, in segments on disk."""
 
-from mpir.search.dense.build import build_dense, from_vectors
+from mpir.search.dense.build import build_dense
 from mpir.search.dense.index import DenseIndex
 from mpir.search.dense.indexes import DenseIndexes
 from mpir.search.dense.manifest import DenseInfo, dense_matches, read_dense_info
+from mpir.search.dense.vector_files import from_vectors
 
 __all__ = ["DenseIndex", "DenseIndexes", "DenseInfo", "build_dense", "dense_matches", "from_vectors", "read_dense_info"]

@@ -19,14 +19,13 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.files import Files, list_files
-from mpir.files.hash_set import HashSet
 from mpir.search.dense import faiss_backend as engine
-from mpir.search.dense.build_dir import FINISHED, LOCK, TRAINED, building, new_shard, writing
+from mpir.search.dense.build_dir import FINISHED, LOCK, TRAINED, building, writing
 from mpir.search.dense.faiss_backend import BINARY, FLAT, FLAT_UP_TO
 from mpir.search.dense.join import join_shards, write_codes
 from mpir.search.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.search.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
-from mpir.search.dense.shards import DOCUMENTS_PER_SHARD, Vectoriser, check_unique, encode, save
+from mpir.search.dense.shards import Vectoriser, encode
 from mpir.types import F32
 
 ROWS_AT_ONCE = 65_536
@@ -110,47 +109,6 @@ def rename_encoder(folder: str | Path, name: str) -> None:
         with writing(root / LOCK):
             info = read_dense_info(root)
             write_dense_info(root, replace(info, source={**info.source, "encoder": name}))
-
-
-def from_vectors(
-    vectors: str | Path | F32,
-    ids: Sequence[str],
-    folder: str | Path,
-    *,
-    factory: str = FLAT,
-    encoder: Mapping[str, Any] | None = None,
-    source: Mapping[str, Any] | None = None,
-    seed: int = 1,
-) -> DenseInfo:
-    """Index existing vectors: an array (N, W) or a `.npy` file, which is read in pieces.
-
-    Consecutive rows with the same id are the passages of one document. If `encoder`, the identity of the vectors'
-    encoder, is given, queries of other encoders are refused.
-
-    Raises:
-        InputError: different numbers of ids and vectors, an id that is repeated after others, no vectors, or
-            values that are not finite.
-        ArtefactError: the file cannot be read.
-        OutputError: as `build_dense`.
-    """
-    matrix = load(Path(vectors)) if isinstance(vectors, str | Path) else np.asarray(vectors)
-    source_name = str(vectors) if isinstance(vectors, str | Path) else "vectors"
-    if matrix.ndim != 2 or len(matrix) != len(ids):
-        raise InputError(
-            f"{source_name}: has shape {matrix.shape}, but there are {len(ids)} ids; expected one vector each."
-        )
-    first = [row for row in range(len(ids)) if row == 0 or ids[row] != ids[row - 1]]
-    names = [ids[row] for row in first]
-    with building(Path(folder), {}, resume=False) as build_folder:
-        known_ids = HashSet()
-        for number, begin in enumerate(range(0, len(names), DOCUMENTS_PER_SHARD)):
-            chosen = names[begin : begin + DOCUMENTS_PER_SHARD]
-            check_unique(chosen, known_ids.among(chosen))
-            known_ids.add(chosen)
-            bounds = np.array([*first, len(ids)])[begin : begin + len(chosen) + 1]
-            with new_shard(build_folder, number) as shard:
-                save(shard, chosen, np.asarray(matrix[bounds[0] : bounds[-1]], np.float32), bounds - bounds[0])
-        return index_shards(build_folder, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
 
 
 def index_shards(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,16 @@ QUERIES_AT_ONCE = 256
 NO_ENCODER = "was opened without an encoder, so it cannot read texts; pass DenseIndex the encoder of its vectors"
 
 
+class TextSource(Protocol):
+    """The texts of documents by id, such as those of a LuceneIndex."""
+
+    def document(self, id: str) -> Document:
+        """Return the stored document of an id."""
+
+    def close(self) -> None:
+        """Close its files."""
+
+
 class DenseIndex:
     """A dense index, opened for search; its vectors stay on disk and are mapped into memory.
 
@@ -43,20 +53,29 @@ class DenseIndex:
 
     name = NAME
 
-    def __init__(self, folder: str | Path, encoder: Vectoriser | None = None, *, parameters: str = "") -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        encoder: Vectoriser | None = None,
+        *,
+        parameters: str = "",
+        texts: TextSource | None = None,
+    ) -> None:
         """Open the index of a folder.
 
         Args:
             folder: the output of `build_dense` or `from_vectors`.
             encoder: encodes queries and new documents; without one, only vectors can be searched.
-            parameters: faiss's search parameters, such as ``nprobe=32`` for IVF or ``efSearch=64`` for HNSW.
+            parameters: faiss's search parameters, such as ``nprobe=32`` for IVF or ``efSearch=64`` for HNSW, or
+                ``rescored=2000`` for the kind binary.
+            texts: gives the documents of an index that stores vectors only; closed with the index.
 
         Raises:
             ArtefactError: faiss is not installed, or the index is missing, half-built, damaged, or of another encoder.
             InputError: parameters that the index lacks.
         """
         engine.faiss()
-        self.folder, self.encoder, self.parameters = Path(folder), encoder, parameters
+        self.folder, self.encoder, self.parameters, self._texts = Path(folder), encoder, parameters, texts
         open_steadily([self.folder / MANIFEST], self._open, self.close)
 
     @property
@@ -108,6 +127,8 @@ class DenseIndex:
     def close(self) -> None:
         """Close the index's files."""
         self.segments = []
+        if self._texts is not None:
+            self._texts.close()
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """Return the k nearest documents, best first, each with its score; none for a query without a word."""
@@ -133,9 +154,17 @@ class DenseIndex:
     def _documents(self, hits: Sequence[Sequence[tuple[int, int, float]]]) -> list[list[Document]]:
         with self._reading():
             return [
-                [self.segments[segment_number].document(number, score) for segment_number, number, score in query_hits]
+                [self._document(segment_number, number, score) for segment_number, number, score in query_hits]
                 for query_hits in hits
             ]
+
+    def _document(self, segment_number: int, number: int, score: float | None = None) -> Document:
+        """Return a document with its texts, wherever they are stored."""
+        segment = self.segments[segment_number]
+        document = segment.document(number, score)
+        if segment.has_texts or self._texts is None:
+            return document
+        return replace(self._texts.document(document.id), score=score, scores=document.scores)
 
     def search_vectors(
         self, vectors: npt.NDArray[Any], k: int = 100, query_of: I64 | None = None
@@ -215,7 +244,7 @@ class DenseIndex:
         """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
         with self._reading():
             segment, number = self._find(id)
-            return segment.document(number)
+            return self._document(self.segments.index(segment), number)
 
     def sentences(self, query: str, id: str) -> list[tuple[Sentence, float]]:
         """Return the sentences of a document with their scores for a query, best first.

@@ -29,7 +29,7 @@ from mpir.search.dense.segment import (
     load,
     write_records,
 )
-from mpir.types import F32, I64
+from mpir.types import F32, I64, Float
 
 DOCUMENTS_PER_SHARD = 8192
 
@@ -78,7 +78,7 @@ def encode(
             if not job_shard.takes(number):
                 continue
             if shard := finished_shard(build_folder, number):
-                _check_same(shard, names)
+                check_same(shard, names)
                 bar.skip(len(batch))
                 continue
             with new_shard(build_folder, number) as shard:
@@ -123,7 +123,7 @@ def _vectors(encoder: Vectoriser, blocks: Blocks) -> tuple[F32, I64]:
     return vectors, text_of
 
 
-def save(shard: Path, names: Sequence[str], vectors: F32, first: I64) -> None:
+def save(shard: Path, names: Sequence[str], vectors: Float, first: I64) -> None:
     """Write ids (D,), vectors (R, W) and the first (D + 1,) of each.
 
     Raises:
@@ -158,7 +158,8 @@ def _batches(stream: Iterator[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _check_same(shard: Path, names: Sequence[str]) -> None:
+def check_same(shard: Path, names: Sequence[str]) -> None:
+    """Raise InputError unless a finished shard has these documents."""
     if not np.array_equal(load(shard / IDS), encoded(names)):
         raise InputError(
             f"{shard.parent}: the documents from {format_value(names[0])} on differ from those of the interrupted "

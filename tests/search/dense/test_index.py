@@ -92,7 +92,7 @@ def test_segments_and_passages_change_nothing(
     names = [f"d{i}" for i, count in enumerate(passages) for _ in range(count)]
     queries = generator.integers(-1, 2, (25, 4)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mpir.search.dense.build.DOCUMENTS_PER_SHARD", size)
+        patch.setattr("mpir.search.dense.vector_files.DOCUMENTS_PER_SHARD", size)
         info = from_vectors(vectors, names, folder / "i")
     assert len(info.segments) == -(-len(passages) // size)
     assert (info.documents, info.vectors) == (len(passages), sum(passages))
@@ -232,7 +232,7 @@ def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: lis
 def test_ids_are_found_in_any_order_whatever_is_asked_for(
     shard: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mpir.search.dense.build.DOCUMENTS_PER_SHARD", shard)
+    monkeypatch.setattr("mpir.search.dense.vector_files.DOCUMENTS_PER_SHARD", shard)
     names = ["10", "9", "é", "a" * 40, "b", "100"]
     from_vectors(np.eye(6, dtype=np.float32), names, tmp_path / "i")
     index = DenseIndex(tmp_path / "i")
