@@ -71,6 +71,7 @@ def test_the_vectors_of_a_bare_encoder_are_those_by_transformers(
     assert "MISSING" not in "".join(capfd.readouterr())
 
 
+@pytest.mark.slow
 def test_a_run_with_a_bert_bundle_imports_no_transformers(tiny_bundle: Path) -> None:
     code = (
         "import sys; from mpir import Reranker; "

@@ -18,6 +18,8 @@ from mpir.errors import ArtefactError
 from mpir.lab.train.pretrained import load_model
 from mpir.models.encoder import Encoder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 AUTO_CLASSES = ("AutoModel", "AutoModelForSequenceClassification", "AutoModelForCausalLM", "AutoBackbone")
 CONSENT = "y\n" * 20

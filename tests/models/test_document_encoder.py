@@ -160,6 +160,7 @@ def test_nothing_to_read(encoder: DocumentEncoder) -> None:
     assert in_windows.shape == (0,)
 
 
+@pytest.mark.slow
 def test_two_processes_read_the_same(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
     workers = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64))
     try:

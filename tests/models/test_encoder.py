@@ -33,6 +33,7 @@ def has_backend(encoder: Encoder) -> bool:
     return "backend" in vars(encoder)
 
 
+@pytest.mark.slow
 def test_a_second_run_imports_neither_torch_nor_transformers(tiny_bundle: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", RUN, str(tiny_bundle), "cpu", str(tmp_path)]
     first, second = (

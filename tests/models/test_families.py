@@ -153,6 +153,7 @@ def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str
     return perspective.score_pairs(pairs)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["", PROMPT])
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_family_scores_as_its_reference(kind: str, prompt: str, tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def test_a_reranker_with_a_cache_is_pickled_and_copied(
     assert second.rerank("x", docs).to_dict() == first.rerank("x", docs).to_dict()
 
 
+@pytest.mark.slow
 def test_another_process_takes_a_reranker_with_its_cache(tiny_bundle: Path, tmp_path: Path) -> None:
     docs = ["Aspirin thins the blood.", "Salt."]
     with Reranker(tiny_bundle, device="cpu", precision="fp32", cache=tmp_path / "scores") as reranker:

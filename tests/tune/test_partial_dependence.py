@@ -56,6 +56,7 @@ def test_what_is_no_evidence_has_no_part_in_a_document(learnable: Dataset) -> No
     np.testing.assert_allclose(sum(shares.values())[:5], 1)
 
 
+@pytest.mark.slow
 def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
     objective, space = Objective(learnable), Space.of(learnable.columns)
     result = search(objective, space, Plan(calls=4, loops=1, optimiser=RandomSearch))
@@ -75,6 +76,7 @@ def test_pictures_are_written(learnable: Dataset, tmp_path: Path) -> None:
         plots.shares_at_the_top(tmp_path / "file" / "shares", {"a": np.ones(2)})
 
 
+@pytest.mark.slow
 def test_nine_weights_are_all_drawn_and_told_apart(learnable: Dataset, tmp_path: Path) -> None:
     generator, count = np.random.default_rng(0), len(learnable.columns.sentences)
     extended = {Column(f"p{number}", "sentence"): generator.random(count) for number in range(7)}

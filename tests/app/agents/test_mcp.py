@@ -76,6 +76,7 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(work(), 120))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", [over_stdio, over_http])
 def test_an_agent_ranks_cites_and_reads_the_ranking(transport: Any, tiny_bundle: Path) -> None:
     async def work() -> None:
@@ -116,6 +117,7 @@ def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> N
     run(work)
 
 
+@pytest.mark.slow
 def test_an_index_is_searched_and_ranked(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
     index = ["-m", "mpir", "index", str(tmp_path / "a.jsonl"), "--index", str(tmp_path / "index"), "--quiet"]

@@ -414,6 +414,7 @@ def test_a_damaged_bundle_is_named(
     assert "model.safetensors: the content has SHA-256" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_real_process_with_a_model(tiny_bundle: Path, job: dict[str, Path]) -> None:
     arguments = ["--questions", job["questions.json"], "--corpus", job["corpus.jsonl"], "--gold", job["gold.json"]]
     arguments += ["--bundle", tiny_bundle, "--output", job["output"], "--index", job["index"]]

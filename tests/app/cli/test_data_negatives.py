@@ -54,6 +54,7 @@ def candidates(folder: Path, index: Path, bundle: Path, reserved: Path, *options
     return [*words, "--device", "cpu", "--precision", "fp32", "--set", "negatives.below=9", "--limit", "8", *options]
 
 
+@pytest.mark.slow
 def test_candidates_in_a_process_of_its_own(tmp_path: Path, index: Path, tiny_bundle: Path, reserved: Path) -> None:
     words = candidates(tmp_path, index, tiny_bundle, reserved)
     finished = subprocess.run([sys.executable, "-m", "mpir", *words], capture_output=True, text=True, check=False)

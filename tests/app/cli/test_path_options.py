@@ -108,6 +108,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_somebody_whom_the_system_does_not_know_ranks(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(DOCUMENT)
     environment = {key: value for key, value in os.environ.items() if key not in ("HOME", "XDG_CACHE_HOME")}

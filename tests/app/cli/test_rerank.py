@@ -323,6 +323,7 @@ def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixt
     assert "the query is blank, so nothing can be ranked for it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["bundle", "show"], ["rerank", "--format", "trec"]])
 def test_a_disk_that_is_full(tiny_bundle: Path, command: list[str]) -> None:
     target = [str(tiny_bundle)] if command[0] == "bundle" else ["--bundle", str(tiny_bundle)]
@@ -364,6 +365,7 @@ def test_impossible_hardware(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "many.jsonl").write_text(f"{LINE}\n" * 200)
     command = (

@@ -157,6 +157,7 @@ def downloads(chromium: Any, url: str, tmp_path_factory: pytest.TempPathFactory)
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["graded", "index"])
 def test_from_questions_to_tuned_weights(downloads: Path, tiny_bundle: Path, tmp_path: Path, source: str) -> None:
     """By the candidates of the page, or by an index of all documents that were saved."""

@@ -97,6 +97,7 @@ def test_a_model_of_the_client_s_own(server: Server) -> None:
     assert refused.json()["message"].endswith("name no model, or start the server with --any-model.")
 
 
+@pytest.mark.slow
 def test_a_key_guards_what_clients_look_up(start_server: Callable[..., Server]) -> None:
     server = start_server("--set", "serve.warmup=false", "--any-model", environment={"MPIR_API_KEY": "secret"})
     key = {"Authorization": "Bearer secret"}

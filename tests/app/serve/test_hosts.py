@@ -128,6 +128,7 @@ def test_more_hosts_can_be_allowed(named: Server, host: str, status: int) -> Non
     assert exchange(named, "GET", "/health", {"Host": host, "Origin": f"http://{host}"})[0] == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "status"), [((), 200), (("--allowed-host", "search.example"), 403)])
 def test_with_a_key_hosts_are_checked_only_where_they_are_named(
     start_server: Callable[..., Server], options: tuple[str, ...], status: int
@@ -147,6 +148,7 @@ def test_other_machines_are_not_served_without_a_key(
     assert said == f"mpir: --host {host} is reachable from other machines, and no key is set; {NO_KEY}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "environment"), [((), KEY), (("--insecure",), None)])
 def test_other_machines_are_served_with_a_key_or_where_that_is_said(
     start_server: Callable[..., Server], options: tuple[str, ...], environment: dict[str, str] | None

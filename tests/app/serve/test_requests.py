@@ -70,6 +70,7 @@ def test_a_compressed_body_is_read_within_the_limits(server: Server) -> None:
         assert (answer.status_code, message in answer.text) == (status, True)
 
 
+@pytest.mark.slow
 def test_pages_of_a_named_origin_may_read_answers(start_server: Callable[..., Server], server: Server) -> None:
     open_server = start_server("--cors", ORIGIN)
     asked = {

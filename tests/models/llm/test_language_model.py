@@ -139,6 +139,7 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
     np.testing.assert_allclose(without.scores(PAIRS[:5]), with_pad.scores(PAIRS[:5]), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "message"),
     [

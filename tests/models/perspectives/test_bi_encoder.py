@@ -111,6 +111,7 @@ def test_unpadded_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) ->
     torch.testing.assert_close(result[0][0].norm(dim=1), torch.ones(5))
 
 
+@pytest.mark.slow
 def test_several_processes_and_other_architectures(tiny_checkpoint: Path, tmp_path: Path) -> None:
     expected = Encoder(tiny_checkpoint, device="cpu", precision="fp32").vectors([LONG, "the heart", "a gene"])
     two = Encoder(tiny_checkpoint, device="cpu,cpu", precision="fp32", tokens_per_batch=64)

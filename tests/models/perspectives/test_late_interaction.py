@@ -150,6 +150,7 @@ def test_company_order_batches_and_what_is_at_hand_change_no_score(
     np.testing.assert_allclose(tight.score_pairs(pairs)[0], expected, rtol=1e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_other_architectures_and_several_processes(colbert: Path, tmp_path: Path) -> None:
     """By transformers' own padded pass, and in worker processes."""
     config = BertConfig.from_pretrained(colbert, hidden_act="relu")
