@@ -1,4 +1,4 @@
-"""The official measures of submissions whose neighbouring sentences are joined (mpir/core/passages.py)."""
+"""The official measures of submissions whose neighbouring sentences are joined (passages.py)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from experiments.submissions.passages import ScoredSpan, join_adjacent
 from mpir.bioasq.measures import measure_snippets
 from mpir.bioasq.submission_rules import FIRST_CUT
 from mpir.core.blend import blend_queries
 from mpir.core.cutoffs import TEN_EACH, Cutoff
-from mpir.core.passages import ScoredSpan, join_adjacent
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights
 from mpir.tune.objective import Objective

@@ -39,15 +39,13 @@ class Answers:
         return self.submissions[BLEND]
 
 
-def compared_systems(
-    weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH, join: float | None = None
-) -> list[System]:
-    """The blend with its cut-offs and joined sentences, after the systems that a measurement compares it with.
+def compared_systems(weights: Weights, *, measured: bool, cutoffs: Cutoffs = TEN_EACH) -> list[System]:
+    """The blend with its cut-offs, after the systems that a measurement compares it with.
 
-    These are every column alone, the sum of the document columns and, if the cut-offs have thresholds or sentences are
-    joined, the blend without either. They submit the cut-offs' maximum of single sentences for every question.
+    These are every column alone, the sum of the document columns and, if the cut-offs have thresholds, the blend
+    without them. They submit the cut-offs' maximum of documents and sentences for every question.
     """
-    blend = System(BLEND, weights, cutoffs, join)
+    blend = System(BLEND, weights, cutoffs)
     if not measured:
         return [blend]
     uncut = Cutoffs(
@@ -56,7 +54,7 @@ def compared_systems(
     *columns, _ = systems(weights)
     untrained = added_up(weights)
     compared = [*columns, *([untrained] if untrained else [])]
-    compared += [System(f"{BLEND}, no cut-off", weights)] if (cutoffs, join) != (uncut, None) else []
+    compared += [System(f"{BLEND}, no cut-off", weights)] if cutoffs != uncut else []
     return [*(replace(system, cutoffs=uncut) for system in compared), blend]
 
 

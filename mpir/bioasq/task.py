@@ -12,8 +12,7 @@ from tqdm import tqdm
 from mpir.core.blend import blend_queries, document_order
 from mpir.core.candidates import Candidates, is_record_of
 from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
-from mpir.core.passages import ScoredSpan, join_adjacent
-from mpir.core.text import Question, Snippet
+from mpir.core.text import Question, Sentence, Snippet
 from mpir.core.weights import Weights
 from mpir.files.journal import Journal
 from mpir.reranking.inputs import DocumentLike
@@ -26,15 +25,12 @@ from mpir.types import I64, Float
 class System:
     """A way to order the documents and sentences of a scored question, and to cut off both lists.
 
-    Without weights it is BM25 alone. `cutoffs` are scores of these weights, not probabilities. Neighbouring sentences
-    are one snippet where the second has at least the share `join` of the first's score (core/passages.py); None joins
-    none.
+    Without weights it is BM25 alone. `cutoffs` are scores of these weights, not probabilities.
     """
 
     name: str
     weights: Weights | None = None
     cutoffs: Cutoffs = TEN_EACH
-    join: float | None = None
 
     def scores(self, scored: Candidates) -> tuple[Float, Float]:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
@@ -131,7 +127,7 @@ class Selection:
     """
 
     documents: I64
-    snippets: list[list[int]]
+    snippets: I64
     unreached: tuple[str, ...] = ()
 
 
@@ -144,31 +140,11 @@ def select(scored: Candidates, system: System) -> Selection:
     rank_of[best] = np.arange(len(best))
     of = scored.columns.document_of
     order = np.lexsort((np.arange(len(of)), rank_of[of], -sentence_scores))
-    passages = _passages(scored, order[rank_of[of][order] < len(best)], sentence_scores, system.join)
+    inside = order[rank_of[of][order] < len(best)]
     lowest = sentence_scores[np.isin(of, best)].min(initial=np.inf)
-    firsts = np.array([rows[0] for rows in passages], np.int64)
-    chosen, reached_snippets = _cut(firsts, sentence_scores, system.cutoffs.snippets, lowest=float(lowest))
+    snippets, reached_snippets = _cut(inside, sentence_scores, system.cutoffs.snippets, lowest=float(lowest))
     reached = {"documents": reached_documents, "snippets": reached_snippets}
-    snippets = [sorted(rows) for rows in passages[: len(chosen)]]
     return Selection(best, snippets, tuple(level for level, is_reached in reached.items() if not is_reached))
-
-
-def _passages(scored: Candidates, order: I64, scores: Float, join: float | None) -> list[list[int]]:
-    """The snippets, best first, each a sentence or joined neighbours with the best sentence first."""
-    if join is None:
-        return [[row] for row in order.tolist()]
-    of, passages = scored.columns.document_of, {}
-    for document in dict.fromkeys(of[order].tolist()):
-        rows = np.flatnonzero(of == document).tolist()
-        sentences = [scored.sentences[row] for row in rows]
-        spans = [
-            ScoredSpan(sentence.section, sentence.begin, sentence.end, float(scores[row]))
-            for sentence, row in zip(sentences, rows, strict=True)
-        ]
-        for numbers in join_adjacent(spans, join):
-            first = max(numbers, key=lambda number: (spans[number].score, -number))
-            passages[rows[first]] = [rows[first], *(rows[number] for number in numbers if number != first)]
-    return [passages[row] for row in order.tolist() if row in passages]
 
 
 def answer(question: Question, scored: Candidates, system: System) -> Question:
@@ -179,7 +155,7 @@ def answer(question: Question, scored: Candidates, system: System) -> Question:
 def answer_with(question: Question, scored: Candidates, selection: Selection) -> Question:
     """The question with the selected documents and snippets."""
     documents = tuple(scored.documents[row].id for row in selection.documents)
-    snippets = tuple(_snippet(scored, rows) for rows in selection.snippets)
+    snippets = tuple(_snippet(scored.sentences[row]) for row in selection.snippets)
     return replace(question, documents=documents, snippets=snippets)
 
 
@@ -194,19 +170,12 @@ def _cut(order: I64, scores: Float, cutoff: Cutoff, *, lowest: float | None = No
     return order[:submitted], bool(passing >= min(cutoff.minimum, len(order)))
 
 
-def _snippet(scored: Candidates, rows: Sequence[int]) -> Snippet:
-    """The snippet from the first to the last of a section's sentences, given in text order."""
-    sentences = [scored.sentences[row] for row in rows]
-    first, last = sentences[0], max(sentences, key=lambda sentence: sentence.end)
-    text = first.text
-    if len(sentences) > 1:
-        document = scored.documents[scored.columns.document_of[rows[0]]]
-        text = document.sections[first.section][first.begin : last.end]
+def _snippet(sentence: Sentence) -> Snippet:
     return Snippet(
-        document=first.document,
-        begin_section=first.section,
-        end_section=first.section,
-        begin=first.begin,
-        end=last.end,
-        text=text,
+        document=sentence.document,
+        begin_section=sentence.section,
+        end_section=sentence.section,
+        begin=sentence.begin,
+        end=sentence.end,
+        text=sentence.text,
     )

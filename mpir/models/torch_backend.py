@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -92,7 +93,7 @@ class TorchBackend:
             self.max_length = longest_input(self.config, self.tokenizer.model_max_length, max_length)
         self._chain = read_score_layers(checkpoint)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
-        self.runner: BatchRunner | None = None  # in place of the devices here
+        self._runner: BatchRunner | None = None
         self._fits = float("inf")
         self._untrimmed = 0
         self._missing: list[str] = []
@@ -249,11 +250,20 @@ class TorchBackend:
         )
         row_batches = takewhile(lambda _: is_awaited(), unknown)
         jobs = ((rows, tokens.sequences(rows)) for rows in row_batches)
-        if runner := self.runner or (self.workers if len(self.devices) > 1 else None):
+        if runner := self._runner or (self.workers if len(self.devices) > 1 else None):
             yield from runner.run(jobs, reading)  # workers finish their batches and stay for the next call
         else:
             yield from ((rows, self.run(sequences, reading)) for rows, sequences in jobs)
         raise_if_cancelled()
+
+    @contextmanager
+    def batches_run_by(self, runner: BatchRunner) -> Iterator[None]:
+        """Have batches run by `runner` in place of the devices here."""
+        self._runner = runner
+        try:
+            yield
+        finally:
+            self._runner = None
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; it is halved if memory runs out.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
-from mpir.core.passages import with_passages
 from mpir.core.results import RankedDocument, RankedList, RankedSentence
 from mpir.core.stopping import check_probable
 from mpir.core.text.normalise import without_surrogates
@@ -36,17 +35,6 @@ class Ranking(RankedList):
             InputError: `k` is not a whole number of at least 1.
         """
         return replace(self, documents=self.documents[: whole_number("k", k)])
-
-    def joined(self, share: float = 0.8) -> Ranking:
-        """Return the ranking with adjacent sentences of a section joined into passages if they score well.
-
-        A neighbour joins if it scores at least `share` of the way from the document's lowest sentence to the passage's
-        best one (core/passages.py). Documents keep their scores and order.
-
-        Raises:
-            InputError: the share is outside 0 to 1.
-        """
-        return replace(self, documents=tuple(with_passages(document, share) for document in self.documents))
 
     def above(self, probability: float) -> Ranking:
         """Return the ranking of the documents with at least this probability.

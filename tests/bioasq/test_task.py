@@ -233,35 +233,9 @@ def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None
     weights = Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none")
     none_reach = Cutoffs(documents=Cutoff(score=9.0), snippets=Cutoff(score=9.0))
     selection = select(scored, System("blend", weights, none_reach))
-    assert (selection.documents.tolist(), selection.snippets) == ([1], [[1]])
+    assert (selection.documents.tolist(), selection.snippets.tolist()) == ([1], [1])
     assert selection.unreached == ("documents", "snippets")
     assert select(scored, System("blend", weights)).unreached == ()
     bare = replace(columns, sentences=np.zeros((0, 1)), document_of=np.zeros(0, int))
     scored = Candidates.of("?", documents, sentences=[], columns=bare, lexical=np.zeros(0))
-    assert select(scored, System("blend", weights, none_reach)).snippets == []
-
-
-def test_joined_snippets_span_the_text_between_their_sentences() -> None:
-    document = Document("a", abstract="One.  Two. Three.")
-    offsets = [(0, 4), (6, 10), (11, 17)]
-    sentences = [
-        Sentence(document="a", section="abstract", begin=begin, end=end, text=document.abstract[begin:end])
-        for begin, end in offsets
-    ]
-    columns = Columns(
-        layout=Layout.of(("bm25",), ("o",)),
-        documents=np.array([[2.0]]),
-        sentences=np.array([[3.0], [4.0], [0.0]]),
-        question_of=np.zeros(1, int),
-        document_of=np.zeros(3, int),
-    )
-    scored = Candidates.of("?", [document], sentences=sentences, columns=columns, lexical=np.zeros(3))
-    system = System("blend", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none"), join=0.7)
-    result = answer(Question("q", "?"), scored, system).snippets or ()
-    assert [(item.begin, item.end, item.text) for item in result] == [(0, 10, "One.  Two."), (11, 17, "Three.")]
-    result = answer(Question("q", "?"), scored, replace(system, join=0.8)).snippets or ()
-    assert [(item.begin, item.end, item.text) for item in result] == [
-        (6, 10, "Two."),
-        (0, 4, "One."),
-        (11, 17, "Three."),
-    ]
+    assert select(scored, System("blend", weights, none_reach)).snippets.tolist() == []

@@ -60,13 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
     from mpir.bioasq.submission_rules import validate_submission
     from mpir.bioasq.submissions import answer_questions, compared_systems, cutoffs_for
-    from mpir.core.passages import check_share
     from mpir.files.corpora import read_questions, write_run, write_submission
 
     if arguments.check:
         return _check(arguments)
-    if arguments.join is not None:
-        check_share("output.join", arguments.join)
     arguments = _with_sample(arguments)
     output, run_file = _outputs(arguments)
     _check_paths(arguments, output, run_file)
@@ -75,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}
     cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
-    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs, join=arguments.join)
+    compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
     arguments = _with_index(arguments)
     with closing(open_first_stage(arguments)) as index:
         if gold is not None:

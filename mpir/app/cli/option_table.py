@@ -128,10 +128,6 @@ OUTPUTS = (
         default=False),
     option("output.min_probability", {RANKINGS: "show only documents of at least this probability"},
         dest="min_probability", type=probability, metavar="P"),
-    option("output.join",
-        {RANKINGS: "join neighbouring sentences if the second scores at least this share of the first, such as 0.8",
-        "bioasq": "submit neighbouring sentences as one snippet where the second scores at least this share of the "
-            "first"}, dest="join", type=float, metavar="SHARE"),
     option("--overwrite", {"rerank pubmed bioasq merge data_chexpert data_lexicon-pairs data_negatives data_triples":
             "replace an existing output file, whoever wrote it"}, default=False, advanced="rerank pubmed bioasq",
         action="store_true"),

@@ -64,17 +64,10 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     """Refuse, before any work, conflicting output options, and files that are not writable or are inputs.
 
     Raises:
-        InputError: output.join with a form without sentences or a share outside 0 to 1.
+        InputError: two options that each choose a form.
         OutputError: a file is not writable, is an input, or was not written by mpir.
     """
     forms = {path: form_of(arguments, path) for path in arguments.outputs}
-    shown = {arguments.format, *forms.values()}
-    if arguments.join is not None:
-        from mpir.core.passages import check_share
-
-        check_share("output.join", arguments.join)
-        if arguments.explain or shown & {"trec", "html"}:
-            raise InputError("output.join applies to lists of sentences; leave --explain, trec and html out.")
     if arguments.explain + bool(arguments.sentences) + (arguments.format is not None) > 1:
         raise InputError("--explain, --sentences and --format each choose a form; give one of them.")
     files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
@@ -170,11 +163,9 @@ def ranking_lines(form: str, identifier: str, ranking: Ranking, details: Mapping
 
 
 def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
-    """A ranking with joined sentences, reduced to the documents that the options select."""
+    """A ranking, reduced to the documents that the options select."""
     if arguments.top_k is not None:
         ranking = ranking.top(arguments.top_k)
-    if arguments.join is not None:
-        ranking = ranking.joined(arguments.join)
     return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
 
 

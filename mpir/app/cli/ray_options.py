@@ -79,12 +79,8 @@ def encoding_on_actors(
     from mpir.lab.ray.actor_jobs import PooledBatches, encoding_job
 
     job = encoding_job(encoder, load, has_gpus=bool(arguments.gpus_per_worker))
-    with _opened_pool(arguments, job) as pool:
-        encoder.encoder.backend.runner = PooledBatches(pool)
-        try:
-            yield
-        finally:
-            encoder.encoder.backend.runner = None
+    with _opened_pool(arguments, job) as pool, encoder.encoder.backend.batches_run_by(PooledBatches(pool)):
+        yield
 
 
 @contextmanager

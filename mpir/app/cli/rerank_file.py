@@ -130,7 +130,7 @@ def _facts(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
     from mpir.version import __version__
 
     files = {"run_file": arguments.run_file, "queries": arguments.query_file}
-    options = {name: getattr(arguments, name) for name in ("top_k", "min_probability", "join")}
+    options = {name: getattr(arguments, name) for name in ("top_k", "min_probability")}
     return {
         "mpir": __version__,
         "queries": {name: sha256(path) for name, path in files.items() if path},

@@ -43,9 +43,6 @@ class RelevantSpans(Body):
     mode: Annotated[Literal["enabled", "disabled"], Expected('"enabled" or "disabled"')] = "enabled"
     threshold: Share = 0.1
     max_spans: Count | None = None
-    join: Share | None = Field(
-        default=None, description="mpir's own: join neighbours, the second of at least this share of the first's score"
-    )
 
 
 class Extras(Body):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from mpir.app.serve.requests import RelevantSpans
-from mpir.core.passages import with_passages
 from mpir.core.results import RankedDocument, RankedSentence
 from mpir.core.text import ABSTRACT
 
@@ -14,13 +13,11 @@ from mpir.core.text import ABSTRACT
 def spans(
     document: RankedDocument, request: RelevantSpans, relevance: Callable[[float], float]
 ) -> list[dict[str, Any]]:
-    """The sentences at or above the threshold as Cohere's relevant spans, best first; joined if `join` is given.
+    """The sentences at or above the threshold as Cohere's relevant spans, best first.
 
     `start` and `end` count code points in the document's text: the title and a line break, if there is a title, and
     the body.
     """
-    if request.join is not None:
-        document = with_passages(document, request.join)
     scored = [(sentence, relevance(sentence.score)) for sentence in document.sentences]
     answering = [_span(document, sentence, score) for sentence, score in scored if score >= request.threshold]
     return answering[: request.max_spans]

@@ -187,22 +187,6 @@ def test_the_best_sentences_of_all_documents(
     assert "--sentences" in capsys.readouterr().err
 
 
-def test_neighbouring_sentences_are_shown_as_one(
-    tiny_bundle: Path, pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["rerank", "--bundle", str(tiny_bundle), "--format", "jsonl"]
-    pipe(LINE)
-    assert main([*command, "--set", "output.join=0"]) == 0
-    documents = json.loads(capsys.readouterr().out)["documents"]
-    ranking = mpir.Reranker(tiny_bundle).rerank("does aspirin thin blood", DOCUMENTS).joined(0)
-    texts = [[sentence["text"] for sentence in document["sentences"]] for document in documents]
-    assert texts == [[sentence.text for sentence in document.sentences] for document in ranking]
-    for wrong in (["--set", "output.join=2"], ["--set", "output.join=0.5", "--format", "trec"]):
-        pipe(LINE)
-        assert main(["rerank", "--bundle", str(tiny_bundle), *wrong]) == 2
-        assert "output.join " in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "forms",
     [["--format", "jsonl", "--explain"], ["--format", "trec", "--sentences", "1"], ["--sentences", "1", "--explain"]],

@@ -154,7 +154,7 @@ class TestRankings:
         [
             ["--format", "trec"],
             ["--format", "jsonl"],
-            ["--format", "jsonl", "--top-k", "2", "--set", "output.join=0.5"],
+            ["--format", "jsonl", "--top-k", "2"],
         ],
     )
     @pytest.mark.parametrize("count", [2, 3, 7])

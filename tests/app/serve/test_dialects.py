@@ -78,16 +78,6 @@ def test_cohere_2_has_spans_and_no_documents(server: Server, order: list[int]) -
     assert [result["relevant_spans"] for result in none["results"]] == [[], [], []]
 
 
-def test_spans_are_joined_where_the_client_wants_passages(server: Server) -> None:
-    text = "Aspirin thins the blood. Aspirin thins the blood of patients. A gene is in a cell."
-    query_text = {"query": QUERY, "documents": [text], "relevant_spans": {"threshold": 0, "join": 0}}
-    (result,) = server.post("/v2/rerank", query_text).json()["results"]
-    assert [text[span["start"] : span["end"]] for span in result["relevant_spans"]] == [text]
-    query_text["relevant_spans"] = {"threshold": 0}
-    (result,) = server.post("/v2/rerank", query_text).json()["results"]
-    assert len(result["relevant_spans"]) == 3
-
-
 def test_spans_of_a_title_and_a_text_point_into_both(server: Server) -> None:
     document = {"title": "A trial", "text": "Aspirin 💊 does thin the blood. Yes."}
     query_text = {"query": QUERY, "documents": [document], "relevant_spans": {"threshold": 0}}

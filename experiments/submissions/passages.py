@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from mpir.core.results import RankedDocument, RankedSentence
-from mpir.core.text import ABSTRACT, TITLE
 from mpir.validation import real_number
 
 LONGEST = 3
@@ -23,11 +20,6 @@ class ScoredSpan(NamedTuple):
     score: float
 
 
-def check_share(name: str, share: float) -> None:
-    """Raise InputError for a share outside 0 to 1; `name` begins the message."""
-    real_number(name, share, "a number from 0 to 1", lambda value: 0 <= value <= 1)
-
-
 def join_adjacent(spans: Sequence[ScoredSpan], share: float) -> list[list[int]]:
     """Group a document's sentences into passages, best first: lists of sentence indices, each in the order of the text.
 
@@ -38,7 +30,7 @@ def join_adjacent(spans: Sequence[ScoredSpan], share: float) -> list[list[int]]:
     Raises:
         InputError: a share outside 0 to 1.
     """
-    check_share("the share of joined sentences", share)
+    real_number("the share of joined sentences", share, "a number from 0 to 1", lambda value: 0 <= value <= 1)
     ordered = sorted(range(len(spans)), key=lambda number: spans[number][:2])
     position = {number: index for index, number in enumerate(ordered)}
     lowest = min((span.score for span in spans), default=0.0)
@@ -73,31 +65,3 @@ def _grown(
         index = max(neighbours)[1]
         begin, end = min(begin, index), max(end, index + 1)
     return begin, end
-
-
-def with_passages(document: RankedDocument, share: float) -> RankedDocument:
-    """Return a ranked document with passages in place of its sentences, best first.
-
-    A passage has the scores of its best sentence; its text is the section's text between its offsets.
-
-    Raises:
-        InputError: a share outside 0 to 1.
-    """
-    sentences = document.sentences
-    groups = join_adjacent([ScoredSpan(s.section, s.begin, s.end, s.score) for s in sentences], share)
-    passage_of = {number: index for index, group in enumerate(groups) for number in group}
-    return replace(
-        document,
-        sentences=tuple(_passage(document, [sentences[number] for number in group]) for group in groups),
-        best=tuple(passage_of[number] for number in document.best),
-    )
-
-
-def _passage(document: RankedDocument, sentences: Sequence[RankedSentence]) -> RankedSentence:
-    best = max(sentences, key=lambda sentence: sentence.score)
-    if len(sentences) == 1:
-        return best
-    begin, end = sentences[0].begin, max(sentence.end for sentence in sentences)
-    text = {TITLE: document.title, ABSTRACT: document.text}[best.section][begin:end]
-    in_passages = any(sentence.in_passages for sentence in sentences)
-    return replace(best, begin=begin, end=end, text=text, in_passages=in_passages)
