@@ -241,6 +241,7 @@ SCRIPTS = (
         f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --bundle fast",
     ),
     Script("experiments.submissions.two_bundles", "--scored {work}/scored {work}/scored --bundles fast fast"),
+    Script("experiments.training.document_readers", "--rows {work}/documents.jsonl --bundles fast"),
     Script(
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
@@ -318,6 +319,7 @@ def run_all(names: tuple[str, ...], data: Path, work: str, pool: ThreadPoolExecu
     """Prepare the shared inputs and run the scripts, each with a line of its result; how many failed."""
     values = {"data": str(data), "work": work}
     write_rows(Path(work) / "rows.jsonl")
+    write_document_rows(Path(work) / "documents.jsonl")
     has_start = write_start_bundle(Path(work) / "start.json")
     failed = 0
     for step in PREPARATION:
@@ -361,6 +363,15 @@ def write_start_bundle(path: Path) -> bool:
     folder = Path(str(files(START))) / "model"
     path.write_text(bundle.replace("sentence-transformers/all-MiniLM-L6-v2", str(folder)), encoding="utf-8")
     return True
+
+
+def write_document_rows(path: Path) -> None:
+    """A question with two labelled documents."""
+    documents = [
+        {"sentences": ["Aspirin and blood.", "It thins blood."], "label": 1, "gold": [0, 1]},
+        {"sentences": ["Cats sleep."], "label": 0},
+    ]
+    path.write_text(json.dumps({"id": "q", "question": "Is it thin?", "documents": documents}) + "\n", encoding="utf-8")
 
 
 def write_rows(path: Path) -> None:

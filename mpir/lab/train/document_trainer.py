@@ -7,6 +7,7 @@ import random
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -42,6 +43,8 @@ from mpir.models.tokenise import PairTokenizer
 from mpir.types import F32, F64
 
 log = logging.getLogger(__name__)
+DevOutputs: TypeAlias = dict[str, tuple[list[Example], F64]]
+"""Labelled rows and their raw outputs (N,), by the name of a column."""
 SINGLE = 4
 """Sentences of each step that are also read as documents of one sentence, as lists and pairs are."""
 SPREAD_QUESTIONS = 20
@@ -101,14 +104,10 @@ class DocumentTuner:
             self.model.load_state_dict(trained.state_dict())
 
     def evaluate(self) -> dict[str, float]:
-        """Return MAP of dev's sentences by relevance, where dev has gold ones, and of documents by their own output."""
-        return {
-            name: mean_average_precision(rows, values)
-            for name, (rows, values) in self.dev_outputs().items()
-            if any(row.label > 0 for row in rows)
-        }
+        """Return the figures of `dev_figures` for the present weights."""
+        return dev_figures(self.dev_outputs())
 
-    def dev_outputs(self) -> dict[str, tuple[list[Example], F64]]:
+    def dev_outputs(self) -> DevOutputs:
         """Return the labelled sentences and documents of dev, each with their raw outputs (N,)."""
         sentences, documents = list[tuple[Example, float]](), list[tuple[Example, float]]()
         for question in self.mixture.dev:
@@ -258,6 +257,15 @@ class DocumentTuner:
         self.model.load_state_dict(state.model)
         self.optimisation.restore(state.optimisation)
         state.random.restore(self.device)
+
+
+def dev_figures(outputs: DevOutputs) -> dict[str, float]:
+    """Return MAP of dev's sentences by relevance, where dev has gold ones, and of documents by their own output."""
+    return {
+        name: mean_average_precision(rows, values)
+        for name, (rows, values) in outputs.items()
+        if any(row.label > 0 for row in rows)
+    }
 
 
 def _sample(
