@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.search.base import check_different
+from mpir.search.engine import is_engine
 from mpir.search.feedback import Rm3
 from mpir.validation import real_number
 
@@ -43,6 +44,8 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
     weight = dense_weight(arguments.dense_weight)
     folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
+    if any(map(is_engine, folders)):
+        return _open_engine(folders, arguments)
     if arguments.mode == "dense":
         return open_dense_indexes(folders, arguments.encoder)
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
@@ -52,6 +55,24 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
         return lexical
     dense = open_dense_indexes(folders, arguments.encoder)
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Retriever:
+    """The first stage of the mode in an engine, by its own BM25. Raises InputError for options of Lucene's."""
+    from mpir.search import HybridRetriever
+    from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+    from mpir.search.engine import EngineIndex
+
+    if len(addresses) > 1:
+        raise InputError(f"--index: {addresses[0]} is in an engine and cannot be searched with others; name it alone.")
+    if feedback(arguments) or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B) or not arguments.question_words:
+        raise InputError(f"{addresses[0]}: settings of bm25 and rm3 are for mpir's own indexes; leave them out.")
+    encoder = None if arguments.mode == "bm25" else open_encoder(arguments.encoder or DEFAULT)
+    if arguments.mode != "hybrid":
+        return EngineIndex(addresses[0], mode=arguments.mode, encoder=encoder)
+    weight = dense_weight(arguments.dense_weight)
+    stages = [EngineIndex(addresses[0]), EngineIndex(addresses[0], mode="dense", encoder=encoder)]
+    return HybridRetriever(stages, fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:

@@ -74,7 +74,8 @@ INPUTS = (
         "data_triples": "judgements; grades above 0 are relevant"}, type=file_path, metavar="FILE", **SEVERAL),
     option("--qrels", {"benchmark": "the judgements of the --queries",
         "evaluate_run": "judgements: query 0 document grade"}, type=text_path, metavar="FILE", required="evaluate_run"),
-    option("--index", {"search": "folder that `mpir index` made; several, each with --index, are searched as one",
+    option("--index", {"search": "folder that `mpir index` made, or an index in an engine "
+            "(opensearch+https://HOST/NAME, elasticsearch+…); several folders, each with --index, are searched as one",
         "bioasq": "index folder, built from --corpus unless it matches these files (default: a cache)",
         "score": "index that `mpir index` made", "serve explain": "index of `mpir index`, for /search",
         "mcp": "index of `mpir index`, for search_index"}, type=text_path, metavar="DIR", required="search",
