@@ -19,6 +19,7 @@ from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, 
 from mpir.files.corpora.jats import PAPERS, read_papers
 from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
+from mpir.files.corpora.md5 import check_md5
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, read_deleted, read_pubmed
 from mpir.files.corpora.references import read_refer, read_references, read_web_of_science
@@ -80,10 +81,10 @@ def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Describe a corpus by each file's name, size in bytes, modification time in ns, and SHA-256.
 
     Each file is read once per process, at about 1 GB a second; a pipe, which can be read only once, has no SHA-256.
-    `is_same_corpus` compares two fingerprints.
+    `is_same_corpus` compares two fingerprints. A file is compared with the MD5 beside it, if there is one (md5.py).
 
     Raises:
-        InputError: as `read_corpus`, for paths and suffixes only.
+        InputError: as `read_corpus`, for paths and suffixes only, or a file differs from its MD5.
     """
     return {"files": [_identity(file) for file in _files(paths)]}
 
@@ -137,6 +138,7 @@ def _locations(file: Path, identity: str) -> Iterator[str]:
 def _identity(file: Path) -> dict[str, Any]:
     if str(file) == STDIN:
         return {"name": STDIN}
+    check_md5(file)
     status = file.stat()
     times = {"bytes": status.st_size, "modified_ns": status.st_mtime_ns}
     content = {"sha256": sha256(file)} if file.is_file() else {}
