@@ -11,7 +11,7 @@ from mpir.core.text.types import QueryDocument
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import Loading
-from mpir.models.perspectives.named_models import ModelChoice, declare_named_models, load_named_models
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from tests.conftest import WORDS
 from tests.models import model_makers as makers
 from tests.threads import from_threads
@@ -52,7 +52,7 @@ def agrees(call: Callable[[int], Any]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_that_share_a_model_get_the_scores_of_one_thread(kind: str, tmp_path: Path) -> None:
     folder = str(KINDS[kind](tmp_path / "m"))
-    choice = ModelChoice(encoders=(folder,)) if kind == "bi-encoder" else ModelChoice(names=(folder,))
+    choice = NamedModels(encoders=(folder,)) if kind == "bi-encoder" else NamedModels(names=(folder,))
     loading = Loading(folder=Path(), device="cpu", precision="fp32")
     (perspective,) = load_named_models(declare_named_models(choice), loading)
     agrees(lambda number: perspective.score_pairs(pairs(number))[0])
