@@ -19,7 +19,7 @@ class MissingExtraError(MpirError, ImportError):
 
 @contextmanager
 def needs(extra: str, feature: str) -> Iterator[None]:
-    """Around imports: where one of them is missing, say what it is for and how to have it.
+    """Turn a failed import inside the block into an error that names the feature and the extra to install.
 
     Raises:
         MissingExtraError: a package is not installed.
@@ -33,7 +33,7 @@ def needs(extra: str, feature: str) -> Iterator[None]:
 
 
 def missing(extra: str, feature: str, package: str) -> MissingExtraError:
-    """The error that says what a package is for, and how to have it."""
+    """The error for a missing package: the feature that needs it, and how to install it."""
     return MissingExtraError(f"{feature} needs the package {package}, which is not installed; {_remedy(extra)}.")
 
 

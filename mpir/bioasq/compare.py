@@ -50,7 +50,8 @@ def _compare_level(
     queries = [question.id for question in gold if all(question.id in names for names in counted)]
     if not queries:
         raise InputError(
-            "the submissions have no question in common; compare submissions to one batch, or add --omitted zero."
+            "the submissions have no question in common; compare submissions to one batch, or count "
+            "omitted questions as zero."
         )
     groups = group_queries(
         groupings,

@@ -98,7 +98,7 @@ def _read_dataset(name: str, dataset: Any, run: str | None, *, depth: int, limit
     if (count := dataset.docs_count()) is not None and count > MOST_IN_MEMORY:
         raise InputError(
             f"dataset {format_value(name)}: has {count:,} documents, too many for BM25 in memory (at most "
-            f"{MOST_IN_MEMORY:,}); give candidates by --run FILE."
+            f"{MOST_IN_MEMORY:,}); give candidates as a TREC run."
         )
     candidates = find_candidates(list(documents), queries, depth)
     return Collection(name=name, queries=queries, candidates=candidates, qrels=qrels, first_stage="BM25")

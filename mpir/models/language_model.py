@@ -164,7 +164,7 @@ class LanguageModel:
         if number is None or number == self.tokenizer.unk_token_id or not 0 <= number < self.config.vocab_size:
             raise InputError(
                 f"{self.checkpoint}: the tokenizer has no token {format_value(token)}. Name its own, such as "
-                "--set model.true_token=Yes --set model.false_token=No."
+                "true_token=Yes and false_token=No."
             )
         return int(number)
 

@@ -21,7 +21,7 @@ CHAT = "chat"
 
 QUERY, DOCUMENT = "mpirqueryslot", "mpirdocumentslot"
 """Texts in a rendered chat template that stand for those of a pair."""
-_REMEDY = "Name a known template, such as --set model.template=qwen3-reranker."
+_REMEDY = "Name a known template, such as template=qwen3-reranker."
 _SLOTS = re.compile(f"({QUERY}|{DOCUMENT})")
 _PROBES = ((" a\n", "\n b{{ x }} <&> 'é' "), ("b ", " long" * 2000), (f"c{QUERY}", "d"), ("e. f", "{% g %}\n\nh"))
 """Pairs that show whether a template fills its slots with the texts as they are."""

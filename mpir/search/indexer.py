@@ -190,4 +190,4 @@ def _first_repeated(terms: Any) -> str:
     while (term := entries.next()) is not None:
         if entries.docFreq() > 1:
             return str(term.utf8ToString())
-    raise AssertionError("an index whose ids are fewer than its documents has an id that repeats")
+    raise AssertionError("an index with fewer ids than documents has a repeated id")

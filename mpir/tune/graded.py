@@ -27,7 +27,7 @@ class GradedLists:
                 if known.sections != document.sections:
                     raise InputError(
                         f"the document {format_value(document.id)} has different texts under two queries; grade them "
-                        "in one visit of the page, or in files of their own."
+                        "in one session, or save a file for each query."
                     )
 
     def search(self, query: str, k: int = 100) -> list[Document]:

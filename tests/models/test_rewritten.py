@@ -15,6 +15,8 @@ from mpir import NamedModels, Reranker, rerank
 from mpir.errors import ArtefactError
 from tests.models.model_makers import chain, chat_model, classifier, colbert, embedding_model
 
+pytestmark = pytest.mark.slow
+
 QUERY = "does aspirin thin blood"
 DOCUMENTS = ["yes aspirin does thin the blood", "the risk of a heart attack", "a trial in patients"]
 MAKERS: dict[str, tuple[Callable[[Path], Path], str, str]] = {

@@ -14,6 +14,8 @@ import pytest
 from mpir.errors import ArtefactError, DeviceError
 from mpir.models.encoder import Encoder
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("does aspirin thin blood", f"the {'heart and ' * (i % 40)} risk") for i in range(60)]
 
 

@@ -92,7 +92,7 @@ def test_labels_and_activations_are_read_as_declared(tiny_checkpoint: Path, tmp_
     scores = reranker.rerank(QUERY, DOCS[:1])[0].scores
     assert scores["two"] == pytest.approx(float(logits(two, DOCS[:1]).softmax(1)[0, 1]), abs=1e-5)
     assert scores["raw"] == pytest.approx(float(logits(raw, DOCS[:1])[0, 0]), abs=1e-5)
-    with pytest.raises(InputError, match=r"three: the model has 3 outputs .*--set model.output=2"):
+    with pytest.raises(InputError, match=r"three: the model has 3 outputs .*the option output=2"):
         Reranker(models=three, **options(tiny_bundle))  # type: ignore[arg-type]
     chosen = Reranker(
         models=NamedModels(names=(three,), options={"output": 2, "scale": "logit"}), **options(tiny_bundle)

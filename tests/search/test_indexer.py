@@ -50,6 +50,7 @@ def test_more_documents_than_a_batch(tmp_path: Path) -> None:
         assert index.document("2344").title == "Title 2344"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [20, 50, 70])  # at the last, segments are written but cannot be merged
 def test_a_disk_that_is_full(tmp_path: Path, kilobytes: int) -> None:
     command = (

@@ -8,6 +8,8 @@ import pytest
 from mpir.extras import MissingExtraError
 from mpir.search.java import anserini_jar, anserini_version, java_home, java_version
 
+pytestmark = pytest.mark.slow
+
 START = "from mpir.search.java import java_class; print(java_class('java.lang.Runtime').version().feature())"
 
 

@@ -51,7 +51,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Search PubMed and Europe PMC, and rank the results. Raises MpirError where the call cannot be answered."""
         if self._search is None:
-            raise InputError("this server does not search PubMed: it was started with --no-pubmed.")
+            raise InputError("this server was started without a search of PubMed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         result = self._search(query, candidates, start=start, end=end, types=types)
@@ -113,7 +113,7 @@ class Tools:
 
     def _ranked_index(self, query: str, candidates: int) -> Ranking:
         if self._index is None:
-            raise InputError("this server has no index (mpir mcp --index DIR adds one). Try search_pubmed.")
+            raise InputError("this server was started without an index. Try search_pubmed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         return self._reranker.rerank(query, self._index.search(query, candidates))

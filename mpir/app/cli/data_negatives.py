@@ -27,7 +27,7 @@ SPELLINGS = {name: f"negatives.{name}" for name in ("skip", "below", "perspectiv
 EPILOG = """\
 Writes a training file: rows of question, sentence, label 1 (gold) or 0, and kind (docs/reference/training.md). A
 negative never contains, is contained in, or nearly repeats a gold sentence. Questions in the files of --exclude are
-left out by id and by text, their gold sentences are no negatives, and their gold documents lend no titles.
+left out by id and by text, and their gold sentences and the titles of their gold documents are not used.
 
 --source search takes sentences at random from the first --k results of a search in --index, gold documents excluded
 (the relevance rows of Rawal & Baral 2020).

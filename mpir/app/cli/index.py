@@ -88,7 +88,7 @@ def _with_vectors(arguments: argparse.Namespace) -> int:
 def _of_corpus(arguments: argparse.Namespace) -> int:
     """Build or update the index from the paths; 0 is the exit status."""
     if not arguments.paths:
-        raise InputError("PATH is missing; name a corpus file or folder, or --verify the index that is there.")
+        raise InputError("PATH is missing; name a corpus file or folder, or check an existing index with --verify.")
     from mpir.files.corpora.corpus import corpus_fingerprint
     from mpir.files.output_checks import check_folders
     from mpir.files.read import STDIN

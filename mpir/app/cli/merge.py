@@ -79,13 +79,13 @@ def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
     if (output / MANIFEST).is_file():
         if not is_same_corpus(read_info(output).source, corpus_of(shards[0].details["source"])):
             raise InputError(
-                f"{output}: is the index of another corpus than that of the shards (in {shards[0].folder}); index that "
+                f"{output}: indexes another corpus than the shards (in {shards[0].folder}) were made from; index that "
                 "corpus first, or choose another folder."
             )
     elif others := _other_names(output, DENSE_FOLDER):
         raise OutputError(
-            f"{output}: is no index, as it holds {format_names(others, 3)}; give the folder of the corpus's index, or "
-            "a new one."
+            f"{output}: contains {format_names(others, 3)}, so it is not an index; give the folder of the corpus's "
+            "index, or a new one."
         )
     check_folder(output)
     output.mkdir(parents=True, exist_ok=True)

@@ -119,9 +119,11 @@ def _check_alone(arguments: argparse.Namespace) -> None:
     names = {"questions": "--questions", "qrels": "--qrels", "index": "--index", "gold_in_index": "score.gold_in_index"}
     for name, spelling in names.items():
         if getattr(arguments, name):
-            raise InputError(f"--graded has questions, candidates and gold; leave {spelling} out.")
+            raise InputError(f"--graded already contains questions, candidates and gold; leave {spelling} out.")
     if arguments.mode != "bm25":
-        raise InputError(f"--mode {arguments.mode} searches an index, and --graded has candidates; leave it out.")
+        raise InputError(
+            f"--mode {arguments.mode} searches an index, but --graded already contains candidates; leave it out."
+        )
 
 
 def _read(paths: list[str], qrels: list[str]) -> list[Question]:

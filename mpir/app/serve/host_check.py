@@ -67,7 +67,7 @@ def host_names(hosts: Iterable[str]) -> frozenset[str]:
     for name in names:
         if not _ALLOWED.fullmatch(name):
             raise InputError(
-                f"--allowed-host: invalid host {format_value(name)} "
+                f"allowed hosts: invalid host {format_value(name)} "
                 "(expected a name or an address without a port, such as search.example.org)."
             )
     return frozenset(name.lower() for name in names)
@@ -78,7 +78,7 @@ def origin_names(origins: Iterable[str]) -> frozenset[str]:
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise InputError(
-                f"--cors: invalid origin {format_value(origin)} (expected a scheme and a host, such as "
+                f"allowed origins: invalid origin {format_value(origin)} (expected a scheme and a host, such as "
                 "https://app.example.org)."
             )
     return frozenset(origin.lower() for origin in origins)

@@ -53,7 +53,7 @@ class UploadReader:
 
 def _answer(status: int | None, output: bytes) -> dict[str, Any]:
     if status in (HUNGRY, -signal.SIGXCPU, -signal.SIGKILL):
-        raise ApiError(413, "the file takes too much time or memory to read; use `mpir rerank --docs`.")
+        raise ApiError(413, "the file takes too much time or memory to read; use `mpir rerank`.")
     if status:
         raise RuntimeError(f"the process that reads an uploaded file ended with the status {status}")
     answer: dict[str, Any] = json.loads(output)

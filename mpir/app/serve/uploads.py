@@ -35,9 +35,7 @@ def read_upload(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     body = validated(UploadBody, values)
     documents = _documents(body.name, _content(body.data), limit=limits.documents + 1, characters=limits.body)
     if len(documents) > limits.documents:
-        raise ApiError(
-            413, f"{shortened(body.name)}: has more than {limits.documents} documents; use `mpir rerank --docs`."
-        )
+        raise ApiError(413, f"{shortened(body.name)}: has more than {limits.documents} documents; use `mpir rerank`.")
     return {"documents": [_as_sent(document) for document in documents]}
 
 
@@ -71,7 +69,7 @@ def _within(documents: Iterable[Document], characters: int) -> Iterator[Document
     for document in documents:
         characters -= len(document.title) + len(document.abstract)
         if characters < 0:
-            raise ApiError(413, "the documents exceed a request's limit of text; use `mpir rerank --docs`.")
+            raise ApiError(413, "the documents exceed a request's limit of text; use `mpir rerank`.")
         yield document
 
 

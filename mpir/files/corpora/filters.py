@@ -52,7 +52,7 @@ class RecordFilter:
                 passing.append(document)
         counts = {reason: count for reason, count in reasons.items() if count}
         if not passing:
-            raise InputError(f"no document matches the filter ({format_counts(counts)}); widen --from, --to or --type.")
+            raise InputError(f"no document matches the filter ({format_counts(counts)}); widen the dates or the types.")
         return passing, counts
 
     def _reason(self, document: Document) -> str:

@@ -84,7 +84,7 @@ class ModelActor:
         if different := [name for name, value in job.identity.items() if identity.get(name) != value]:
             raise InputError(
                 f"the worker on {host} would give other scores than this machine (they differ in "
-                f"{', '.join(different)}); give both the same mpir and bundle, and name --precision."
+                f"{', '.join(different)}); install the same mpir and bundle on both, and set the precision."
             )
         return model
 
@@ -196,7 +196,7 @@ class ActorPool:
             if task.attempt >= ATTEMPTS:
                 raise DeviceError(
                     f"{ATTEMPTS} workers ended while they had the same task ({shortened(str(error), 200)}); if "
-                    "memory ran out, lower batch.tokens or --workers, and run it again."
+                    "memory ran out, lower batch.tokens or the number of workers, and run it again."
                 ) from error
             log.warning("a worker ended; another one takes its task, and a new one its place")
             if self._actors[task.slot] is task.actor:

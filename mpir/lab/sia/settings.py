@@ -109,6 +109,6 @@ class GenerationSettings:
         chosen = [name for name in able if not self.steps or name in self.steps]
         if not chosen:
             raise InputError(
-                "there is nothing to generate from; give --qasc FILE, or --bioasq FILE with --corpus PATH."
+                "there is nothing to generate from; give QASC's rows, or BioASQ's questions with a corpus."
             )
         return tuple(chosen)

@@ -88,14 +88,16 @@ def _change_outputs(
     past_participle: str,
     change: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
-    """Write the model with changed weights and biases of its outputs, a row each."""
+    """Write the model after changing the rows of weights and biases that compute its outputs."""
     model, tokenizer = (
         load_model(checkpoint, AutoModelForSequenceClassification),
         load_pretrained(AutoTokenizer, checkpoint),
     )
     head = model.classifier
     if not isinstance(head, torch.nn.Linear):
-        raise ArtefactError(f"{checkpoint}: its outputs are not made by one matrix; give an encoder such as BERT.")
+        raise ArtefactError(
+            f"{checkpoint}: its outputs are not computed by one linear layer; give an encoder such as BERT."
+        )
     if len(set(outputs)) < len(outputs) or not set(outputs) <= set(range(head.out_features)):
         raise InputError(
             f"{checkpoint}: {format_names(outputs)} cannot be {past_participle}; give "

@@ -65,7 +65,9 @@ def checkpoint_of(name: str, first: Bundle) -> Path:
         return Path(name)
     second = open_bundle(name)
     if joint(first) != joint(second):
-        raise InputError(f"{second.folder}: has other perspectives than {first.folder}; give bundles of one mixture.")
+        raise InputError(
+            f"{second.folder}: has other perspectives than {first.folder}; give bundles of the same mixture."
+        )
     return second.folder / str(joint(second)[0]["checkpoint"])
 
 
@@ -75,7 +77,9 @@ def check_outputs(second: Path, first: Path) -> None:
 
     outputs, expected = count_outputs(second), count_outputs(first)
     if outputs != expected:
-        raise InputError(f"{second}: has {outputs} outputs, and {first} has {expected}; give what one mixture trained.")
+        raise InputError(
+            f"{second}: has {outputs} outputs, and {first} has {expected}; give checkpoints of the same mixture."
+        )
 
 
 def joint(bundle: Bundle) -> list[dict[str, Any]]:

@@ -35,8 +35,8 @@ def calibration_rows(tasks: Sequence[Task], path: Path | None = None) -> Rows:
     if path and not probabilities:
         names = format_names(task.name for task in tasks)
         raise InputError(
-            f"{path}: of the perspectives {names} none is a probability, so nothing is calibrated on it; leave "
-            "--calibrate out, or train one by a loss such as bce."
+            f"{path}: none of the perspectives {names} is a probability, so there is nothing to calibrate; leave the "
+            "file out, or train a perspective with a loss such as bce."
         )
     judged_rows = read_rows(path, 1.0) if path else None
     rows_of = {

@@ -276,7 +276,7 @@ def allot(tasks: Sequence[Task]) -> list[Task]:
         if isinstance(task.pooling, LateInteraction) and task.pooling.width != 0:
             if location is None:
                 raise InputError(
-                    f"{task.name}: no outputs remain for its projection; give the wide perspective before it a width."
+                    f"{task.name}: no outputs remain for its projection; set the width of the task that takes all."
                 )
             allotted.append(replace(task, pooling=replace(task.pooling, output=location)))
             location = None if task.pooling.width is None else location + task.pooling.width

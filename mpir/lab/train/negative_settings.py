@@ -64,7 +64,7 @@ class NegativeSettings:
         if self.dev and self.dev_titles >= self.max_titles:
             raise InputError(
                 f"negatives.dev_titles is {self.dev_titles}; expected fewer than the "
-                f"{self.max_titles} titles of --limit."
+                f"{self.max_titles} titles of the limit."
             )
 
     @property

@@ -42,7 +42,7 @@ def candidates(
     elif index is not None and settings.questions is not None:
         find = partial(search, settings, index, Texts.of_questions(settings.questions))
     else:
-        raise InputError("no candidates to sample from; expected --index with --questions, --run, or --random.")
+        raise InputError("no candidates to sample from; expected an index with questions, a run, or random documents.")
     yield from (partial(find, chunk) for chunk in _chunks(names))
 
 

@@ -199,7 +199,7 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
         labels = recognised.files.config.get("id2label")
         raise InputError(
             f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
-            "choose the relevance output, such as --set model.output=2 (options={'output': 2})."
+            "choose the relevance output, such as the option output=2."
         )
     return options
 

@@ -1,4 +1,4 @@
-"""What keeps vectors while they are made, so that a call that was interrupted need not begin anew."""
+"""Storage of vectors while they are computed, so that an interrupted call can be resumed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from mpir.types import F32, I64, Bool
 
 
 class PartialVectors(Protocol):
-    """Told of every batch of vectors that is made, and asked first for those that an interrupted call has made."""
+    """Storage that restores the vectors of an interrupted call, and records each new batch."""
 
     def restore(self, vectors: F32, text_of: I64) -> Bool:
-        """Fill in what is there of vectors (R, W), whose texts are `text_of` (R,); return which rows (R,) that is.
+        """Fill in the stored rows of vectors (R, W), whose texts are `text_of` (R,); return a mask (R,) of these rows.
 
         The array is filled further between calls of `add`.
         """
 
     def add(self, rows: I64) -> None:
-        """Note that these rows of the array now have their vectors."""
+        """Record that these rows of the array have been computed."""

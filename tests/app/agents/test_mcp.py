@@ -110,7 +110,7 @@ def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> N
             assert "top_k" in await call(client, "rerank", query=QUERY, documents=DOCUMENTS, top_k=1000)
             long = [{"id": "1", "abstract": "a" * 200_000}]
             assert "longer than 100,000" in await call(client, "rerank", query=QUERY, documents=long)
-            assert "--no-pubmed" in await call(client, "evidence", query=QUERY)
+            assert "without a search of PubMed" in await call(client, "evidence", query=QUERY)
             both = await call(client, "evidence", query=QUERY, ranking="0", source="index")
             assert "give only one of them" in both
 

@@ -104,7 +104,7 @@ class TestVectors:
                 "index: has no shard.json, so it is an unfinished shard or not a shard; repeat",
             ),
             (shards, "index", "index: is the index of another corpus than that of the shards"),
-            (shards, "notes", "notes: is no index, as it holds thesis.tex; give the folder of the corpus's index"),
+            (shards, "notes", "notes: contains thesis.tex, so it is not an index"),
             (shards, "1", f"{shards[0]}: is also SHARD, which would be lost"),
         ):
             assert run("merge", *given, "--output", tmp_path / output) == 2

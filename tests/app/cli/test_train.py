@@ -151,7 +151,7 @@ def test_rows_to_calibrate_on_want_a_probability(
     options["--mixture"].write_text(json.dumps(mixture))
     assert train({**options, "--calibrate": tmp_path / "relevance.jsonl"}) == 2
     said = capsys.readouterr().err
-    assert "relevance.jsonl: of the perspectives sts none is a probability, so nothing is calibrated on it;" in said
+    assert "relevance.jsonl: none of the perspectives sts is a probability" in said
     assert len(said.splitlines()) == 1
     assert not (tmp_path / "run").exists()
 

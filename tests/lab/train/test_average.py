@@ -92,7 +92,7 @@ def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "merged"))
     torch.testing.assert_close(new.weight, torch.stack([(old.weight[0] + old.weight[1]) / 2, old.weight[2]]))
     torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
-    with pytest.raises(ArtefactError, match="not made by one matrix"):
+    with pytest.raises(ArtefactError, match="not computed by one linear layer"):
         merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", output=0, merged=1)
 
 

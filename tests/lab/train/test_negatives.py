@@ -191,7 +191,7 @@ def test_titles_ask_for_their_own_conclusions(tmp_path: Path) -> None:
         ({"negatives": 0}, "negatives is 0; expected a whole number of at least 1"),
         (
             {"dev": Path("d"), "limit": 100},
-            "negatives.dev_titles is 100; expected fewer than the 100 titles of --limit",
+            "negatives.dev_titles is 100; expected fewer than the 100 titles of the limit",
         ),
     ],
 )

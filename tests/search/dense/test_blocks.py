@@ -64,6 +64,7 @@ def every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mpir.search.dense.blocks.SECONDS", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_batch")
 @pytest.mark.parametrize(("sentences", "after"), [(False, 1), (False, 8), (True, 4), (True, 18)])
 def test_only_the_rest_of_a_shard_is_encoded(builds: Builds, after: int, sentences: bool) -> None:
