@@ -11,7 +11,6 @@ import pytest
 
 from mpir.app.cli import main, make_parser
 from mpir.errors import ArtefactError, InputError, MpirError
-from mpir.files.checksum import read_json_with_checksum
 
 RECORDS = [
     {"pmid": "1", "title": "BRCA1 in breast cancer", "abstract": "Mutations raise the risk."},
@@ -85,19 +84,6 @@ def test_a_change_of_equal_size_and_time_makes_the_index_anew(
     os.utime(corpus)  # a copy, say: the content is the same
     assert mpir("index", corpus, "--index", folder) == 0
     assert json.loads(capsys.readouterr().out)["kept"] is True
-
-
-def test_an_index_of_0_1_is_kept_by_size_and_time(
-    corpus: Path, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    manifest = read_json_with_checksum(folder / "manifest.json")
-    del manifest["source"]["files"][0]["sha256"]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert mpir("index", corpus, "--index", folder) == 0
-    assert json.loads(capsys.readouterr().out)["kept"] is True
-    os.utime(corpus)
-    assert mpir("index", corpus, "--index", folder) == 0
-    assert json.loads(capsys.readouterr().out)["kept"] is False
 
 
 def test_an_index_is_kept_until_the_corpus_changes(
