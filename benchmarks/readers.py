@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
@@ -41,6 +42,8 @@ from mpir.files.corpora.jsonl import read_jsonl
 from mpir.files.write import write_json
 
 SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
+CORPORA = ("mpir/files/corpora", "mpir/corpora")
+"""The package of the readers in a checkout, today and up to version 0.2."""
 FEW = 100
 MPIR, OTHER = "mpir", "mpir, other checkout"
 Read = Callable[[str], int]
@@ -63,8 +66,8 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A table for each format."""
     check_figures(arguments)
-    if arguments.other and not (arguments.other / "mpir/files/corpora").is_dir():
-        raise InputError(f"--other: {arguments.other} has no folder mpir/files/corpora; name the root of a checkout.")
+    if arguments.other and not any((arguments.other / folder).is_dir() for folder in CORPORA):
+        raise InputError(f"--other: {arguments.other} has no folder {CORPORA[0]}; name the root of a checkout.")
     facts, figures = machine(1), []
     print(describe(facts))
     with TemporaryDirectory(prefix="mpir-readers-") as folder:
@@ -221,9 +224,9 @@ def mpir_reader(checkout: str) -> Read:
         for name in [name for name in sys.modules if name.partition(".")[0] == "mpir"]:
             del sys.modules[name]
         sys.path.insert(0, checkout)
-    from mpir.files.corpora import corpus
-
-    assert Path(corpus.__file__).is_relative_to(checkout or "/")
+    package = next((folder for folder in CORPORA if (Path(checkout) / folder).is_dir()), CORPORA[0])
+    corpus = import_module(f"{package.replace('/', '.')}.corpus")
+    assert Path(str(corpus.__file__)).is_relative_to(checkout or "/")
     read_corpus = corpus.read_corpus
     return lambda path: sum(1 for _ in read_corpus([path]))
 

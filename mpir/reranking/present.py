@@ -83,7 +83,7 @@ class _Presenter:
             in_passages=bool(self.candidates.documents_in_passages[number]),
             left_out=bool(self.candidates.documents_left_out[number]),
             text=document.abstract,
-            metadata=document.metadata,
+            metadata=dict(document.metadata),
         )
 
     def sentence(self, row: int, number: int, document_id: object) -> RankedSentence:

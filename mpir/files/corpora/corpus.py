@@ -22,6 +22,7 @@ from mpir.files.corpora.jsonl import read_jsonl, record_id
 from mpir.files.corpora.md5 import check_md5
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, read_deleted, read_pubmed
+from mpir.files.corpora.record_metadata import ids_of
 from mpir.files.corpora.references import read_refer, read_references, read_web_of_science
 from mpir.files.corpora.tables import read_table
 from mpir.files.corpora.tripclick import read_documents
@@ -201,8 +202,11 @@ def _paper_keys(document: Document) -> list[str]:
     """Return the keys of which versions of one paper share at least one: its id with its text, DOI or registry's id."""
     if isinstance(document.id, ListId):
         return []
-    names = (document.metadata.get(name) for name in ("doi", *REGISTRIES))
-    return [f"{document.id}\0{value}" for value in (document.text, *names) if value]
+    ids = map(ids_of(document.metadata).get, _PAPER_IDS)
+    return [f"{document.id}\0{value}" for value in (document.text, *ids) if value]
+
+
+_PAPER_IDS = ("doi", *REGISTRIES)
 
 
 def _key(document: Document) -> str:

@@ -107,12 +107,11 @@ def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:
 
 def _record(element: ET.Element) -> tuple[ET.Element, list[ET.Element]]:
     """Return a citation or book, and the elements with its further ids."""
-    ids = _inside(element, "ArticleIdList", "ArticleId")
-    if element.tag in _ARTICLES:
-        ids = _inside(element, _ARTICLES[element.tag], "ArticleIdList", "ArticleId")
+    ids: list[ET.Element] = []
+    if around := _ARTICLES.get(element.tag):
+        ids = _inside(element, around, "ArticleIdList", "ArticleId")
         element = next((child for child in element if child.tag in _RECORDS), element)
-        ids = ids or _inside(element, "ArticleIdList", "ArticleId")
-    return element, ids
+    return element, ids or _inside(element, "ArticleIdList", "ArticleId")
 
 
 def _key(element: ET.Element | None, path: str | Path, number: int) -> _Key:
@@ -146,48 +145,56 @@ def _document(key: _Key, record: ET.Element, ids: list[ET.Element]) -> Document:
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
     values = _bibliography(article, record)
-    values["doi"] = [text_of(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi"]
+    values["doi"] = tuple(_text(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi")
     for element in ids:
         if (kind := element.get("IdType", "")) in _ID_TYPES and element.text:
-            values.setdefault(_ID_TYPES[kind], []).append(element.text)
+            values[_ID_TYPES[kind]] = (*values.get(_ID_TYPES[kind], ()), element.text)
     metadata = bibliography_of(values, str(key[0]))
     return Document(str(key[0]), title, without_remarks(_abstract(article, record)), metadata=metadata)
 
 
 _ID_TYPES = {"doi": "doi", "pmc": "pmcid"}
-_DATES = (("Journal", "JournalIssue", "PubDate"), ("ArticleDate",), ("Book", "PubDate"), ("ContributionDate",))
-_PATHS = {
-    "volume": ("Journal", "JournalIssue", "Volume"),
-    "issue": ("Journal", "JournalIssue", "Issue"),
-    "pages": ("Pagination", "MedlinePgn"),
-    "issn": ("Journal", "ISSN"),
-    "abbreviation": ("Journal", "ISOAbbreviation"),
-    "language": ("Language",),
-    "publisher": ("Book", "Publisher", "PublisherName"),
-}
 
 
-def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, list[str]]:
+def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, tuple[str, ...]]:
     """Return a record's bibliographic texts by their names in fields.py."""
-    journals = ((article, "Journal", "Title"), (record, "MedlineJournalInfo", "MedlineTA"))
-    types = _inside(article, "PublicationTypeList", "PublicationType") + article.findall("PublicationType")
-    headings = _inside(record, "MeshHeadingList", "MeshHeading")
-    values = {
-        "date": [" ".join(date.itertext()) for names in _DATES for date in _inside(article, *names)],
-        "journal": [text_of(journal) for names in journals for journal in _inside(*names)],
-        "types": [text_of(element) for element in types],
-        "authors": [
-            _author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author")
-        ],
-        "keywords": [text_of(heading.find("DescriptorName")) for heading in headings]
-        + [text_of(keyword) for keywords in record.findall("KeywordList") for keyword in keywords],
-    }
-    for name, path in _PATHS.items():
-        if texts := [text_of(element) for element in _inside(article, *path)]:
-            values[name] = texts
-    if (banks := article.find("DataBankList")) is not None:
-        values["trials"] = [text_of(number) for number in banks.iter("AccessionNumber")]
+    journal, book, banks = article.find("Journal"), article.find("Book"), article.find("DataBankList")
+    issue = None if journal is None else journal.find("JournalIssue")
+    dates = ((issue, "PubDate"), (article, "ArticleDate"), (book, "PubDate"), (article, "ContributionDate"))
+    texts_of = (
+        ("journal", journal, "Title"),
+        ("journal", record.find("MedlineJournalInfo"), "MedlineTA"),
+        ("abbreviation", journal, "ISOAbbreviation"),
+        ("issn", journal, "ISSN"),
+        ("volume", issue, "Volume"),
+        ("issue", issue, "Issue"),
+        ("pages", article.find("Pagination"), "MedlinePgn"),
+        ("language", article, "Language"),
+        ("publisher", None if book is None else book.find("Publisher"), "PublisherName"),
+        ("types", article.find("PublicationTypeList"), "PublicationType"),
+        ("types", article, "PublicationType"),
+    )
+    authors = (_author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author"))
+    values: dict[str, tuple[str, ...]] = {"authors": tuple(authors)}
+    values["date"] = tuple(
+        " ".join(date.itertext()) for parent, tag in dates if parent is not None for date in parent.findall(tag)
+    )
+    for name, parent, tag in texts_of:
+        if parent is not None and (elements := parent.findall(tag)):
+            values[name] = (*values.get(name, ()), *map(_text, elements))
+    headings = [heading.find("DescriptorName") for heading in _inside(record, "MeshHeadingList", "MeshHeading")]
+    if keywords := [*headings, *(keyword for keywords in record.findall("KeywordList") for keyword in keywords)]:
+        values["keywords"] = tuple(map(_text, keywords))
+    if banks is not None:
+        values["trials"] = tuple(map(_text, banks.iter("AccessionNumber")))
     return values
+
+
+def _text(element: ET.Element | None) -> str:
+    """Return the text of an element, which seldom has others inside; white space is normalised later."""
+    if element is None:
+        return ""
+    return text_of(element) if len(element) else element.text or ""
 
 
 def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
@@ -203,8 +210,8 @@ def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
 
 def _author(author: ET.Element) -> str:
     """Return a person as "Doe, Jane", or the name of a group."""
-    names = [text_of(author.find("LastName")), text_of(author.find("ForeName")) or text_of(author.find("Initials"))]
-    return ", ".join(filter(None, names)) or text_of(author.find("CollectiveName"))
+    last, first = _text(author.find("LastName")), _text(author.find("ForeName")) or _text(author.find("Initials"))
+    return f"{last}, {first}" if last and first else last or first or _text(author.find("CollectiveName"))
 
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:

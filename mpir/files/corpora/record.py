@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, NamedTuple
 
 from mpir.core.text.types import Document
@@ -48,6 +47,7 @@ from mpir.files.corpora.identifiers import (
     registry_ids,
 )
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.record_metadata import RecordMetadata
 
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "itemid", *ACCESSION_NUMBERS))
 """Names under which a small number is a position in a list, which reference managers count from 1."""
@@ -83,12 +83,12 @@ def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
         elif name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity):
             identity = AccessionNumber(identity)
     title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
-    metadata = _metadata(values, names, pmid)
+    metadata = RecordMetadata(_ids(values, names, pmid), values, _bibliography)
     abstract = without_remarks(_text(values.get(body, "")))
     return Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
 
 
-def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> dict[str, Any]:
+def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> RecordMetadata:
     """Return a record's ids and bibliographic fields as a document's metadata; missing ones are left out.
 
     Args:
@@ -96,12 +96,13 @@ def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> dict[str, An
         pmid: the record's PMID, if it is known already.
     """
     names = _by_rank(tuple(values))
-    return _metadata(values, names, pmid or _pmid(values, names))
+    ids = _ids(values, names, pmid or _pmid(values, names))
+    return RecordMetadata(ids, values, _bibliography)
 
 
-def _metadata(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, Any]:
-    metadata = _ids(values, names, pmid)
-    for key, fields in names.bibliography:
+def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    for key, fields in _by_rank(tuple(values)).bibliography:
         read = _READERS.get(key)
         if read is not None:
             read(metadata, [values[field] for field in fields])
@@ -121,13 +122,16 @@ def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
         for name in names.numbers:
             if pmid := pmid_of(_text(values[name])):
                 return pmid
-    return next(filter(None, (pmid_in_link(text) for name in names.links for text in _texts(values[name]))), "")
+    for text in (text for name in names.links for text in _texts(values[name])):
+        if pmid := pmid_in_link(text):
+            return pmid
+    return ""
 
 
-def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"pmid": pmid} if pmid else {}
-    for name in chain(names.dois, names.links, names.notes):
-        if doi := next(filter(None, map(doi_of, _texts(values[name]))), ""):
+def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, str]:
+    metadata = {"pmid": pmid} if pmid else {}
+    for text in (text for name in names.may_hold_doi for text in _texts(values[name])):
+        if doi := doi_of(text):
             metadata["doi"] = doi
             break
     for name in names.worlds:
@@ -221,9 +225,8 @@ class _Ranked(NamedTuple):
     titles: _Names
     bodies: _Names
     pmids: _Names
-    dois: _Names
     links: _Names
-    notes: _Names
+    may_hold_doi: _Names
     databases: _Names
     numbers: _Names
     worlds: _Names
@@ -245,9 +248,8 @@ def _by_rank(names: _Names) -> _Ranked:
         titles=ranked(TITLES),
         bodies=ranked(BODIES),
         pmids=ranked(PMIDS),
-        dois=ranked(DOIS),
         links=ranked(LINKS),
-        notes=ranked(NOTES),
+        may_hold_doi=(*ranked(DOIS), *ranked(LINKS), *ranked(NOTES)),
         databases=ranked(DATABASES),
         numbers=ranked(_PMID_ELSEWHERE),
         worlds=ranked(_WORLDS),

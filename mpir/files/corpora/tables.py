@@ -194,7 +194,11 @@ def _is_of_web_of_science(header: Sequence[str]) -> bool:
 
 def _values(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> dict[str, str]:
     """Return the cells by field name; a row may have fewer cells than the header."""
-    values: dict[str, str] = {}
+    if len(cells) > columns[-1][1]:
+        values = {name: cells[position].strip() for name, position in columns}
+        if len(values) == len(columns) > 0:  # no field has two columns
+            return values
+    values = {}
     for name, position in columns:
         if position < len(cells) and not values.get(name):
             values[name] = cells[position].strip()

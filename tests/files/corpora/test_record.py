@@ -1,6 +1,9 @@
 """Every record whole: its fields, its ids and its text, as databases write them."""
 
+import copy
 import json
+import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,9 @@ from mpir.files.corpora import read_collection, read_corpus
 from mpir.files.corpora.deduplicate import without_copies
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.record import bibliography_of
+from mpir.files.corpora.record_metadata import RecordMetadata, ids_of
+from tests.threads import from_threads
 
 LONG = "Forty skaters were weighed before and after an hour on the lake, and each of them had lost a little water."
 
@@ -174,3 +180,35 @@ def test_an_index_takes_versions_of_a_paper_once(tmp_path: Path) -> None:
     rows = "c1111111,Ice,Cold.,10.1000/i\nc1111111,Ice and more,Cold,10.1000/i\nc2222222,Fire,Hot.,\n"
     (tmp_path / "metadata.csv").write_text(f"cord_uid,title,abstract,doi\n{rows}")
     assert [document.id for document in read_collection([tmp_path])] == ["c1111111", "c2222222"]
+
+
+def test_metadata_is_a_dictionary_that_reads_its_fields_when_asked() -> None:
+    reads = []
+
+    def read(texts: Mapping[str, str]) -> dict[str, str]:
+        reads.append(texts)
+        return {"journal": texts["jt"]}
+
+    metadata = RecordMetadata({"pmid": "7"}, {"jt": "Sweat"}, read)
+    assert ids_of(metadata) == {"pmid": "7"}
+    assert not reads
+    required = {"pmid": "7", "journal": "Sweat"}
+    assert metadata == required == {**metadata}
+    assert (len(metadata), metadata["journal"], metadata.get("year"), repr(metadata)) == (
+        2,
+        "Sweat",
+        None,
+        repr(required),
+    )
+    for copied in (pickle.loads(pickle.dumps(metadata)), copy.deepcopy(metadata)):
+        assert type(copied) is dict
+        assert copied == required
+    assert len(reads) == 1
+
+
+def test_threads_that_share_a_record_read_the_same_metadata() -> None:
+    values = {"journal": "Sweat", "year": "2001", "authors": "Doe, J.; Roe, R."}
+    for _ in range(20):
+        metadata = bibliography_of(values, "7")
+        results = list(from_threads(lambda _, shared=metadata: dict(shared), range(8)))  # type: ignore[misc]
+        assert all(result == dict(bibliography_of(values, "7")) for result in results)
