@@ -122,6 +122,7 @@ SCRIPTS = (
         " --early-exit {work}/scored fast",
         packages=(START,),
     ),
+    Script("experiments.deduplication", "--data {data} --limit 20", data=("pubmed",)),
     Script(
         "experiments.dense.smaller_encoder",
         "--data {data} --layers 1 --abstracts 8 --held-out 4 --epochs 1 --length 24 --output {work}/students",

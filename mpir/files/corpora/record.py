@@ -76,7 +76,10 @@ def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
     name = _first_telling(values, names.ids)
     text = _text(values[name]) if name else ""
     pmid = _pmid(values, names) or pmid_of(text, prefixed=True)
-    identity = clean_id(text, is_pmid=name in PMIDS) if name else fallback_id
+    if pmid and text == pmid and name in PMIDS:  # the common case
+        identity = pmid
+    else:
+        identity = clean_id(text, is_pmid=name in PMIDS) if name else fallback_id
     if not pmid or identity != pmid:
         if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
             identity = ListId(identity)
@@ -122,18 +125,25 @@ def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
         for name in names.numbers:
             if pmid := pmid_of(_text(values[name])):
                 return pmid
-    for text in (text for name in names.links for text in _texts(values[name])):
-        if pmid := pmid_in_link(text):
-            return pmid
+    for name in names.links:
+        for text in _texts(values[name]):
+            if pmid := pmid_in_link(text):
+                return pmid
+    return ""
+
+
+def _doi(values: Mapping[str, Value], names: _Ranked) -> str:
+    for name in names.may_hold_doi:
+        for text in _texts(values[name]):
+            if doi := doi_of(text):
+                return doi
     return ""
 
 
 def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, str]:
     metadata = {"pmid": pmid} if pmid else {}
-    for text in (text for name in names.may_hold_doi for text in _texts(values[name])):
-        if doi := doi_of(text):
-            metadata["doi"] = doi
-            break
+    if doi := _doi(values, names):
+        metadata["doi"] = doi
     for name in names.worlds:
         for text in _texts(values[name]):
             for registry, identity in registry_ids(name, text).items():
