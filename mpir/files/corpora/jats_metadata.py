@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -26,7 +26,7 @@ _MANUSCRIPT = ("nihms-submitted", "nihms", "pmc-release", "received", "accepted"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def metadata_of(article: ET.Element, ids: dict[str, str]) -> dict[str, Any]:
+def metadata_of(article: ET.Element, ids: dict[str, str]) -> Mapping[str, Any]:
     """Return the ids and bibliographic fields of an article as a document's metadata."""
     values: dict[str, Value] = {name: _texts(article, f"front/{path}") for name, path in _FIELDS.items()}
     values["doi"] = ids.get("doi", "")
