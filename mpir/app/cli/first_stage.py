@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
@@ -42,19 +42,33 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     """
     from mpir.search import HybridRetriever
 
-    weight = dense_weight(arguments.dense_weight)
+    weight, hyde = dense_weight(arguments.dense_weight), getattr(arguments, "llm_hyde", False)
+    if hyde and arguments.mode == "bm25":
+        raise InputError("llm.hyde changes the vectors of questions; add --mode hybrid or dense, or leave it out.")
     folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
     if any(map(is_engine, folders)):
         return _open_engine(folders, arguments)
     if arguments.mode == "dense":
-        return open_dense_indexes(folders, arguments.encoder)
+        return _with_passages(open_dense_indexes(folders, arguments.encoder), arguments)
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
     options["question_words"] = arguments.question_words
     lexical = open_lexical(folders, **options)
     if arguments.mode == "bm25":
         return lexical
-    dense = open_dense_indexes(folders, arguments.encoder)
+    dense = _with_passages(open_dense_indexes(folders, arguments.encoder), arguments)
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+def _with_passages(dense: DenseIndex | DenseIndexes, arguments: argparse.Namespace) -> DenseIndex | DenseIndexes:
+    """Let the chat model write a passage for each query, if `llm.hyde` is set."""
+    if getattr(arguments, "llm_hyde", False):
+        from mpir.app.cli.llm_options import open_endpoint
+        from mpir.models.hyde import HydeEncoder
+        from mpir.search.dense import DenseIndex
+
+        first = dense if isinstance(dense, DenseIndex) else dense.indexes[0]
+        first.encoder = HydeEncoder(cast("PooledEncoder", first.encoder), open_endpoint(arguments))
+    return dense
 
 
 def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Retriever:
@@ -146,7 +160,8 @@ def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dic
     identity = dict(index.identity)
     if arguments.mode == "bm25":
         return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
-    return {"first_stage": identity}
+    hyde = {"hyde": arguments.llm} if getattr(arguments, "llm_hyde", False) else {}
+    return {"first_stage": identity, **hyde}
 
 
 def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:

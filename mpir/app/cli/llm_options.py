@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.errors import InputError, format_value
 
 if TYPE_CHECKING:
+    from mpir.models.chat_endpoint import ChatEndpoint
     from mpir.models.perspectives import Perspective
     from mpir.models.perspectives.llm import LlmPerspective
 
@@ -42,6 +43,16 @@ def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
     perspective = open_llm(url, **{name: value for name, value in options.items() if value is not None})
     perspective.check()
     return perspective
+
+
+def open_endpoint(arguments: argparse.Namespace) -> ChatEndpoint:
+    """The endpoint of --llm. Raises EndpointError if it has several models and none is named."""
+    from mpir.models.chat_endpoint import ChatEndpoint
+    from mpir.models.perspectives.llm import choose_model
+
+    url, _, model = arguments.llm.partition("#")
+    limits = {} if arguments.llm_timeout is None else {"timeout": arguments.llm_timeout}
+    return choose_model(ChatEndpoint(url=url, model=model, body=arguments.llm_body or {}, **limits))
 
 
 def report_usage(perspectives: Iterable[Perspective]) -> None:

@@ -210,6 +210,8 @@ MODEL_OPTIONS = (
     option("llm.concurrency", {RERANKERS: "requests at the same time (default: 8)"}, needs="--llm", type=int, **NUMBER),
     option("llm.timeout", {RERANKERS: "time limit for an answer (default: 60)"}, needs="--llm", type=float,
         metavar="SECONDS"),
+    option("llm.hyde", {"bioasq score": "search with the mean of the question's vector and that of a passage that the "
+            "chat model writes as an answer (HyDE)"}, needs="--llm", default=False, **BOOL),
     option("llm.price", {RERANKERS: "dollars per million tokens of prompts and of answers, to show the cost"},
         needs="--llm", type=price, metavar="IN,OUT"),
     option("llm.body",

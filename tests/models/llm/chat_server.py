@@ -19,6 +19,10 @@ def answer(body):
     model, prompt = body["model"], body["messages"][-1]["content"]
     with lock:
         counts[model] = number = counts.get(model, 0) + 1
+    if prompt.startswith("Write a passage"):
+        return 200, {
+            "choices": [{"message": {"role": "assistant", "content": "" if model == "prose" else "gene gene"}}]
+        }
     is_relevant = "platelets" in prompt
     wants_grade = "digit" in prompt
     if model == "busy" and number % 2:
