@@ -148,6 +148,7 @@ SCRIPTS = (
         packages=("pyserini", "faiss"),
     ),
     Script("experiments.dense.answer_types"),
+    Script("experiments.dense.answer_types", "--bioasq {data}/bioasq/5B1_golden.json", data=("bioasq",)),
     Script("experiments.dense.cost", "--output {work}/cost --steps 1 --poolings mean", packages=("matplotlib",)),
     Script("experiments.dense.picture", "--output {work}/picture", packages=("sklearn", "matplotlib")),
     Script(
@@ -203,6 +204,7 @@ SCRIPTS = (
         data=("med",),
         packages=(START,),
     ),
+    Script("experiments.ranking.headline", "fast={work}/evaluation.json"),
     Script(
         "experiments.ranking.few_candidates", "--scored {work}/scored --free {work}/free --counts 2", packages=(START,)
     ),
@@ -376,12 +378,14 @@ def write_document_rows(path: Path) -> None:
 
 
 def write_rows(path: Path) -> None:
-    """A few labelled pairs, to calibrate by, and beside them pairs of sentences with scores."""
+    """A few labelled pairs, to calibrate by, and beside them pairs of sentences with scores, and an evaluation."""
     rows = [
         {"id": f"q{i // 4}", "question": f"Does drug {i // 4} help?", "sentence": f"Drug {i} helps.", "label": i % 2}
         for i in range(40)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    values = {"d MED": {"BM25": [0.5, 0.25], "blend": [0.75, 0.5]}}
+    path.with_name("evaluation.json").write_text(json.dumps({"values": values}), encoding="utf-8")
     pairs = (f"Drug {i} helps.\tDrug {i // 2} helps.\t{i % 6}\n" for i in range(12))
     path.with_name("sts.tsv").write_text("".join(pairs), encoding="utf-8")
 

@@ -1,10 +1,13 @@
 """Classify questions by the type of their answer, by rules on their words, and measure the error of the rules.
 
     python -m experiments.dense.answer_types                      (questions written for mpir)
+    python -m experiments.dense.answer_types --bioasq DATA/bioasq/5B1_golden.json
     python -m experiments.dense.answer_types --labelled TREC_10.label
 
 The six types are those of Li & Roth, "Learning Question Classifiers" (2002): abbreviation, description, entity, person,
-place and number. FILE has a label and a question on each line in their format ("NUM:date When was …?").
+place and number. FILE has a label and a question on each line in their format ("NUM:date When was …?"). For BioASQ,
+answer_labels.json has the types of the first questions of batch 5B1 but yes/no questions, as one reader judged them
+after the rules had been written.
 """
 
 from __future__ import annotations
@@ -23,8 +26,10 @@ from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
-from mpir.files.read import read_lines
+from mpir.files.corpora import read_questions
+from mpir.files.read import read_json, read_lines
 
+ANSWER_LABELS = Path(__file__).with_name("answer_labels.json")
 TYPES = ("abbreviation", "description", "entity", "person", "place", "number")
 LABELS = dict(zip(("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"), TYPES, strict=True))
 AMOUNT = "many|much|long|old|far|tall|big|large|fast|often|high|deep|wide|hot|cold|heavy|late|few|soon"
@@ -93,18 +98,28 @@ def read_labelled(path: Path) -> Iterator[tuple[str, str]]:
         yield name, question
 
 
+def read_bioasq(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (type, question) of the labelled questions of a file. Raises InputError where it has none."""
+    labels = read_json(ANSWER_LABELS)
+    questions = [question for question in read_questions(path) if question.id in labels]
+    if not questions:
+        raise InputError(f"{path}: has none of the labelled questions; give the batch 5B1.")
+    yield from ((labels[question.id], question.body) for question in questions)
+
+
 def main() -> int:
     """Measure the rules, and print their errors by type."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--labelled", type=file_path, metavar="FILE", help="labelled questions (default: a sample)")
-    return guarded("answer_types", lambda: run(parser.parse_args().labelled))
+    parser.add_argument("--bioasq", type=file_path, metavar="FILE", help="questions that answer_labels.json labels")
+    return guarded("answer_types", lambda: run(**vars(parser.parse_args())))
 
 
-def run(path: Path | None) -> int:
+def run(labelled: Path | None, bioasq: Path | None) -> int:
     """One table."""
-    pairs = list(read_labelled(path)) if path else list(SAMPLE)
+    pairs = list(read_labelled(labelled) if labelled else read_bioasq(bioasq) if bioasq else SAMPLE)
     predicted = [answer_type(question) for _, question in pairs]
     right = np.array([name == said for (name, _), said in zip(pairs, predicted, strict=True)], float)
     counts, said_counts = Counter(name for name, _ in pairs), Counter(predicted)

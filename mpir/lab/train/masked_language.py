@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from mpir.core.text.split import Splitting, sentences
-from mpir.errors import ArtefactError, InputError
+from mpir.errors import ArtefactError, InputError, MpirError
 from mpir.files.corpora.corpus import read_corpus
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
@@ -29,6 +29,8 @@ from mpir.lab.train.settings import TrainingSettings
 from mpir.models.device import choose_device
 from mpir.models.pretrained import load_pretrained
 
+IGNORED = -100
+"""The label of tokens that are not predicted."""
 SPLITTING: Splitting = "report"
 
 
@@ -43,6 +45,7 @@ def train_masked(
         ArtefactError: the checkpoint cannot be loaded, or its tokenizer has no mask.
         InputError: a corpus without text, or no such device.
         OutputError: the folder cannot be replaced.
+        MpirError: the loss is no longer finite.
     """
     best = folder / "best"
     CHECKPOINT.check_replaceable(best)
@@ -81,7 +84,10 @@ def _train(model: Any, tokenizer: Any, texts: Sequence[str], settings: TrainingS
         chosen = [texts[number] for number in numbers]
         encoded = tokenizer(chosen, truncation=True, max_length=settings.max_length)
         batch = masking([{"input_ids": ids} for ids in encoded["input_ids"]]).to(model.device)
+        if not bool((batch["labels"] != IGNORED).any()):
+            continue  # nothing is masked in so few tokens, and the loss of nothing is not a number
         loss = model(**batch).loss
+        check_finite(loss)
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -90,7 +96,15 @@ def _train(model: Any, tokenizer: Any, texts: Sequence[str], settings: TrainingS
         losses.append(float(loss.detach()))
         bar.set_postfix(loss=f"{losses[-1]:.3f}")
         bar.update()
+    if not losses:
+        raise InputError("--corpus has too little text: no token was masked; give more, or take more steps.")
     return float(np.mean(losses[-max(1, steps // 10) :]))
+
+
+def check_finite(loss: torch.Tensor) -> None:
+    """Raise MpirError for a loss that is not a number."""
+    if not torch.isfinite(loss):
+        raise MpirError(f"the loss is {loss.item()}; lower the learning rate, and train into another folder.")
 
 
 def _batches(count: int, settings: TrainingSettings) -> Iterator[Sequence[int]]:
