@@ -8,14 +8,21 @@ import threading
 import webbrowser
 
 from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.model_options import check_options
 from mpir.app.cli.serve import serve
+from mpir.app.explain.library import open_library
 
 EPILOG = """\
-The page ranks documents that you paste or, with --index, search results, and shows what every column adds to a score.
-Sliders change the weights and rerank in the browser. The page is served only on this machine and loads nothing from
-elsewhere. `mpir rerank QUERY --docs FILE --output PAGE.html` writes such a page with one ranking inside.
+The page ranks the documents of DOCS, documents that you paste or drop on it and, with --index or --pubmed, search
+results. You include, maybe or exclude them by key or touch. Decisions on DOCS are written to NAME.grades.jsonl beside
+them, one line after each, and are offered again the next time; other decisions stay in the browser and can be exported.
+
+The page shows the first stage's order at once and refines it as scores arrive, which have no time limit. Sliders change
+the weights and rerank in the browser. The page is served only on this machine and loads nothing from elsewhere. `mpir
+rerank QUERY --docs FILE --output PAGE.html` writes such a page with one ranking inside.
 
 examples:
+  mpir explain abstracts.ris
   mpir explain
   mpir explain --index pubmed-index --no-browser --port 8001
 """
@@ -38,4 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         "any_model": False,
         "model_name": [],
     }
-    return serve(Arguments(**{**vars(arguments), **local}), started)
+    check_options(arguments)
+    library = open_library(arguments.paths) if arguments.paths else None
+    return serve(Arguments(**{**vars(arguments), **local}), started, library, keeps=True)

@@ -48,6 +48,7 @@ INPUTS = (
     option("paths", {"index": f"corpus: {DOCS}"}, nargs="*", type=text_path, metavar="PATH"),
     option("paths", {ANNOTATING: f"documents: {DOCS}; or -"}, nargs="+",
         type=text_path, metavar="FILE"),
+    option("paths", {"explain": f"documents to rank and grade: {DOCS}"}, nargs="*", type=text_path, metavar="DOCS"),
     option("--docs", {"rerank": f"documents of the QUERY or of --run: {DOCS}"},
         nargs="+", type=text_path, metavar="PATH"),
     option("--run", {"rerank": "a TREC run to rerank, with its --queries and --docs",
@@ -196,7 +197,7 @@ MODEL_OPTIONS = (
     option("batch.tokens", {f"{MODELS} data_sia": "size of a batch, with padding (default: chosen for the device)"},
         dest="tokens_per_batch", type=positive, **NUMBER),
     option("cache.folder",
-        {RERANKERS: "folder for scores kept between runs, or none (default: mpir's cache folder; none for servers)"},
+        {RERANKERS: "folder for scores kept between runs, or none (default: mpir's cache folder; serve, mcp: none)"},
         dest="cache", type=text_path, metavar="DIR|none"),
     option("cache.limit", {RERANKERS: "maximum size of the cache (1 GiB)"}, type=int, metavar="BYTES"),
     option("lexicon.triggers", {f"{ANNOTATING} {RERANKERS}": "lists of negation triggers: negation, hedges, radiology, "
@@ -422,12 +423,12 @@ SERVER = (
     *(
         option(f"serve.{name}", {"serve explain": help}, dest=name, default=default, type=kind, metavar=unit)
         for name, help, default, kind, unit in (
-            ("max_documents", "documents of a request", 1000, int, "N"),
-            ("max_sentences", "sentences of a request", 50_000, int, "N"),
-            ("max_body", "bytes of a request", 16 * 2**20, int, "BYTES"),
+            ("max_documents", "documents of a request", {"serve": 1000, "explain": 100_000}, int, "N"),
+            ("max_sentences", "sentences of a request", {"serve": 50_000, "explain": 5_000_000}, int, "N"),
+            ("max_body", "bytes of a request", {"serve": 16 * 2**20, "explain": 2**28}, int, "BYTES"),
             ("queue", "tokens that may wait before clients get 429", 2_000_000, int, "TOKENS"),
             ("max_connections", "connections open at the same time", 1000, int, "N"),
-            ("timeout", "time limit for an answer", 60.0, float, "SECONDS"),
+            ("timeout", "time limit for an answer", {"serve": 60.0, "explain": 86_400.0}, float, "SECONDS"),
             ("grace", "time to finish requests when stopped", 60.0, float, "SECONDS"),
         )
     ),

@@ -19,7 +19,9 @@ from mpir.extras import needs
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
-    from mpir.app.serve.service import FirstStage, Service
+    from mpir.app.explain.library import Library
+    from mpir.app.serve.service import FirstStage
+    from mpir.app.serve.settings import Settings
 
 KEY = "MPIR_API_KEY"
 KERNELS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
@@ -51,18 +53,29 @@ def run(arguments: argparse.Namespace) -> int:
     return serve(arguments, lambda url: print(f"mpir: serving on {url}", file=sys.stderr, flush=True))
 
 
-def serve(arguments: argparse.Namespace, started: Callable[[str], Any]) -> int:
-    """Serve with these options; `started` is called with the URL."""
+def serve(
+    arguments: argparse.Namespace,
+    started: Callable[[str], Any],
+    library: Library | None = None,
+    *,
+    keeps: bool = False,
+) -> int:
+    """Serve with these options; `started` is called with the URL. The page ranks a `library`'s documents.
+
+    `keeps` is whether scores go to mpir's own cache folder where none is named.
+    """
     os.environ.setdefault(*KERNELS)
     with needs("serve", "the server"):
         from mpir.app.serve.run import listen, run_server
+        from mpir.app.serve.service import Service
 
     key = _key()
     with listen(arguments.host, arguments.port) as listening:
         address = listening.getsockname()[0]
         _check_exposure(arguments, key, address)
         hosts = _hosts(arguments, key, address)
-        service = _service(arguments, key, hosts)
+        settings, indexes = _settings(arguments, key, hosts)
+        service = Service(load_reranker(arguments, keeps=keeps), settings, indexes, library)
         run_server(service, listening, grace=arguments.grace, started=started)
         report_usage(service.reranker.perspectives)
     return 0
@@ -86,9 +99,11 @@ def _check_exposure(arguments: argparse.Namespace, key: str, address: str) -> No
         )
 
 
-def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None) -> Service:
+def _settings(
+    arguments: argparse.Namespace, key: str, hosts: frozenset[str] | None
+) -> tuple[Settings, dict[str, FirstStage]]:
+    """The settings and first stages of a server. Raises InputError for an invalid one."""
     from mpir.app.serve.host_check import origin_names
-    from mpir.app.serve.service import Service
     from mpir.app.serve.settings import Limits, Settings
 
     limits = Limits(
@@ -115,7 +130,7 @@ def _service(arguments: argparse.Namespace, key: str, hosts: frozenset[str] | No
         warm_up=arguments.warmup,
         limits=limits,
     )
-    return Service(load_reranker(arguments, keeps=False), settings, indexes)
+    return settings, indexes
 
 
 def _key() -> str:

@@ -6,26 +6,35 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Sequence
 from datetime import date
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
+from mpir.app.explain.library import MODE
+from mpir.core.query_truncation import unread
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
+from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.identifiers import names_of
 from mpir.reranking.ranking import Ranking
+from mpir.reranking.render.references import record_link
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy of the served page: no resources from other origins, and nothing inline."""
-_REFERENCE = ("year", "journal", "authors", "source")
-"""Metadata of a document that the page shows or exports."""
 _MODES = {"pubmed": "PubMed and Europe PMC (the question leaves this machine)"}
 """The page's label for a mode, where it differs from the mode's name."""
-MEDIA = {"explain.html": "text/html", "explain.mjs": "text/javascript", "explain.css": "text/css"}
+MODULES = (
+    "blend.mjs", "texts.mjs", "decisions.mjs", "filter.mjs", "stopping.mjs", "exports.mjs", "elements.mjs",
+    "charts.mjs", "state.mjs", "text_pane.mjs", "cards.mjs", "weights.mjs", "stream.mjs", "form.mjs", "explain.mjs",
+)  # fmt: skip
+"""The page's modules; each imports from earlier ones only, so that they can be joined to one script."""
+MEDIA = {"explain.html": "text/html", "explain.css": "text/css", **dict.fromkeys(MODULES, "text/javascript")}
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
 def asset(name: str) -> str:
@@ -33,12 +42,22 @@ def asset(name: str) -> str:
     return files("mpir.app.explain").joinpath(name).read_text(encoding="utf-8")
 
 
-def page_served(modes: Sequence[str]) -> str:
-    """The page that queries a server, with a choice of search modes where the server has an index."""
-    options = "".join(map(_option, modes))
-    label = '<label for="mode">Without documents, search by</label>'
-    choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if modes else ""
-    return asset("explain.html").replace("<!--modes-->", choice)
+def script() -> str:
+    """All modules as one script."""
+    return "".join(re.sub(r"^export ", "", _IMPORT.sub("", asset(name)), flags=re.MULTILINE) for name in MODULES)
+
+
+def page_served(modes: Sequence[str], documents: str = "", query: str = "") -> str:
+    """The page that queries a server, with a choice of what to rank where the server has documents or an index.
+
+    `documents` is the label of the server's own documents, and `query` the question that was asked about them last.
+    """
+    own = f'<option value="{MODE}">{html.escape(documents)}</option>' if documents else ""
+    options = own + "".join(map(_option, modes))
+    label = '<label for="mode">Rank, where nothing is pasted or dropped</label>'
+    choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if options else ""
+    page = asset("explain.html").replace("<!--modes-->", choice)
+    return page.replace('id="query"', f'id="query" value="{html.escape(query)}"')
 
 
 def _option(mode: str) -> str:
@@ -57,10 +76,9 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
     ranked = sorted(ranking.documents, key=lambda document: document.index)
     before = _first_ranks(ranked, documents)
     return {
-        "query": ranking.query,
-        "bundle": bundle.rstrip("/").rsplit("/", 1)[-1],
-        "date": date.today().isoformat(),
-        "unread": ranking.unread,
+        **_head(ranking.query, documents, bundle),
+        "calibrated": ranking.expected_relevant is not None,
+        "shown": ranking.shown_columns,
         "weights": (ranking.weights.of_sentence_list() if ranking.sentence_list else ranking.weights).to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
@@ -68,6 +86,30 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
         "documents": [
             _document(document, documents[document.index], rank) for document, rank in zip(ranked, before, strict=True)
         ],
+    }
+
+
+def unread_page_data(
+    query: str, documents: Sequence[Document], ordered: Sequence[Document], bundle: str = ""
+) -> dict[str, Any]:
+    """What the page shows before any model has read a document: the documents in the first stage's order."""
+    pending = [
+        {"id": document.id, "sections": document.sections, "before": rank, "record": _record(document)}
+        for rank, document in enumerate(ordered, 1)
+    ]
+    return {**_head(query, documents, bundle), "pending": pending}
+
+
+def _head(query: str, documents: Sequence[Document], bundle: str) -> dict[str, Any]:
+    """The question, what ranked it and when, and the key under which a browser keeps the reader's decisions."""
+    texts = sorted([document.id, *document.sections.values()] for document in documents)
+    digest = hashlib.sha256(json.dumps([query, texts]).encode()).hexdigest()
+    return {
+        "query": query,
+        "bundle": bundle.rstrip("/").rsplit("/", 1)[-1],
+        "date": date.today().isoformat(),
+        "key": digest[:24],
+        "unread": unread(query),
     }
 
 
@@ -110,19 +152,20 @@ def _record(document: Document) -> dict[str, Any]:
     """The document's URL and the bibliographic fields that reference managers import."""
     metadata = document.metadata
     names = names_of(str(metadata.get("pmid", "")), [str(metadata.get("doi", ""))])
-    known = {name: metadata[name] for name in _REFERENCE if metadata.get(name)}
-    record = {name: list(map(str, value)) if isinstance(value, list) else str(value) for name, value in known.items()}
+    known = Bibliography.of(metadata).metadata()
+    record = {**known, **({"source": str(metadata["source"])} if metadata.get("source") else {})}
     url = str(metadata.get("url", ""))
     if not url.startswith(("https://", "http://")):
         by_doi = f"https://doi.org/{quote(names['doi'])}" if "doi" in names else ""
         url = f"https://pubmed.ncbi.nlm.nih.gov/{names['pmid']}/" if "pmid" in names else by_doi
-    return {**record, **names, "url": url}
+    own = {"own_url": known["url"]} if known.get("url") else {}
+    return {**record, **names, **own, "link": record_link(Bibliography.of(metadata)), "url": url}
 
 
 def page_with(data: dict[str, Any]) -> str:
     """The whole page as one self-contained HTML text, to be saved or mailed: it loads nothing."""
-    script, style = asset("explain.mjs"), asset("explain.css")
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
+    code, style = script(), asset("explain.css")
+    policy = f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; base-uri 'none'"
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     page = page_served(())
     for old, new in (
@@ -130,7 +173,7 @@ def page_with(data: dict[str, Any]) -> str:
         ('<link rel="stylesheet" href="./explain/explain.css">', f"<style>{style}</style>"),
         (
             '<script type="module" src="./explain/explain.mjs"></script>',
-            f'<script type="application/json" id="data">{text}</script>\n<script type="module">{script}</script>',
+            f'<script type="application/json" id="data">{text}</script>\n<script type="module">{code}</script>',
         ),
     ):
         page = page.replace(old, new)

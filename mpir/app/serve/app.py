@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from mpir.app.serve.body import Arriving, check_media_type, decoded, parse_body
 from mpir.app.serve.context import RequestContext, Work
@@ -21,6 +21,7 @@ from mpir.app.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
 from mpir.app.serve.host_check import HostCheck
 from mpir.app.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, search_options
 from mpir.app.serve.pages import add_pages
+from mpir.app.serve.ranking_stream import MEDIA, Event, encoded
 from mpir.app.serve.requests import read_rerank, read_search, tokens_of
 from mpir.app.serve.responses import AsciiJSON, error_response
 from mpir.app.serve.search import search_answer, searches_of
@@ -101,7 +102,7 @@ def _rerank(service: Service) -> Work:
 def _search(service: Service) -> Work:
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         request = read_search(body, service.settings.limits)
-        result = await service.search(request.query, request.mode, request.k)
+        result = await service.search(request.query, request.mode, request.k, request.limits)
         documents = tuple(result)
         context.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
         ranking = await service.rank(request.query, documents, context.sizes["tokens"])
@@ -133,18 +134,39 @@ def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Resp
 async def _answered(service: Service, context: RequestContext, work: Work) -> Response:
     try:
         working = asyncio.ensure_future(work(context, await _read(service, context)))
-        return AsciiJSON(await unless_gone(working, context.request, service.settings.limits.seconds))
-    except ApiError as api_error:
-        return context.error_response(api_error)
+        answer = await unless_gone(working, context.request, service.settings.limits.seconds)
+        if isinstance(answer, AsyncIterator):
+            return StreamingResponse(_stream(service, context, answer), media_type=MEDIA)
+        return AsciiJSON(answer)
     except ClientDisconnect:
         return Response(status_code=GONE)
-    except asyncio.CancelledError:  # by uvicorn, once the grace is over
-        return context.error_response(STOPPING)
-    except (InputError, EndpointError) as error:
-        return context.error_response(ApiError(400 if isinstance(error, InputError) else 502, str(error)))
-    except Exception:  # the client gets a 500, and the log the traceback
-        log.exception("id=%s failed", context.id)
-        return context.error_response(FAILED)
+    except (Exception, asyncio.CancelledError) as error:
+        return context.error_response(_api_error(context, error))
+
+
+async def _stream(service: Service, context: RequestContext, events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+    """Encode events; an error ends them with the event "failed". Leaving it cancels what is being scored."""
+    try:
+        async with asyncio.timeout(service.settings.limits.seconds):
+            async for event in events:
+                yield encoded(event)
+    except TimeoutError:
+        message = f"the ranking took longer than {service.settings.limits.seconds:g} s; rank fewer documents."
+        yield encoded(("failed", {"message": message}))
+    except Exception as error:
+        yield encoded(("failed", {"message": _api_error(context, error).message}))
+
+
+def _api_error(context: RequestContext, error: BaseException) -> ApiError:
+    """The error that a client gets; an unforeseen one is a 500, and the log has its traceback."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, asyncio.CancelledError):  # by uvicorn, once the grace is over
+        return STOPPING
+    if isinstance(error, InputError | EndpointError):
+        return ApiError(400 if isinstance(error, InputError) else 502, str(error))
+    log.error("id=%s failed", context.id, exc_info=error)
+    return FAILED
 
 
 async def _read(service: Service, context: RequestContext) -> dict[str, Any]:

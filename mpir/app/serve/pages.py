@@ -10,13 +10,18 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from mpir.app.explain.library import MODE
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.app.serve.context import RequestContext, Work
+from mpir.app.serve.grades import grades_of, grades_work
+from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS
+from mpir.app.serve.ranking_stream import ranking_events
 from mpir.app.serve.reference import reference_page
 from mpir.app.serve.requests import RerankBody, read_rerank, read_search, tokens_of
 from mpir.app.serve.search import searches_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.upload_process import UploadReader
+from mpir.core.text import Document
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
@@ -25,18 +30,23 @@ def add_pages(
     app: FastAPI, service: Service, handler: Callable[[Work], Callable[[Request], Awaitable[Response]]]
 ) -> None:
     """Add the page's paths. The page itself holds no data, so it needs no key; its rankings do."""
-    page = _text(partial(page_served, list(service.indexes)), MEDIA["explain.html"])
-    files = {f"/explain/{name}": _text(partial(asset, name), MEDIA[name]) for name in ("explain.mjs", "explain.css")}
+    label = service.library.label if service.library else ""
+    query = service.library.grades.last_query() if service.library else ""
+    page = _text(partial(page_served, list(service.indexes), label, query), MEDIA["explain.html"])
+    files = {f"/explain/{name}": _text(partial(asset, name), media) for name, media in MEDIA.items()}
     for path, file in {"/explain": page, **files}.items():
         app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
     app.add_api_route("/favicon.ico", _no_icon, methods=["GET"], response_model=None, include_in_schema=False)
     app.add_api_route("/", _to_page, methods=["GET"], response_model=None, include_in_schema=False)
     reference = _text(lambda: reference_page(app.openapi()), "text/html")
     app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
-    ranking = handler(_ranking(service))
-    app.add_api_route("/explain/ranking", ranking, methods=["POST"], response_model=None, include_in_schema=False)
-    upload = handler(_upload(service))
-    app.add_api_route("/explain/documents", upload, methods=["POST"], response_model=None, include_in_schema=False)
+    works = {"ranking": _ranking(service), "documents": _upload(service)}
+    if service.library is not None:
+        works["grades"] = grades_work(service.library)
+    for name, work in works.items():
+        app.add_api_route(
+            f"/explain/{name}", handler(work), methods=["POST"], response_model=None, include_in_schema=False
+        )
 
 
 async def _to_page() -> Response:
@@ -71,20 +81,26 @@ def _upload(service: Service) -> Work:
 
 
 def _ranking(service: Service) -> Work:
-    """The page's data for a query and its documents or, without documents, for search results from the index."""
+    """The page's data, or a stream of it for a client that accepts one."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
-        searches: dict[str, Any] = {}
-        if "documents" in body:
-            request = read_rerank(RerankBody, body, service.settings.limits)
-            query, documents, tokens = request.body.query, request.documents, request.tokens
-        else:
-            search_request = read_search(body, service.settings.limits)
-            query = search_request.query
-            result = await service.search(query, search_request.mode, search_request.k)
-            documents, searches = tuple(result), searches_of(result)
-            tokens = tokens_of(query, documents)
+        query, documents, facts = await _candidates(service, body)
+        tokens = tokens_of(query, documents)
         context.sizes = {"documents": len(documents), "tokens": tokens}
-        return page_data(await service.rank(query, documents, tokens), documents, service.settings.name) | searches
+        if MEDIA_OF_STREAMS in context.request.headers.get("accept", ""):
+            return ranking_events(service, query, documents, facts)
+        return page_data(await service.rank(query, documents, tokens), documents, service.settings.name) | facts
 
     return work
+
+
+async def _candidates(service: Service, body: Mapping[str, Any]) -> tuple[str, tuple[Document, ...], dict[str, Any]]:
+    """The query, its documents (sent, the library's, or found by a search), and further facts for the page."""
+    if "documents" in body:
+        request = read_rerank(RerankBody, body, service.settings.limits)
+        return request.body.query, request.documents, {}
+    wish = read_search(body, service.settings.limits)
+    if service.library is not None and wish.mode == MODE:
+        return wish.query, service.library.documents, grades_of(service.library, wish.query)
+    result = await service.search(wish.query, wish.mode, wish.k, wish.limits)
+    return wish.query, tuple(result), searches_of(result)

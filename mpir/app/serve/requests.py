@@ -85,6 +85,16 @@ class SearchBody(Body):
     k: Count = Field(default=100, description="candidates from the first stage")
     top_n: Count = Field(default=10, description="results to return")
     sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
+    start: Text = Field(default="", description="mode pubmed: the earliest publication date, such as 2015 or 2015-03")
+    end: Text = Field(default="", description="mode pubmed: the latest publication date")
+    types: Annotated[list[Text], Expected("a list of publication types")] = Field(
+        default=[], description="mode pubmed: publication types by NLM's names, one of which must match"
+    )
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits on dates and types, as PubMed's first stage takes them."""
+        return {"start": self.start or None, "end": self.end or None, "types": self.types}
 
 
 @dataclass(frozen=True, slots=True)

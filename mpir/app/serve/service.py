@@ -6,13 +6,14 @@ import asyncio
 import hmac
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from mpir.app.explain.library import Library
 from mpir.app.serve.batcher import Job, Scoring
 from mpir.app.serve.metrics import Metrics
 from mpir.app.serve.sentence_limit import check_sentences
@@ -38,9 +39,16 @@ class SearchError(Exception):
 class Service:
     """A reranker shared by many clients."""
 
-    def __init__(self, reranker: Reranker, settings: Settings, indexes: Mapping[str, FirstStage] | None = None) -> None:
-        """`indexes` are first stages by the name of their mode in /search."""
+    def __init__(
+        self,
+        reranker: Reranker,
+        settings: Settings,
+        indexes: Mapping[str, FirstStage] | None = None,
+        library: Library | None = None,
+    ) -> None:
+        """`indexes` are first stages by the name of their mode in /search; a `library` is what the page ranks."""
         self.reranker, self.settings, self.indexes = reranker, settings, dict(indexes or {})
+        self.library = library
         self.metrics = Metrics()
         check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.run.splitting)
         self.scoring = Scoring(reranker.rerank_batch, check, settings.limits, self.metrics.scored)
@@ -103,8 +111,10 @@ class Service:
         finally:
             job.is_awaited = False
 
-    async def search(self, query: str, mode: str, k: int) -> Sequence[Document]:
-        """The first stage's documents, when the search's turn comes.
+    async def search(
+        self, query: str, mode: str, k: int, limits: Mapping[str, Any] | None = None
+    ) -> Sequence[Document]:
+        """The first stage's documents, when the search's turn comes; `limits` are PubMed's dates and types.
 
         Raises:
             ApiError: no such first stage (404, 400), too many searches are waiting (429), or PubMed fails (502).
@@ -116,8 +126,10 @@ class Service:
         if not self._room.acquire(blocking=False):
             raise ApiError(429, "too many searches are waiting; try again in 1 s.", retry_after=1)
         index = self.indexes[mode]
-        pool = self._asking if isinstance(index, PubMedFirstStage) else self._searching
-        future = pool.submit(_search, index, query, k)
+        is_pubmed = isinstance(index, PubMedFirstStage)
+        future = (self._asking if is_pubmed else self._searching).submit(
+            _search, partial(index.search, **(limits or {})) if is_pubmed else index.search, query, k
+        )
         future.add_done_callback(lambda _: self._room.release())  # also where it is cancelled before its turn
         try:
             return await asyncio.wrap_future(future)
@@ -125,10 +137,10 @@ class Service:
             raise ApiError(502, str(error)) from None
 
 
-def _search(index: FirstStage, query: str, k: int) -> Sequence[Document]:
+def _search(search: Callable[[str, int], Sequence[Document]], query: str, k: int) -> Sequence[Document]:
     """Search. Raises SearchError in place of anything but an Exception, such as a panic, which nobody catches."""
     try:
-        return index.search(query, k)
+        return search(query, k)
     except Exception:
         raise
     except BaseException as error:

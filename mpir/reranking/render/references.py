@@ -36,10 +36,11 @@ def to_nbib(ranking: RankedList) -> str:
 
 def link_of(document: RankedDocument) -> str:
     """Return the URL of a document at PubMed or, without a PMID, at doi.org; an empty string without either."""
-    return _link(Bibliography.of(document.metadata))
+    return record_link(Bibliography.of(document.metadata))
 
 
-def _link(known: Bibliography) -> str:
+def record_link(known: Bibliography) -> str:
+    """Return the URL of a record at PubMed or, without a PMID, at doi.org; an empty string without either."""
     return f"{PUBMED_URL}{known.pmid}/" if known.pmid else f"{DOI_URL}{known.doi}" if known.doi else ""
 
 
@@ -61,7 +62,7 @@ def _ris_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Ite
     yield from (("M3", publication_type) for publication_type in known.types)
     yield from (("LA", language) for language in known.language)
     yield from (("KW", keyword) for keyword in known.keywords)
-    yield from (("UR", url) for url in dict.fromkeys((known.url, _link(known))))
+    yield from (("UR", url) for url in dict.fromkeys((known.url, record_link(known))))
     yield from (("AB", document.text), ("N1", _note(ranking, document, rank)))
 
 

@@ -20,7 +20,7 @@ import pytest
 import mpir
 from mpir import Document, Reranker, Weights
 from mpir.app.cli import main
-from mpir.app.explain.page import MEDIA, asset, page_data, page_served, page_with
+from mpir.app.explain.page import MEDIA, MODULES, asset, page_data, page_served, page_with
 from mpir.core.blend import blend
 from mpir.core.columns import Columns, Layout
 from mpir.reranking.ranking import Ranking
@@ -84,8 +84,9 @@ def test_threads_that_share_a_reranker_get_the_pages_of_one_thread() -> None:
 
 
 def test_the_served_page_offers_what_the_index_can_be_searched_by() -> None:
-    assert "<select" not in page_served([])
+    assert 'id="mode"' not in page_served([])
     assert re.findall("<option>(.*?)</option>", page_served(["bm25", "dense", "hybrid"])) == ["bm25", "dense", "hybrid"]
+    assert '<option value="documents">a &amp; b.ris</option><option>bm25</option>' in page_served(["bm25"], "a & b.ris")
 
 
 def test_a_page_loads_nothing_and_runs_only_its_own_script(ranked: Ranked) -> None:
@@ -101,7 +102,10 @@ def test_a_page_loads_nothing_and_runs_only_its_own_script(ranked: Ranked) -> No
 
 def test_the_page_s_code_makes_no_markup_of_texts() -> None:
     for name in MEDIA:
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?:", asset(name))
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?:(?!//www.w3.org/2000/svg\")",
+            asset(name),
+        )
     assert not re.search(r"\son\w+=|\sstyle=", asset("explain.html"))
 
 
@@ -173,9 +177,11 @@ def test_the_command_takes_the_query_of_a_pipe(
     assert "Aspirin does thin the blood." in page.read_text()
 
 
-def in_node(names: str, code: str) -> str:
-    """What a script prints that has these names of the page's own."""
-    script = f'import {{ {names} }} from "{(Path(mpir.__file__).parent / "app/explain/explain.mjs").as_uri()}";\n{code}'
+def in_node(names: str, code: str, module: str = "blend") -> str:
+    """What a script prints that has these names of one of the page's modules."""
+    script = (
+        f'import {{ {names} }} from "{(Path(mpir.__file__).parent / "app/explain").as_uri()}/{module}.mjs";\n{code}'
+    )
     command = ["node", "--input-type=module", "-e", script]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert finished.returncode == 0, finished.stderr
@@ -187,18 +193,23 @@ def test_the_page_blends_more_sentences_than_a_call_takes_arguments() -> None:
     script = "const values = Array.from({ length: 300000 }, (_, i) => i % 5);"
     printed = in_node("minmax, zscores", f"{script} console.log(minmax(values)[4], zscores(values).length);")
     assert printed.split() == ["1", "300000"]
-    assert "Math.min(..." not in asset("explain.mjs").partition("*/")[2]  # what is shown is held to it, too
+    spread = re.compile(r"Math\.(?:min|max)\(\.\.\.")
+    assert [name for name in MODULES if spread.search(asset(name).replace("Not Math.min(...values)", ""))] == []
 
 
 def test_the_pages_files_are_at_the_addresses_that_it_names() -> None:
     named = re.findall(r'(?:src|href)="([^"#]+)"', page_served([]))
+    imported = {
+        path for name in MODULES for path in re.findall(r'^import [^;]*"\./([^"]+)";', asset(name), re.MULTILINE)
+    }
     assert {urljoin("/explain", path) for path in named} == {"/explain/explain.css", "/explain/explain.mjs"}
+    assert imported | {"explain.mjs"} == set(MODULES)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_a_digit_grades_only_a_document_whose_text_is_shown() -> None:
     code = 'console.log(["3", "3", "ArrowDown", "c", "x"].map((key, i) => actionOf(key, i > 0)).join());'
-    assert in_node("actionOf", code).strip() == "show,grade,next,compare,"
+    assert in_node("actionOf", code, "explain").strip() == "show,grade,next,compare,"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -251,7 +262,7 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
 )
 def test_a_document_without_a_title_is_called_by_how_its_text_begins(title: str, shown: str) -> None:
     result = json.dumps({"id": "7", "sections": {"title": "", "abstract": title}})
-    assert in_node("nameOf", f"process.stdout.write(nameOf({result}));") == shown
+    assert in_node("nameOf", f"process.stdout.write(nameOf({result}));", "texts") == shown
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -259,5 +270,5 @@ def test_a_question_that_is_far_too_long_is_shown_as_far_as_it_was_read() -> Non
     ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank("💊 gene " * 1_000, ["A gene."])
     data = page_data(ranking, [Document("1", abstract="A gene.")])
     shown = "💊 gene " * 571 + "💊 … (3002 more characters were not read)"
-    assert in_node("asked", f"process.stdout.write(asked({json.dumps(data)}));") == shown
-    assert in_node("asked", 'process.stdout.write(asked({ query: "gene", unread: 0 }));') == "gene"
+    assert in_node("asked", f"process.stdout.write(asked({json.dumps(data)}));", "texts") == shown
+    assert in_node("asked", 'process.stdout.write(asked({ query: "gene", unread: 0 }));', "texts") == "gene"

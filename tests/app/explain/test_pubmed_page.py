@@ -95,24 +95,22 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     box = page.locator(".best").first.bounding_box()
     assert 0 <= box["y"] < box["y"] + box["height"] <= page.viewport_size["height"]  # in view without scrolling
     first = page.locator("#list .place").first
-    document_id = first.inner_text().split()[1]
+    document_id = first.inner_text().partition("id ")[2].split()[0]
     assert first.get_by_role("link").get_attribute("href") == f"https://pubmed.ncbi.nlm.nih.gov/{document_id}/"
     page.get_by_text("Queries that were sent").click()
     assert "drugs slow idiopathic pulmonary fibrosis" in page.locator("#searches").inner_text()
 
-    page.get_by_text("Save grades and documents").click()
-    for button in page.locator("#list button[aria-expanded]").all()[:2]:
-        button.click()
-    page.locator("#list select").first.select_option("3")
-    page.locator("#list select").nth(1).select_option("0")
-    assert f"1 0 {document_id} 3" in saved(page, "Save grades as qrels").splitlines()
+    page.get_by_text("Save and load").click()
+    page.locator("#list .include").first.click()
+    page.locator("#list .exclude").nth(1).click()
+    assert f"1 0 {document_id} 2" in saved(page, "Save grades as qrels").splitlines()
     references = tmp_path / "saved.ris"
     references.write_text(saved(page, "Save as RIS"), encoding="utf-8")
     (document,) = read_references(references)
     assert document.title.startswith("Trial ")
     assert (document.id, document.metadata["doi"]) == (document_id, f"10.1000/{int(document_id) - 1000}")
     rows = list(csv.DictReader(io.StringIO(saved(page, "Save as CSV").removeprefix("\ufeff"))))
-    assert (len(rows), rows[0]["document"], rows[0]["grade"], rows[1]["grade"]) == (40, document_id, "3", "0")
+    assert (len(rows), rows[0]["document"], rows[0]["grade"], rows[1]["grade"]) == (40, document_id, "2", "0")
     graded = tmp_path / "graded.jsonl"
     graded.write_text(saved(page, "Save grades for mpir score"), encoding="utf-8")
     (question,), candidates = read_graded([str(graded)])
@@ -125,15 +123,19 @@ def grade(page: Any, filter_text: str, value: str, count: int) -> None:
     """Filter the list and give the first documents that remain a grade, by the keyboard."""
     page.get_by_label("Filter documents").fill(filter_text)
     for title in page.locator("#list .title").all()[:count]:
+        title.press(value)  # shows a text that is not in view
         title.press(value)
 
 
 def ask_and_grade(page: Any, drug: str, other: str, folder: Path) -> str:
     """Ask for a drug's trials, save what came, and grade it: trials of the drug are useful, another's are not."""
     query = f"Does {drug} slow pulmonary fibrosis?"
+    if not page.locator("#ask").is_visible():
+        page.get_by_text("Ask a question").click()
     page.get_by_label("Question").fill(query)
     page.get_by_role("button", name="Rank", exact=True).click()
     page.get_by_role("heading", name=query).wait_for()
+    page.get_by_text("documents ranked.").wait_for()
     (folder / f"{drug}.ris").write_text(saved(page, "Save as RIS"), encoding="utf-8")
     grade(page, f"of {drug}", "3", 4)
     grade(page, f"of {other}", "0", 2)
@@ -145,9 +147,7 @@ def downloads(chromium: Any, url: str, tmp_path_factory: pytest.TempPathFactory)
     """The files that a reader has saved after five questions, and the questions by number."""
     folder, page = tmp_path_factory.mktemp("downloads"), chromium.new_page()
     page.goto(f"{url}/explain")
-    page.locator("summary", has_text="Save grades and documents").evaluate(
-        "summary => summary.parentElement.open = true"
-    )
+    page.locator("summary", has_text="Save and load").evaluate("summary => summary.parentElement.open = true")
     queries = [ask_and_grade(page, drug, DRUGS[number - 1], folder) for number, drug in enumerate(DRUGS)]
     for name, button in (("graded.jsonl", "Save grades for mpir score"), ("grades.qrels", "Save grades as qrels")):
         (folder / name).write_text(saved(page, button), encoding="utf-8")

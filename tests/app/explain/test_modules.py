@@ -1,0 +1,174 @@
+"""The page's modules in node: they count, filter and save as Python does."""
+
+import json
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpir import Document, Reranker
+from mpir.app.explain.page import page_data
+from mpir.evaluate.stopping import stopping_test
+from mpir.files.corpora.bibliography import Bibliography
+from mpir.reranking.ranking import Ranking
+from tests.app.explain.conftest import QUERY, Arbitrary
+from tests.app.explain.test_page import in_node
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
+
+
+def test_the_page_stops_as_python_does() -> None:
+    rng = np.random.default_rng(1)
+    cases = [(rng.random(int(rng.integers(1, 60))) < rng.random() / 2, int(rng.integers(60, 300))) for _ in range(40)]
+    cases.append((np.ones(60, bool), 60))
+    expected = [stopping_test(decisions, candidates).p for decisions, candidates in cases]
+    values = json.dumps([[decisions.tolist(), candidates] for decisions, candidates in cases])
+    code = f"console.log(JSON.stringify({values}.map(([decisions, n]) => stoppingTest(decisions, n))))"
+    assert json.loads(in_node("stoppingTest", code, "stopping")) == pytest.approx(expected, abs=1e-9)
+
+
+FILTERS = [
+    ('"iron deficiency"', "a"),
+    ("iron deficiency", "ab"),
+    ("-dialysis", "ac"),
+    ("iron -dialysis", "a"),
+    ("dialysis OR children", "bc"),
+    ('"iron deficiency" OR type:review', "ab"),
+    ("year:2015", "a"),
+    ("year:2015-2018", "ab"),
+    ("year:2017-", "bc"),
+    ("2015-2018", "ab"),
+    ("-year:2015", "bc"),
+    ('type:"clinical trial"', "a"),
+    ("is:retracted", "c"),
+    ("is:included", "a"),
+    ("is:undecided", "bc"),
+    ("grade:none", "bc"),
+    ("author:curie", "b"),
+    ("id-c", "c"),
+    ("OR", "abc"),
+    ('"', "abc"),
+]
+
+
+@pytest.mark.parametrize(("text", "left"), FILTERS)
+def test_the_filter_takes_quotes_minus_or_years_and_types(text: str, left: str) -> None:
+    documents = [
+        {"id": "id-a", "sections": {"title": "Iron  deficiency", "abstract": "In adults."},
+         "record": {"year": 2015, "types": ["Clinical Trial"]}},
+        {"id": "id-b", "sections": {"title": "Deficiency of iron", "abstract": "On dialysis."},
+         "record": {"year": 2018, "types": ["Review"], "authors": ["Curie, M."]}},
+        {"id": "id-c", "sections": {"title": "Copper", "abstract": "In children."},
+         "record": {"year": 2020, "types": ["Retracted Publication"]}},
+    ]  # fmt: skip
+    code = f"const all = {json.dumps(documents)}, grades = [2, null, null]; console.log("
+    code += f"all.filter((d, i) => passes(d, grades[i], {json.dumps(text)})).map(({{ id }}) => id[3]).join(''))"
+    assert in_node("passes", code, "filter").strip() == left
+
+
+def references() -> list[Document]:
+    known = Bibliography(
+        year=2015, date="2015-03", journal="Annals, of \"x\"", authors=("Curie, M.", "Bohr, N."), types=("Review",),
+        pages="11-19", volume="4", issue="2", pmid="7", doi="10.1000/a", keywords=("=iron", "gene"), url="https://a.b/c",
+        language=("eng",), issn="1234-5678",
+    ).metadata()  # fmt: skip
+    return [
+        Document("7", "Gene therapy", "Adults were enrolled. Results are awaited.", score=9.5, metadata=known),
+        Document("x", "+Cells", "Mutations of CFTR cause cystic fibrosis.\nCarriers are well.", score=7.25),
+    ]
+
+
+def test_saved_references_and_tables_are_those_of_the_command_line() -> None:
+    documents = references()
+    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank(QUERY, documents)
+    data = json.dumps(page_data(ranking, documents))
+    start = f"import {{ blend, rankOf }} from BLEND; const data = {data}, b = blend(data, data.weights);"
+    start += "const o = rankOf(data, b);"
+    code = start + "process.stdout.write(JSON.stringify([ris(data, o, b, new Map()), csv(data, o, b, new Map())]));"
+    code = code.replace("BLEND", f'"{module_uri()}"')
+    saved_ris, saved_csv = json.loads(in_node("ris, csv", code, "exports"))
+    assert saved_ris == ranking.to_ris()
+    expected = [line.split(",") for line in ranking.to_csv().splitlines()]
+    rows = [line.split(",") for line in saved_csv.splitlines()]
+    own = {"decision", "grade", "note"}
+    columns = [number for number, head in enumerate(rows[0]) if head not in own]
+    assert [rows[0][number] for number in columns] == expected[0]
+    assert len(rows) == len(expected)
+
+
+def module_uri() -> str:
+    """The address of the module that blends."""
+    import mpir
+
+    return f"{mpir.__path__[0]}/app/explain/blend.mjs"
+
+
+DECISIONS = """
+const items = new Map();
+const storage = { getItem: (key) => items.get(key) ?? null, setItem: (key, value) => items.set(key, value) };
+const make = (query = "q", store = storage) => new Decisions({ query, key: "k", ids: ["1", "2", "3"], storage: store });
+"""
+
+
+def decided(code: str) -> Any:
+    """What a script says that has decisions on three documents."""
+    return json.loads(
+        in_node("Decisions", f"{DECISIONS} console.log(JSON.stringify((() => {{ {code} }})()))", "decisions")
+    )
+
+
+def test_decisions_are_kept_and_taken_back() -> None:
+    code = """const one = make(); one.set("1", { grade: 2 }); one.set("3", { grade: 0 }); one.set("1", { grade: 1 });
+      one.set("1", { note: "check" }); const again = make(); again.restore(); const counts = again.counts();
+      one.undo(); one.undo(); const last = [again.note("1"), one.grade("1"), one.sequence()];
+      return [counts, ...last, one.undo(), one.undo(), one.undo()];"""
+    counts = {"included": 0, "maybe": 1, "excluded": 1, "decided": 2, "left": 1, "total": 3}
+    assert decided(code) == [counts, "check", 2, [True, False], "3", "1", None]
+
+
+def test_a_store_that_is_full_or_forbidden_is_said_and_loses_nothing() -> None:
+    full = "{ getItem: () => null, setItem: () => { throw new DOMException('x', 'QuotaExceededError'); } }"
+    code = f"""const one = make("q", {full}), two = make("q", null);
+      one.set("1", {{ grade: 2 }}); two.set("1", {{ grade: 2 }});
+      return [one.problem, one.grade("1"), two.problem, two.grade("1")];"""
+    problem, grade, forbidden, other = decided(code)
+    assert "cannot store your grades (QuotaExceededError); export them" in problem
+    assert "keeps nothing" in forbidden
+    assert (grade, other) == (2, 2)
+
+
+def test_the_later_of_two_pages_decisions_counts() -> None:
+    code = """const one = make(); one.set("1", { grade: 2 }, 100); return [
+      one.merge([{ id: "1", grade: 0, time: 50 }, { id: "2", grade: 1, time: 50 }, { id: "9", grade: 1, time: 60 }]),
+      one.grade("1"), one.merge([{ id: "1", grade: 0, time: 200 }]), one.grade("1"), one.list().map(({ id }) => id)];"""
+    assert decided(code) == [1, 2, 1, 0, ["1", "2"]]
+
+
+def test_import_names_what_does_not_fit() -> None:
+    def line(**values: Any) -> str:
+        return json.dumps({"query": "q", **values})
+
+    texts = [
+        line(id="1", grade=2) + "\n" + line(id="9", grade=1),
+        json.dumps({"query": "another", "id": "1", "grade": 2}),
+        line(id="1", grade=2) + "\nTitle,Grade",
+        line(documents=[{"id": "2", "title": "A", "grade": 3}, {"id": "3", "title": "B"}]),
+        "",
+    ]
+    each = "const one = make(); return [one.read(text, 'f.jsonl'), one.counts().decided];"
+    code = f"return {json.dumps(texts)}.map((text) => {{ {each} }});"
+    fits, other, broken, graded, empty = decided(code)
+    assert fits == [{"changed": 1, "gone": ["9"], "others": 0, "read": 1}, 1]
+    assert other == [{"error": "f.jsonl: its grades are of other questions; nothing was imported."}, 0]
+    assert broken[0]["error"].startswith("f.jsonl:2: not a grade")
+    assert broken[1] == 0
+    assert graded == [{"changed": 1, "gone": [], "others": 0, "read": 1}, 1]
+    assert empty[0] == {"error": "f.jsonl: it has no grades; nothing was imported."}
+
+
+def test_nobody_moves_from_a_rank_that_several_share() -> None:
+    code = "console.log(JSON.stringify([movement(1, 4, false), movement(3, 1, true)]))"
+    assert json.loads(in_node("movement", code, "texts")) == [3, 0]
