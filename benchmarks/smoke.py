@@ -114,6 +114,17 @@ SCRIPTS = (
     Script("triples", "--triples 100"),
     Script("vector_growth", "--indexes {work}/index/dense --sizes 500 --others-up-to 500", packages=("faiss",)),
     Script("experiments.bioasq", "--k 2 --bundle fast --output {work}/s.json", packages=("pyserini",)),
+    Script(
+        "experiments.calibration.lists",
+        "--data {data} --output {work}/calibration --sets pubmedqa-fit pubmedqa --limit 4 --bundle fast",
+        data=("pubmedqa",),
+    ),
+    Script(
+        "experiments.calibration.report",
+        "--lists {work}/calibration --sets pubmedqa --bundle fast --plot {work}/reliability.png",
+        data=("pubmedqa",),
+        packages=("matplotlib",),
+    ),
     Script("experiments.cascade.adaptive", "--scored {work}/scored --bundle fast"),
     Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
     Script(
@@ -162,6 +173,11 @@ SCRIPTS = (
         "--data {data} --depth 2",
         data=("bioasq", "pubmed", "scifact", "nfcorpus", "med", "trecqa_wang"),
         packages=(START,),
+    ),
+    Script(
+        "experiments.evidence.budget",
+        "--data {data} --limit 2 --bundle fast",
+        data=("bioasq", "pubmed"),
     ),
     Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
     Script("experiments.perspectives.sts", "--pairs {work}/sts.tsv --bundle fast"),
@@ -246,6 +262,13 @@ SCRIPTS = (
     Script("experiments.submissions.two_bundles", "--scored {work}/scored {work}/scored --bundles fast fast"),
     Script("experiments.training.document_readers", "--rows {work}/documents.jsonl --bundles fast"),
     Script(
+        "experiments.stopping.reranking",
+        "--data {data} --collections med --limit 1 --plot {work}/reranking.png",
+        data=("med",),
+        packages=("sklearn", "matplotlib"),
+    ),
+    Script("experiments.stopping.simulate", "--data {data} --collections med --runs 2 --limit 2", data=("med",)),
+    Script(
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
     ),
@@ -294,6 +317,7 @@ PREPARATION = (
 )
 """Inputs that several scripts share, made of the sample; the commands of a step run side by side."""
 AFTER = {
+    "experiments.calibration.report": "experiments.calibration.lists",
     "experiments.tripclick.variants": "experiments.tripclick.rerank",
     "experiments.tripclick.dense": "experiments.tripclick.variants",
 }

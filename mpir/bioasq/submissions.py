@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from mpir.bioasq.measures import evaluate
 from mpir.bioasq.submission_rules import FIRST_CUT
 from mpir.bioasq.task import System, added_up, answer, answer_with, score_questions, select, systems
-from mpir.core.calibration import Relevance
 from mpir.core.candidates import Candidates
 from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.text import Question
@@ -84,7 +83,6 @@ def answer_questions(
 
 def cutoffs_for(
     weights: Weights,
-    relevance: Relevance,
     *,
     version: int,
     documents: Cutoff | None = None,
@@ -92,15 +90,11 @@ def cutoffs_for(
 ) -> Cutoffs:
     """The cut-offs of a submission: the caller's by level, else those of the weights, else ten each.
 
-    The weights' cut-offs are used only from version 9 of the measures on. `relevance` maps scores to probabilities.
-
-    Raises:
-        InputError: a cut-off by probability, but the maps were not fitted to the weights.
+    The weights' cut-offs are used only from version 9 of the measures on.
     """
     tuned = weights.cutoffs if version >= FIRST_CUT else None
     cutoffs = tuned or TEN_EACH
-    cutoffs = replace(cutoffs, documents=documents or cutoffs.documents, snippets=snippets or cutoffs.snippets)
-    return cutoffs.resolved(relevance)
+    return replace(cutoffs, documents=documents or cutoffs.documents, snippets=snippets or cutoffs.snippets)
 
 
 def _document_scores(scored: Candidates, system: System) -> dict[str, float]:

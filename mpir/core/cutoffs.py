@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
 
-from mpir.core.calibration import Logistic, Relevance
 from mpir.errors import InputError, format_names, format_value
 from mpir.types import F64, Bool
 from mpir.validation import real_number, whole_number
@@ -25,8 +23,8 @@ class Cutoff:
     """A rule for which of a query's ranked candidates to submit: at least `minimum` and at most `maximum`.
 
     Between these, a candidate is submitted if it reaches every threshold that is not None: `score`, its blended score;
-    `share`, its position between the query's lowest score (0) and best score (1); `probability`, its calibrated
-    probability (core/calibration.py). Without thresholds the best `maximum` candidates are submitted.
+    `share`, its position between the query's lowest score (0) and best score (1). Without thresholds the best `maximum`
+    candidates are submitted.
 
     Raises:
         InputError: the minimum is below 1, so that nothing might be submitted; the maximum is below the minimum or
@@ -37,7 +35,6 @@ class Cutoff:
     maximum: int = SUBMISSION_LIMIT
     score: float | None = None
     share: float | None = None
-    probability: float | None = None
 
     def __post_init__(self) -> None:
         whole_number("cut-off: minimum", self.minimum, maximum=SUBMISSION_LIMIT)
@@ -46,21 +43,9 @@ class Cutoff:
             real_number("cut-off: score", self.score, "a finite number")
         if self.share is not None:
             real_number("cut-off: share", self.share, "a number from 0 to 1", lambda value: 0 <= value <= 1)
-        if self.probability is not None:
-            expected = "a number between 0 and 1"
-            real_number("cut-off: probability", self.probability, expected, lambda value: 0 < value < 1)
 
     def threshold(self, best: F64, lowest: F64) -> F64:
-        """Return the lowest score (Q,) to submit, given the best and the lowest score (Q,) of each query.
-
-        Raises:
-            InputError: the cut-off has a probability; `resolved` converts it to a score.
-        """
-        if self.probability is not None:
-            raise InputError(
-                f"cut-off: probability {self.probability:g} needs the bundle's fitted map, which is not available "
-                "here; give a share or a score."
-            )
+        """Return the lowest score (Q,) to submit, given the best and the lowest score (Q,) of each query."""
         limits = np.full(len(best), -np.inf if self.score is None else float(self.score))
         if self.share is not None:
             limits = np.maximum(limits, lowest + self.share * (best - lowest) - _TOLERANCE)
@@ -79,14 +64,6 @@ class Cutoff:
         ranks = np.arange(ranked.shape[1])
         submitted: Bool = self.passing(ranked, lowest) | (ranks < self.minimum)
         return submitted & (ranks < self.maximum) & (ranked > -np.inf)
-
-    def resolved(self, curve: Logistic) -> Self:
-        """Return the cut-off with the probability converted to a score."""
-        if self.probability is None:
-            return self
-        logit = math.log(self.probability / (1 - self.probability))
-        score = (logit - curve.intercept) / curve.slope
-        return replace(self, probability=None, score=score if self.score is None else max(score, self.score))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able dictionary without the thresholds that are None."""
@@ -112,23 +89,6 @@ class Cutoffs:
 
     documents: Cutoff = field(default_factory=Cutoff)
     snippets: Cutoff = field(default_factory=Cutoff)
-
-    def resolved(self, relevance: Relevance) -> Self:
-        """Return the cut-offs with probabilities converted to scores.
-
-        Raises:
-            InputError: there is a probability, but the maps were not fitted for these weights.
-        """
-        if {self.documents.probability, self.snippets.probability} != {None} and not relevance.fitted:
-            raise InputError(
-                "a cut-off by probability needs a bundle that is calibrated for these weights; run `mpir bundle "
-                "calibrate`, or give a share."
-            )
-        return replace(
-            self,
-            documents=self.documents.resolved(relevance.document),
-            snippets=self.snippets.resolved(relevance.sentence),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able dictionary; `from_dict` restores the cut-offs."""

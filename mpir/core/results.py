@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, overload
 
 from mpir.core.query_truncation import unread
+from mpir.core.text.fragments import is_fragment
 from mpir.core.text.types import TITLE
 from mpir.core.weights import Weights
 from mpir.errors import format_value
@@ -25,8 +27,8 @@ class RankedSentence:
 
     `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name, and
     `shares` the weighted contribution of each column to `score`. `in_passages` marks a sentence that is longer than a
-    model reads at once and has the score of its best passage. `probability` is the calibrated probability that the
-    sentence belongs to an answer, None if the weights have no calibration.
+    model reads at once and has the score of its best passage. `answer_probability` is the calibrated probability that
+    the sentence belongs to an answer, None if the bundle has no calibration.
     """
 
     document: Any
@@ -38,7 +40,7 @@ class RankedSentence:
     scores: Mapping[str, float] = field(hash=False)
     shares: Mapping[str, float] = field(hash=False)
     in_passages: bool
-    probability: float | None = None
+    answer_probability: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -52,9 +54,9 @@ class RankedDocument:
     """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
 
     `score` is the blended score, a weighted sum without an absolute scale. It compares the documents of one query under
-    one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` is the
-    calibrated probability that the document is relevant. It is None if the bundle has no calibration for these weights,
-    and for single sentences, whose scores are on another scale.
+    one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` says how
+    likely a reader would judge this document relevant to this query (core/calibration.py). It is computed from the two
+    alone, so that other candidates and the weights do not change it. It is None only without a calibrated bundle.
 
     `scores` are the document columns' raw scores by name, the first stage's first; `ranks` are the document's ranks by
     each of them among all candidates (from 1; equal scores share a rank). `shares` are the contributions of each
@@ -98,14 +100,16 @@ class RankedDocument:
     def best_sentence(self) -> RankedSentence | None:
         """The sentence to show as evidence: the best of the body, since a title rarely answers a query.
 
-        It is the title only if that scores best and no sentence of the body is likely to answer (`ANSWERS`).
+        It is the title only if that scores best and no sentence of the body is likely to answer (`ANSWERS`), and never
+        a fragment such as "I" or "0, 8." unless the document has nothing else.
         """
+        sentences = [s for s in self.sentences if not is_fragment(s.text)] or self.sentences
         body, title = (
-            next((s for s in self.sentences if (s.section == TITLE) is in_title), None) for in_title in (False, True)
+            next((s for s in sentences if (s.section == TITLE) is in_title), None) for in_title in (False, True)
         )
-        if body is None or title is None or title.probability is None or body.probability is None:
+        if body is None or title is None or title.answer_probability is None or body.answer_probability is None:
             return body or title
-        return title if body.probability < ANSWERS <= title.probability else body
+        return title if body.answer_probability < ANSWERS <= title.answer_probability else body
 
     @property
     def bm25(self) -> float | None:
@@ -185,5 +189,21 @@ class RankedList:
 
 def _measure(ranked: RankedSentence | RankedDocument) -> str:
     """Return the score as text, after the probability if there is one."""
-    probability = "" if ranked.probability is None else f"probability={ranked.probability:.3f}, "
-    return f"{probability}score={ranked.score:.4f}"
+    name, value = probability_of(ranked)
+    return f"score={ranked.score:.4f}" if value is None else f"{name}={value:.3f}, score={ranked.score:.4f}"
+
+
+def probability_of(ranked: RankedSentence | RankedDocument) -> tuple[str, float | None]:
+    """Return the name and the value of a probability: a document's to be relevant, a sentence's to answer."""
+    if isinstance(ranked, RankedSentence):
+        return "answer_probability", ranked.answer_probability
+    return "probability", ranked.probability
+
+
+def relevance_score(ranked: RankedDocument | RankedSentence) -> float:
+    """A document's probability to be relevant or a sentence's to answer (core/calibration.py).
+
+    Without a calibration it is the logistic function of the score, from 0 to 1 but no probability.
+    """
+    _, probability = probability_of(ranked)
+    return (1 + math.tanh(ranked.score / 2)) / 2 if probability is None else probability

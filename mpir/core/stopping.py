@@ -1,51 +1,94 @@
-"""When to stop reading a ranking: the expected recall above each rank, computed from the probabilities.
+"""Notes below a ranking: how many relevant documents to expect among the first, and why order and probability differ.
 
-The expected number of relevant documents above a rank is the sum of their probabilities. Divided by the sum over all
-candidates, this is the expected recall among the candidates; documents that the search missed are not counted. The
-estimate is as good as the calibration, and may be far off on queries or candidates unlike the calibration's.
+The expected number is the sum of the probabilities. Its interval assumes that documents are relevant independently of
+each other (a Poisson binomial distribution), with a shift common to all documents of a query, since a query may have
+many or few relevant documents. Documents of low probability are left out: there the sum would be one of errors.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from mpir.core.results import RankedList
 from mpir.errors import InputError
+from mpir.types import F64
 
-RECALL = 0.95
-"""The expected recall at which reading may stop, a target that is common in screening."""
+NOISE = 0.05
+"""The lowest probability that is told from 0, about the calibration error (docs/evidence/calibration.md)."""
+SHIFT = 1.0
+"""The standard deviation, in logits, of the shift that a query's documents share."""
+DISAGREEMENT = 0.05
+"""Probabilities that differ by less count as being in the ranking's order."""
+ORDER_NOTE = (
+    "A probability is about its document alone, while the order also compares the candidates with each other, so the "
+    "two may disagree."
+)
 
 
-def expected_recall(ranking: RankedList) -> list[float] | None:
-    """Return the expected recall after reading 1, 2, … documents; None if the ranking has no probabilities."""
-    probabilities = [d.probability for d in ranking if d.probability is not None]
-    if not ranking.expected_relevant or len(probabilities) < len(ranking):
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """The expected number of relevant documents among the first `rank`, with its 95 % interval."""
+
+    rank: int
+    number: float
+    low: int
+    high: int
+
+
+def expectation(probabilities: Sequence[float]) -> Expectation | None:
+    """Return what to expect down to the last document that is told from noise; None if there is no such document.
+
+    Args:
+        probabilities: (D,) in the order of the ranking.
+    """
+    rank = max((rank for rank, value in enumerate(probabilities, 1) if value >= NOISE), default=0)
+    if not rank:
         return None
-    return [total / ranking.expected_relevant for total in accumulate(probabilities)]
+    counts = np.zeros(rank + 1)
+    values = np.clip(np.array(probabilities[:rank]), 1e-9, 1 - 1e-9)
+    logits = np.log(values / (1 - values))
+    deviates = np.linspace(-3, 3, 13)
+    weights = np.exp(-(deviates**2) / 2)
+    for deviate, weight in zip(deviates, weights / weights.sum(), strict=True):
+        counts += weight * _count_distribution(1 / (1 + np.exp(-logits - SHIFT * deviate)))
+    below = counts.cumsum()
+    low, high = (int(np.searchsorted(below, share)) for share in (0.025, 0.975))
+    return Expectation(rank, float(values.sum()), low, min(high, rank))
 
 
-def stopping_rank(ranking: RankedList, recall: float = RECALL) -> int | None:
-    """Return the first rank (from 1) that reaches this expected recall; None if none does or nothing is calibrated."""
-    recalls = expected_recall(ranking) or []
-    return next((rank for rank, value in enumerate(recalls, 1) if value >= recall - 1e-9), None)
+def _count_distribution(probabilities: F64) -> F64:
+    """Return the probability (D + 1,) of each number of successes of D independent events."""
+    counts = np.zeros(len(probabilities) + 1)
+    counts[0] = 1.0
+    for probability in probabilities:
+        counts[1:] = counts[1:] * (1 - probability) + counts[:-1] * probability
+        counts[0] *= 1 - probability
+    return counts
 
 
 def check_probable(ranking: RankedList) -> None:
     """Raise InputError if the ranking has no probabilities to compare with a threshold."""
     if ranking.expected_relevant is None:
-        cause = "its documents are single sentences" if ranking.sentence_list else "its weights have no calibration"
         raise InputError(
-            f"this ranking has no probabilities, because {cause}; use a bundle's own weights on documents, or run "
-            "`mpir bundle calibrate`."
+            "this ranking has no probabilities, because its models have no calibration; use a calibrated bundle, or "
+            "run `mpir bundle calibrate`."
         )
 
 
-def reading_advice(ranking: RankedList, recall: float = RECALL) -> str:
-    """Return a sentence that says at which rank reading may stop; an empty string if there is no such rank."""
-    rank = stopping_rank(ranking, recall)
-    if rank is None or rank >= ranking.candidates:
-        return ""
-    return (
-        f"You may stop reading after rank {rank}: by then you have read an estimated {recall:.0%} of the relevant "
-        f"documents among these {ranking.candidates}."
-    )
+def reading_notes(ranking: RankedList) -> list[str]:
+    """Return sentences to show below the documents: what to expect, and why order and probability disagree."""
+    probabilities = [document.probability for document in ranking if document.probability is not None]
+    expected = expectation(probabilities)
+    notes = []
+    if expected and expected.rank > 1:
+        notes.append(
+            f"Of the first {expected.rank} documents, about {expected.number:.0f} are expected to be relevant (95 % "
+            f"interval: {expected.low} to {expected.high})."
+        )
+    if any(after > before + DISAGREEMENT for before, after in pairwise(probabilities)):
+        notes.append(ORDER_NOTE)
+    return notes

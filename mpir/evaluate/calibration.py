@@ -9,25 +9,42 @@ from scipy.special import expit, log_expit
 from mpir.types import Bool, Float
 
 
+def fit_logistic_regression(
+    features: Float, targets: Float, *, penalty: float = 1.0, rising: bool = False
+) -> tuple[float, list[float]]:
+    """The intercept and coefficients (F,) that minimise log loss of features (N, F) on targets (N,) from 0 to 1.
+
+    The loss of all N rows has `penalty` / 2 times the squared coefficients of standardised features added, as in ridge
+    regression: it divides the weight among features that say nearly the same. Features are standardised for the search,
+    so that their scale doesn't matter. With `rising`, no coefficient is below 0.
+    """
+    centre, width = features.mean(axis=0), features.std(axis=0)
+    width = np.where(width > 0, width, 1.0)
+    standard, strength = (features - centre) / width, penalty / len(features)
+
+    def loss(at: Float) -> tuple[float, Float]:
+        """Return the penalised mean log loss and its gradient at an intercept and coefficients."""
+        logit = at[0] + standard @ at[1:]
+        value = -np.mean(targets * log_expit(logit) + (1 - targets) * log_expit(-logit))
+        error = (expit(logit) - targets) / len(targets)
+        gradient = np.array([error.sum(), *(error @ standard + strength * at[1:])])
+        return float(value + strength / 2 * (at[1:] ** 2).sum()), gradient
+
+    how = {"ftol": 1e-14, "gtol": 1e-10, "maxiter": 10_000}
+    start = np.zeros(1 + features.shape[1])
+    bounds = [(None, None), *[(0.0 if rising else None, None)] * features.shape[1]]
+    at = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how).x
+    coefficients = at[1:] / width
+    return float(at[0] - coefficients @ centre), coefficients.tolist()
+
+
 def fit_logistic(scores: Float, targets: Float) -> tuple[float, float]:
     """The (slope, intercept) of sigmoid(slope·score + intercept) that minimise log loss on targets (N,) from 0 to 1.
 
-    Platt, "Probabilistic outputs for support vector machines" (1999). Scores are standardised for the search, so that
-    their scale doesn't matter.
+    Platt, "Probabilistic outputs for support vector machines" (1999).
     """
-    centre, width = float(scores.mean()), float(scores.std()) or 1.0
-    standard = (scores - centre) / width
-
-    def loss(at: Float) -> tuple[float, Float]:
-        """Return the log loss and its gradient at a slope and intercept."""
-        logit = at[0] * standard + at[1]
-        value = -np.mean(targets * log_expit(logit) + (1 - targets) * log_expit(-logit))
-        error = expit(logit) - targets
-        return float(value), np.array([np.mean(error * standard), np.mean(error)])
-
-    how = {"ftol": 1e-14, "gtol": 1e-10}
-    slope, intercept = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", options=how).x
-    return float(slope / width), float(intercept - slope * centre / width)
+    intercept, (slope,) = fit_logistic_regression(scores[:, None], targets, penalty=0.0)
+    return slope, intercept
 
 
 def fit_platt(scores: Float, positive: Bool) -> tuple[float, float]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from mpir.core.results import RankedDocument
+
 if TYPE_CHECKING:
-    from mpir.core.results import RankedDocument
+    from mpir.reranking.evidence import Passage
     from mpir.reranking.ranking import Ranking
     from mpir.reranking.reranker import Reranker
 
@@ -21,6 +23,12 @@ def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, A
     """A ranked document's figures and best sentences as plain values, without the text, which the caller has."""
     values = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in INPUT_FIELDS}
     return {**values, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
+
+
+def evidence_figures(passage: Passage) -> dict[str, Any]:
+    """A passage of evidence: its offsets in the text or the title, and its probabilities."""
+    values = asdict(passage)
+    return {name: value for name, value in values.items() if name not in ("document", "index", "text")}
 
 
 def titled(metadata: Mapping[str, Any], text: str) -> dict[str, str]:
@@ -44,14 +52,17 @@ class Lazy:
             self._reranker = Reranker(self._bundle, device=self._device)
         return self._reranker
 
-    def rank(self, query: str, documents: Sequence[Mapping[str, Any] | str], top_k: int | None = None) -> Ranking:
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[Mapping[str, Any] | str],
+        top_k: int | None = None,
+        min_probability: float | None = None,
+    ) -> Ranking:
         """The ranking of documents for a query; a `top_k` above their number returns all.
 
         Raises:
-            InputError: as `Reranker.rerank`.
+            InputError: as `Reranker.rerank` and, with `min_probability`, as `Ranking.above`.
         """
-        return self.reranker.rerank(query, documents, top_k=top_k)
-
-    def relevance(self, document: RankedDocument) -> float:
-        """A document's score mapped to 0 to 1 by the bundle's calibration (core/calibration.py)."""
-        return self.reranker.relevance.document(document.score)
+        ranking = self.reranker.rerank(query, documents, top_k=top_k)
+        return ranking if min_probability is None else ranking.above(min_probability)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mpir.core.results import relevance_score
 from mpir.extras import needs
-from mpir.integrations.common import SENTENCES, Lazy, details, titled
+from mpir.integrations.common import SENTENCES, Lazy, details, evidence_figures, titled
+from mpir.reranking.evidence import Passage
 
 with needs("haystack", "the drop-in for Haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -18,13 +20,23 @@ class MpirRanker:
 
     Where several retrievers return documents with the same id, the one with the highest score is used, as in Haystack's
     own rankers. The returned documents are copies; `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
+    With `max_tokens` they are passages of evidence instead (`Ranking.evidence`), whose offsets in the content or title
+    are in `meta["mpir"]`. `min_probability` leaves less probable documents out.
     """
 
     def __init__(
-        self, bundle: str = "default", top_k: int | None = None, device: str = "auto", sentences: int = SENTENCES
+        self,
+        bundle: str = "default",
+        top_k: int | None = None,
+        device: str = "auto",
+        sentences: int = SENTENCES,
+        *,
+        min_probability: float | None = None,
+        max_tokens: int | None = None,
     ) -> None:
         """Nothing is loaded before `warm_up` or the first run."""
         self.bundle, self.top_k, self.device, self.sentences = bundle, top_k, device, sentences
+        self.min_probability, self.max_tokens = min_probability, max_tokens
         self._lazy = Lazy(None, bundle, device)
 
     def warm_up(self) -> None:
@@ -33,7 +45,8 @@ class MpirRanker:
 
     def to_dict(self) -> dict[str, Any]:
         """The component's entry in a serialised pipeline."""
-        settings = {"bundle": self.bundle, "top_k": self.top_k, "device": self.device, "sentences": self.sentences}
+        names = ("bundle", "top_k", "device", "sentences", "min_probability", "max_tokens")
+        settings = {name: getattr(self, name) for name in names}
         data: dict[str, Any] = default_to_dict(self, **settings)
         return data
 
@@ -48,12 +61,21 @@ class MpirRanker:
         """The best documents, best first. Raises InputError for an invalid query or document."""
         unique = _unique(documents)
         inputs = [titled(document.meta, document.content or "") for document in unique]
-        ranking = self._lazy.rank(query, inputs, self.top_k if top_k is None else top_k)
+        ranking = self._lazy.rank(query, inputs, self.top_k if top_k is None else top_k, self.min_probability)
+        if self.max_tokens is not None:
+            passages = ranking.evidence(self.max_tokens)
+            return {"documents": [_evidence(unique[passage.index], passage) for passage in passages]}
         return {"documents": [self._result(unique[ranked.index], ranked) for ranked in ranking.documents]}
 
     def _result(self, document: Document, ranked: Any) -> Document:
         meta = {**document.meta, "mpir": details(ranked, self.sentences)}
-        return replace(document, score=self._lazy.relevance(ranked), meta=meta)
+        return replace(document, score=relevance_score(ranked), meta=meta)
+
+
+def _evidence(document: Document, passage: Passage) -> Document:
+    """A document whose content is a passage; its id is made of the content."""
+    meta = {**document.meta, "document": document.id, "mpir": evidence_figures(passage)}
+    return Document(content=passage.text, meta=meta, score=passage.probability)
 
 
 def _unique(documents: list[Document]) -> list[Document]:

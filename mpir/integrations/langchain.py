@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import PrivateAttr
+from pydantic import ConfigDict, PrivateAttr
 
+from mpir.core.results import relevance_score
 from mpir.extras import needs
-from mpir.integrations.common import SENTENCES, Lazy, details, titled
+from mpir.integrations.common import SENTENCES, Lazy, details, evidence_figures, titled
+from mpir.reranking.evidence import Passage
 
 with needs("langchain", "the drop-in for LangChain"):
     from langchain_core.callbacks import Callbacks
@@ -21,12 +23,21 @@ with needs("langchain", "the drop-in for LangChain"):
 class MpirCompressor(BaseDocumentCompressor):
     """Reranks documents by their page_content, and by the title in their metadata where it is a string.
 
-    The returned documents are copies with all their metadata, plus "relevance_score" and "mpir".
+    The returned documents are copies with all their metadata, plus "relevance_score" and "mpir". With `max_tokens` they
+    are passages of evidence instead (`Ranking.evidence`), whose offsets in the text or title are in "mpir".
     """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     bundle: str = "default"
     device: str = "auto"
     top_n: int | None = None
+    min_probability: float | None = None
+    """Return documents of at least this probability."""
+    max_tokens: int | None = None
+    """Return evidence of at most so many tokens in place of whole documents."""
+    tokenizer: Any = None
+    """Counts the tokens: a function of a text, or an object with `encode`; by default, four characters are one."""
     sentences: int = SENTENCES
     reranker: Any = None
     """A Reranker to use instead of the bundle."""
@@ -40,11 +51,17 @@ class MpirCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """The best documents, best first. Raises InputError for an invalid query or document."""
-        ranking = self._lazy.rank(
-            query, [titled(document.metadata, document.page_content) for document in documents], self.top_n
-        )
+        inputs = [titled(document.metadata, document.page_content) for document in documents]
+        ranking = self._lazy.rank(query, inputs, self.top_n, self.min_probability)
+        if self.max_tokens is not None:
+            passages = ranking.evidence(self.max_tokens, self.tokenizer)
+            return [self._evidence(documents[passage.index], passage) for passage in passages]
         return [self._result(documents[ranked.index], ranked) for ranked in ranking.documents]
 
+    def _evidence(self, document: Document, passage: Passage) -> Document:
+        metadata = {**document.metadata, "relevance_score": passage.probability, "mpir": evidence_figures(passage)}
+        return document.model_copy(update={"page_content": passage.text, "metadata": metadata})
+
     def _result(self, document: Document, ranked: Any) -> Document:
-        scores = {"relevance_score": self._lazy.relevance(ranked), "mpir": details(ranked, self.sentences)}
+        scores = {"relevance_score": relevance_score(ranked), "mpir": details(ranked, self.sentences)}
         return document.model_copy(update={"metadata": {**document.metadata, **scores}})

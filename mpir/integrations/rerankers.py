@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mpir.core.results import relevance_score
 from mpir.extras import needs
 from mpir.integrations.common import SENTENCES, Lazy, details
 
@@ -35,14 +36,14 @@ class MpirRanker(BaseRanker):
 
     def score(self, query: str, doc: str) -> float:
         """One document's score from 0 to 1."""
-        return self._lazy.relevance(self._lazy.rank(query, [doc]).documents[0])
+        return relevance_score(self._lazy.rank(query, [doc]).documents[0])
 
     def rank(self, query: str, docs: Any, doc_ids: Any = None, metadata: Any = None) -> RankedResults:
         """All documents, best first. Raises InputError for documents without a text."""
         inputs = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids, metadata)
         ranking = self._lazy.rank(query, [document.text for document in inputs])
         results = [
-            Result(self._document(inputs[ranked.index], ranked), self._lazy.relevance(ranked), rank)
+            Result(self._document(inputs[ranked.index], ranked), relevance_score(ranked), rank)
             for rank, ranked in enumerate(ranking.documents, 1)
         ]
         return RankedResults(results, query, has_scores=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 
 from mpir.core.blend import Blend, blend, document_order
-from mpir.core.calibration import Relevance
+from mpir.core.calibration import Calibration
 from mpir.core.candidates import Candidates
 from mpir.core.results import CONTEXT, RankedDocument, RankedSentence
 from mpir.core.sentence_lists import as_sentence_list, lists_of
@@ -15,12 +19,11 @@ from mpir.reranking.ranking import Ranking
 
 
 def rank(
-    candidates: Candidates, weights: Weights, *, top_k: int | None = None, relevance: Relevance | None = None
+    candidates: Candidates, weights: Weights, *, top_k: int | None = None, calibration: Calibration | None = None
 ) -> Ranking:
     """Blend a query's scored candidates into a ranking of the `top_k` best documents (all of them by default).
 
-    `relevance` holds the maps from scores to probabilities that were fitted for these weights; None gives a ranking
-    without probabilities.
+    `calibration` computes the probabilities from the raw columns; None gives a ranking without probabilities.
 
     Raises:
         InputError: the weights belong to other columns, or are so large that the scores overflow.
@@ -34,8 +37,8 @@ def rank(
         blended = blend(columns, blend_weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
         raise InputError("the weighted sums of scores overflow; lower the weights.")
-    relevance = None if is_list else relevance  # the maps were fitted on documents of several sentences
-    presenter = _Presenter(candidates, blended, blend_weights, relevance)
+    probabilities = Probabilities.of(candidates, calibration)
+    presenter = _Presenter(candidates, blended, blend_weights, probabilities)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
     return Ranking(
         query=candidates.query,
@@ -46,15 +49,31 @@ def rank(
         ordering=columns.layout.ordering,
         signed=columns.layout.signed,
         sentence_list=is_list,
-        expected_relevant=None if relevance is None else sum(map(relevance.document, blended.documents.tolist())),
+        expected_relevant=None if calibration is None else sum(filter(None, probabilities.documents)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """The probabilities of a query's documents (D) to be relevant, and of its sentences (N) to answer."""
+
+    documents: Sequence[float | None]
+    sentences: Sequence[float | None]
+
+    @classmethod
+    def of(cls, candidates: Candidates, calibration: Calibration | None) -> Self:
+        """Compute them from the raw columns of the candidates; they are None without a calibration."""
+        if calibration is None:
+            return cls([None] * len(candidates.documents), [None] * len(candidates.sentences))
+        columns, left_out = candidates.columns, candidates.documents_left_out
+        return cls(calibration.documents(columns, left_out).tolist(), calibration.sentences(columns).tolist())
 
 
 class _Presenter:
     """Converter of blended candidates to plain values, one document at a time."""
 
-    def __init__(self, candidates: Candidates, blended: Blend, weights: Weights, relevance: Relevance | None) -> None:
-        self.candidates, self.blended, self.weights, self.relevance = candidates, blended, weights, relevance
+    def __init__(self, candidates: Candidates, blended: Blend, weights: Weights, probabilities: Probabilities) -> None:
+        self.candidates, self.blended, self.weights, self.probabilities = candidates, blended, weights, probabilities
         counts = range(len(candidates.documents) + 1)
         self.first = candidates.columns.document_of.searchsorted(counts).tolist()
 
@@ -74,7 +93,7 @@ class _Presenter:
             index=number,
             title=document.title,
             score=score,
-            probability=None if self.relevance is None else self.relevance.document(score),
+            probability=self.probabilities.documents[number],
             scores=dict(zip(names, values[number].tolist(), strict=True)),
             ranks=dict(zip(names, ranks.tolist(), strict=True)),
             shares=dict(zip(summands, blended.document_shares[number, : len(summands)].tolist(), strict=True)),
@@ -100,7 +119,7 @@ class _Presenter:
             begin=sentence.begin,
             end=sentence.end,
             score=score,
-            probability=None if self.relevance is None else self.relevance.sentence(score),
+            answer_probability=self.probabilities.sentences[row],
             scores=dict(zip(names, columns.sentences[row].tolist(), strict=True)),
             shares=shares,
             in_passages=bool(self.candidates.in_passages[row]),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from mpir.reranking.evidence import Passage
+
 DEEPEST = 100
 """Levels of nested containers that `plain` converts; a limit, because JSON encoders and decoders recurse."""
 
@@ -45,6 +47,21 @@ class Ranking(RankedList):
         threshold = real_number("probability", probability, "a number from 0 to 1", lambda value: 0 <= value <= 1)
         check_probable(self)
         return replace(self, documents=tuple(d for d in self.documents if (d.probability or 0.0) >= threshold))
+
+    def evidence(self, max_tokens: int, tokenizer: Any = None) -> tuple[Passage, ...]:
+        """Return the sentences to hand on to a language model, at most `max_tokens` in all, in document order.
+
+        Sentences are chosen greedily by the probability that they answer, from relevant documents, without repeating
+        each other (reranking/evidence.py), and neighbours are joined. `tokenizer` counts the tokens: a function of a
+        text that returns a number or a list, or an object with such a function `encode`. Without one, four characters
+        count as a token.
+
+        Raises:
+            InputError: `max_tokens` is less than the shortest sentence has, or `tokenizer` is neither of these.
+        """
+        from mpir.reranking.evidence import evidence
+
+        return evidence(self, max_tokens, tokenizer)
 
     def __str__(self) -> str:
         return self.table()
@@ -137,9 +154,9 @@ class Ranking(RankedList):
             ]
         else:
             names = list(self.weights.alpha)
-            heads = ["rank", "document", "section", "begin", "end", "text", "probability", "score", *names]
+            heads = ["rank", "document", "section", "begin", "end", "text", "answer_probability", "score", *names]
             rows = [
-                [rank, s.document, s.section, s.begin, s.end, s.text, s.probability, s.score]
+                [rank, s.document, s.section, s.begin, s.end, s.text, s.answer_probability, s.score]
                 + [s.scores[name] for name in names]
                 for rank, s in enumerate(self.sentences, 1)
             ]

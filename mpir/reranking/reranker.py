@@ -109,7 +109,7 @@ class Reranker:
             without_agreement=agreement is False,
         )
         check_models(self.weights, source, self.perspectives, self.derived)
-        self.relevance = select_calibration(opened, self.weights)
+        self.calibration = select_calibration(opened, self.layout, self.perspectives)
 
     @property
     def _sentence_cascade(self) -> Share:
@@ -154,7 +154,7 @@ class Reranker:
         """
         from mpir.reranking.save import save_bundle
 
-        save_bundle(folder, self._loaded, self.weights, self.relevance, agreement=self.derived)
+        save_bundle(folder, self._loaded, self.weights, self.calibration, agreement=self.derived)
 
     def close(self) -> None:
         """End the processes of several devices and close the cache; another call starts them anew."""
@@ -323,8 +323,7 @@ class Reranker:
     ) -> Iterator[Ranking]:
         """Run the pipeline: prepare, score, derive, blend, present."""
         scored = self._score(map(self._check_weighted, self._prepare(queries, documents)), progress=progress)
-        relevance = self.relevance if self.relevance.fitted else None
-        return (rank(candidates, self.weights, top_k=top_k, relevance=relevance) for candidates in scored)
+        return (rank(candidates, self.weights, top_k=top_k, calibration=self.calibration) for candidates in scored)
 
     def _prepare(self, queries: Iterable[str], documents: Iterable[Sequence[Document]]) -> Iterator[Candidates]:
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):

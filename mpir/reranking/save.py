@@ -11,7 +11,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.core.calibration import Relevance
+from mpir.core.calibration import Calibration
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.files.checksum import write_json_with_checksum
@@ -54,7 +54,12 @@ class Contents:
 
 
 def save_bundle(
-    folder: str | Path, loaded: LoadedModels, weights: Weights, relevance: Relevance, *, agreement: Sequence[Agreement]
+    folder: str | Path,
+    loaded: LoadedModels,
+    weights: Weights,
+    calibration: Calibration | None,
+    *,
+    agreement: Sequence[Agreement],
 ) -> None:
     """Write a bundle; see `Reranker.save_pretrained`.
 
@@ -79,8 +84,8 @@ def save_bundle(
         for name, source in contents.sources.items():
             _copy_checkpoint(source, temporary / name, contents.licences[name])
         write_weights(temporary / WEIGHTS, weights)
-        if relevance.fitted:
-            write_json_with_checksum(temporary / RELEVANCE, relevance.to_dict())
+        if calibration is not None:
+            write_json_with_checksum(temporary / RELEVANCE, calibration.to_dict())
             manifest["relevance"] = RELEVANCE
         (temporary / BUNDLE_CARD).write_text(_card(manifest, contents, loaded.bundle, weights), encoding="utf-8")
         write_json(temporary / MANIFEST, manifest)

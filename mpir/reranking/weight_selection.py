@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mpir.core.calibration import Relevance
+from mpir.core.calibration import Calibration, check_calibrated_models
 from mpir.core.columns import Layout
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_names, format_value
@@ -63,12 +63,22 @@ def select_weights(
     return weights.align_to(layout, source), source
 
 
-def select_calibration(bundle: Bundle | None, weights: Weights) -> Relevance:
-    """Return the bundle's maps to probabilities if they were fitted with these weights; else plain logistic curves."""
+def select_calibration(
+    bundle: Bundle | None, layout: Layout, perspectives: Sequence[Perspective]
+) -> Calibration | None:
+    """Return the bundle's calibration; None if there is none, or not all of its columns are computed.
+
+    Raises:
+        ArtefactError: it has another form.
+        InputError: it was fitted on scores of other models.
+    """
     if bundle is None or not bundle.relevance:
-        return Relevance()
-    calibration = Relevance.from_dict(bundle.relevance, f"{bundle.folder}: relevance")
-    return calibration if calibration.fits(weights.fingerprint) else Relevance()
+        return None
+    source = f"{bundle.folder}: relevance"
+    calibration = Calibration.from_dict(bundle.relevance, source)
+    models = {perspective.name: perspective.model_fingerprint for perspective in perspectives}
+    check_calibrated_models(calibration, models, source)
+    return calibration if calibration.is_for(layout) else None
 
 
 def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | None:

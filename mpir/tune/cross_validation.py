@@ -9,14 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mpir.core.calibration import Relevance
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.files.journal import Journal
-from mpir.files.read import read_json
 from mpir.files.weights import read_weights, write_weights
-from mpir.models.bundles.bundle import MANIFEST, check_sealed, read_manifest, seal_one
+from mpir.models.bundles.bundle import check_sealed, seal_one
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
 from mpir.tune.search import Plan, SearchResult, check_reachable, reachable, search, sought
@@ -240,18 +238,3 @@ def adopt(path: str | Path, weights: Weights, evidence: Comparison) -> Adoption:
         write_weights(target, weights)
     seal_one(target.parent, target.name)  # also after a kill between the two
     return "unchanged" if unchanged else "written"
-
-
-def uncalibrated(path: str | Path, weights: Weights) -> bool:
-    """Whether a bundle's weights do not match its map from scores to probabilities.
-
-    Raises:
-        ArtefactError: the bundle's map cannot be read.
-    """
-    target = Path(path)
-    manifest = target.parent / MANIFEST
-    declared = read_manifest(manifest) if manifest.is_file() else {}
-    if declared.get("weights") != target.name or not declared.get("relevance"):
-        return False
-    source = target.parent / declared["relevance"]
-    return not Relevance.from_dict(read_json(source), str(source)).fits(weights.fingerprint)

@@ -1,73 +1,94 @@
-"""Fit the maps from scores to probabilities (core/calibration.py) on scored questions with gold (Platt, 1999).
+"""Fit the probabilities (core/calibration.py) on scored questions with gold, by logistic regression.
 
-A candidate without a judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is
-that a candidate of such questions is relevant.
+No coefficient is below 0, so that a higher score of a model never makes a document less probable. A candidate without a
+judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is that a candidate of
+such questions is judged relevant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from scipy.special import expit
+import numpy as np
 
-from mpir.core.blend import blend_queries
-from mpir.core.calibration import Logistic, Relevance
-from mpir.core.weights import Weights
+from mpir.core.calibration import Calibration, Logistic, document_features, sentence_features
+from mpir.core.column import Column
+from mpir.core.columns import Layout
 from mpir.errors import InputError
-from mpir.evaluate.calibration import fit_platt
+from mpir.evaluate.calibration import calibration_error, fit_logistic_regression
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 from mpir.types import F64, Bool
 
+LOWEST = 0.01
+"""The quantile of a sentence column's scores that counts for a document without sentences."""
 
-def fit_relevance(scored: Dataset, weights: Weights, source: str = "weights") -> Relevance:
-    """Fit the maps of S_DOC (gold documents) and S_SENT (sentences that share a character with a gold snippet).
 
-    `made_by` has the data, and precision and recall at 0.5 on the same questions, with recall among the candidates.
+def fit_calibration(scored: Dataset) -> Calibration:
+    """Fit the regressions of documents (gold documents) and of sentences (they share a character with a gold snippet).
+
+    `made_by` has the data, the models of the columns, and the calibration error on the same questions.
 
     Raises:
-        InputError: weights for other columns, no gold, or scores that do not increase with relevance.
+        InputError: no gold, or no column of a model.
     """
-    weights = weights.align_to(scored.columns.layout, source)
-    blended, judged = blend_queries(scored.columns, weights), judge(scored)
-    labelled = {
-        "document": (blended.documents, judged.relevant),
-        "sentence": (blended.sentences, judged.overlaps),
+    models = scored.made_by.get("perspectives", {})
+    sentences, documents = _model_columns(scored.columns.layout, models)
+    if not sentences:
+        raise InputError("the scored questions have no sentence column of a model; score them with the bundle.")
+    columns, judged = scored.columns, judge(scored)
+    lowest = {name: float(np.quantile(columns.sentence(name), LOWEST)) for name in sentences}
+    logits = tuple(name for name in sentences if _is_probability(columns.sentence(name)))
+    features = document_features(columns, lowest, logits)
+    of_sentences = [f"{take} {name}" for name in sentences for take in ("best", "top")]
+    has_gold = np.array([bool(question.snippets) for question in scored.questions])[columns.question_of]
+    rows = has_gold[columns.document_of]  # sentences of questions whose snippets are known
+    of_each = {name: values[rows] for name, values in sentence_features(columns, sentences, logits).items()}
+    regressions = {
+        "document": _fitted(features, [*of_sentences, *documents], judged.relevant, "documents"),
+        "partial": _fitted(features, of_sentences, judged.relevant, "documents"),
+        "sentence": _fitted(of_each, sentences, judged.overlaps[rows], "sentences"),
     }
-    maps = {name: platt(scores, relevant, name) for name, (scores, relevant) in labelled.items()}
     made_by = {
-        "weights": weights.fingerprint,
+        "perspectives": {name: models[name] for name in (*sentences, *documents)},
         "data": scored.data,
         "questions": len(scored.questions),
-        **{name: _at_half(maps[name], scores, relevant) for name, (scores, relevant) in labelled.items()},
+        "document": _facts(regressions["document"](features), judged.relevant),
+        "sentence": _facts(regressions["sentence"](of_each), judged.overlaps[rows]),
     }
-    return Relevance(maps["document"], maps["sentence"], made_by)
+    return Calibration(**regressions, lowest=lowest, logits=logits, made_by=made_by)
 
 
-def platt(scores: F64, relevant: Bool, noun: str = "document") -> Logistic:
-    """Fit the logistic map from scores (N,) to relevance (N,) by maximum likelihood.
+def _model_columns(layout: Layout, models: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the sentence columns and document columns that models computed from a text alone."""
 
-    Raises:
-        InputError: only one class, or relevant candidates that do not score higher.
-    """
+    def names(columns: tuple[Column, ...]) -> tuple[str, ...]:
+        return tuple(column.name for column in columns if column.name in models and not column.signed)
+
+    return names(layout.sentence_columns), names(layout.document_columns)
+
+
+def _is_probability(values: F64) -> bool:
+    return bool(values.min() >= 0 and values.max() <= 1)
+
+
+def _fitted(features: Mapping[str, F64], names: Collection[str], relevant: Bool, noun: str) -> Logistic:
+    """Fit a regression on these features. Raises InputError for one class only."""
     hits = int(relevant.sum())
-    if not 0 < hits < len(scores):
+    if not 0 < hits < len(relevant):
         raise InputError(
-            f"{hits} of {len(scores)} {noun}s are relevant; a map needs some that are, and some that are not."
+            f"{hits} of {len(relevant)} {noun} are relevant; the fit needs some that are, and some that are not."
         )
-    slope, intercept = fit_platt(scores, relevant)
-    if slope <= 0:
-        raise InputError(f"gold {noun}s don't score higher than others; use weights that were tuned on such questions.")
-    return Logistic(slope, intercept)
+    matrix = np.column_stack([features[name] for name in names])
+    intercept, coefficients = fit_logistic_regression(matrix, relevant.astype(float), rising=True)
+    return Logistic(intercept, dict(zip(names, coefficients, strict=True)))
 
 
-def _at_half(curve: Logistic, scores: F64, relevant: Bool) -> Mapping[str, Any]:
-    above = expit(curve.slope * scores + curve.intercept) >= 0.5
-    hits = int((above & relevant).sum())
+def _facts(probability: F64, relevant: Bool) -> Mapping[str, Any]:
     return {
-        "judged": len(scores),
-        "golden": int(relevant.sum()),
-        "precision at 0.5": hits / max(1, int(above.sum())),
-        "recall at 0.5": hits / int(relevant.sum()),
+        "judged": len(relevant),
+        "gold": int(relevant.sum()),
+        "mean probability": float(probability.mean()),
+        "calibration error": calibration_error(probability, relevant.astype(float)),
     }

@@ -1,4 +1,4 @@
-"""The map from a score to a probability: monotone, in [0, 1], exact in float64, and only with its own weights."""
+"""Probabilities of documents and sentences: by hand, from the pair alone, and only with the models of the fit."""
 
 import json
 import math
@@ -6,93 +6,138 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mpir import Reranker
-from mpir.core.calibration import Logistic, Relevance
-from mpir.core.weights import Weights
-from mpir.errors import ArtefactError
-from mpir.files.checksum import read_json_with_checksum
-from mpir.files.weights import read_weights, write_weights
-from mpir.models.bundles.bundle import seal
+from mpir.core.calibration import Calibration, Logistic
+from mpir.core.columns import Columns, Layout
+from mpir.errors import ArtefactError, InputError
+from mpir.files.checksum import write_json_with_checksum
+from mpir.models.bundles.bundle import declare
 
 FITTED = {
-    "document": {"slope": 2.0, "intercept": -1.0},
-    "sentence": {"slope": 0.5, "intercept": 0.0},
-    "made_by": {"questions": 3},
+    "document": {"intercept": -1.0, "terms": {"best a": 2.0, "top a": 0.0, "dense": 1.0}},
+    "partial": {"intercept": 0.5, "terms": {"best a": 1.0}},
+    "sentence": {"intercept": 0.0, "terms": {"a": 1.0}},
+    "lowest": {"a": 0.1},
+    "logits": ["a"],
+    "made_by": {"perspectives": {"a": "1", "dense": "2"}},
 }
-numbers = st.floats(-30, 30)
 
 
-def test_by_hand() -> None:
-    assert Logistic(2.0, -1.0)(0.5) == 0.5
-    assert Logistic(2.0, -1.0)(1.0) == pytest.approx(math.e / (1 + math.e), rel=1e-15)
-    assert Logistic()(-1e300) == 0.0
-    assert Logistic()(1e300) == 1.0
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
 
 
-@given(numbers, numbers)
-def test_a_higher_score_is_never_less_probable(one: float, other: float) -> None:
-    lower, higher = sorted((one, other))
-    assert 0 < Logistic()(lower) <= Logistic()(higher) < 1
-    if higher - lower > 1e-2:
-        assert Logistic()(lower) < Logistic()(higher)
+def logit(value: float) -> float:
+    return math.log(value / (1 - value))
 
 
-def test_it_is_saved_and_read(tmp_path: Path) -> None:
-    result = Relevance.from_dict(FITTED)
-    assert Relevance.from_dict(json.loads(json.dumps(result.to_dict()))) == result
-    assert result.fitted
-    assert not Relevance().fitted
+COLUMNS = Columns(
+    layout=Layout.of(["bm25", "dense"], ["a"]),
+    documents=np.array([[9.0, 0.5], [0.0, 0.25], [4.0, 0.0]]),
+    sentences=np.array([[0.2], [0.8], [0.5]]),
+    question_of=np.zeros(3, np.int64),
+    document_of=np.array([0, 0, 1]),
+)
+
+
+def test_three_documents_by_hand() -> None:
+    """The second has one sentence, the third has none and counts as having one with the lowest score."""
+    expected = [
+        sigmoid(-1 + 2 * logit(0.8) + 0.5),
+        sigmoid(-1 + 2 * logit(0.5) + 0.25),
+        sigmoid(-1 + 2 * logit(0.1)),
+    ]
+    calibration = Calibration.from_dict(FITTED)
+    assert calibration.documents(COLUMNS) == pytest.approx(expected)
+    assert calibration.sentences(COLUMNS) == pytest.approx([0.2, 0.8, 0.5])
+
+
+def test_a_document_that_a_slow_column_left_out_is_judged_by_its_sentences() -> None:
+    probability = Calibration.from_dict(FITTED).documents(COLUMNS, np.array([False, True, False]))
+    assert probability[1] == pytest.approx(sigmoid(0.5 + logit(0.5)))
+
+
+def test_the_mean_of_the_three_best_sentences() -> None:
+    values = replace(COLUMNS, sentences=np.array([[0.9], [0.1], [0.5], [0.3]]), document_of=np.array([0, 0, 0, 0]))
+    top = Calibration.from_dict(
+        {**FITTED, "logits": [], "document": {"intercept": 0.0, "terms": {"top a": 1.0}}}
+    ).documents(values)
+    assert top[0] == pytest.approx(sigmoid((0.9 + 0.5 + 0.3) / 3))
+
+
+def test_extreme_scores_have_probabilities() -> None:
+    extremes = replace(COLUMNS, sentences=np.array([[0.0], [1.0], [0.0]]))
+    probability = Calibration.from_dict(FITTED).documents(extremes)
+    assert (probability >= 0).all()
+    assert (probability <= 1).all()
+    assert Logistic(0.0, {"x": 1.0})({"x": np.array([-1e300, 1e300])}).tolist() == [0.0, 1.0]
+
+
+def test_it_is_saved_and_read() -> None:
+    calibration = Calibration.from_dict(FITTED)
+    assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))) == calibration
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "expected document and sentence, each with slope and intercept, and made_by, got {}"),
-        ({**FITTED, "documents": 1}, "unknown key 'documents'"),
-        ({**FITTED, "document": {"slope": -1.0}}, "slope is -1.0; expected a number above 0"),
-        ({**FITTED, "document": {"slope": "1"}}, "slope is '1'; expected a finite number"),
-        ({**FITTED, "document": 1}, "expected document and sentence"),
+        ({}, "expected the regressions that mpir bundle calibrate writes, got {}"),
+        ({**FITTED, "documents": 1}, "run mpir bundle calibrate again"),
+        ({**FITTED, "document": {"slope": 1.0, "intercept": 0.0}}, "run mpir bundle calibrate again"),
+        ({**FITTED, "partial": {"intercept": "1", "terms": {}}}, "intercept is '1'; expected a finite number"),
+        ({**FITTED, "sentence": {"intercept": 1, "terms": {"a": math.nan}}}, "a is nan; expected a finite number"),
     ],
 )
-def test_another_form_is_refused(values: dict[str, object], message: str) -> None:
-    with pytest.raises(ArtefactError, match="my-bundle") as raised:
-        Relevance.from_dict(values, "my-bundle")
-    assert message in str(raised.value)
+def test_other_forms_are_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ArtefactError, match=message):
+        Calibration.from_dict(values)
 
 
 @pytest.fixture
-def fitted_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "fitted"
+def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """A bundle with probabilities for its own models."""
+    folder = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, folder)
-    made_by = {"questions": 3, "weights": read_weights(folder / "weights.json").fingerprint}
-    (folder / "relevance.json").write_text(json.dumps({**FITTED, "made_by": made_by}))
-    manifest = read_json_with_checksum(folder / "bundle.json")
-    (folder / "bundle.json").write_text(json.dumps({**manifest, "relevance": "relevance.json"}))
-    seal(folder)
+    models = Reranker(tiny_bundle).identity["perspectives"]
+    name = next(iter(models))
+    values = {
+        "document": {"intercept": 0.1, "terms": {f"best {name}": 0.5}},
+        "partial": {"intercept": 0.0, "terms": {f"best {name}": 0.5}},
+        "sentence": {"intercept": 0.0, "terms": {name: 1.0}},
+        "lowest": {name: 0.0},
+        "made_by": {"perspectives": {name: models[name]}},
+    }
+    write_json_with_checksum(folder / "relevance.json", values)
+    declare(folder, "relevance", "relevance.json")
     return folder
 
 
-def test_a_bundle_keeps_it(fitted_bundle: Path, tiny_bundle: Path) -> None:
-    result = Reranker(fitted_bundle).relevance
-    assert (result.document, result.sentence) == (Logistic(2.0, -1.0), Logistic(0.5, 0.0))
-    assert not Reranker(tiny_bundle).relevance.fitted
+TEXTS = ["CFTR is mutated in cystic fibrosis. Carriers are healthy.", "KRAS is mutated in cancer.", "Yes. No."]
 
 
-def test_it_belongs_to_the_weights_that_it_was_fitted_with(fitted_bundle: Path) -> None:
-    own_value = read_weights(fitted_bundle / "weights.json")
-    assert Reranker(fitted_bundle, weights=own_value).relevance.fitted
-    assert not Reranker(fitted_bundle, weights=replace(own_value, alpha_context=0.0)).relevance.fitted
-    assert not Reranker(fitted_bundle, context="document").relevance.fitted
-    write_weights(fitted_bundle / "weights.json", replace(own_value, alpha_context=0.0))
-    seal(fitted_bundle)
-    assert not Reranker(fitted_bundle).relevance.fitted
+def test_probabilities_do_not_depend_on_the_list_or_the_weights(bundle: Path) -> None:
+    reranker, query = Reranker(bundle), "Which gene is mutated in cystic fibrosis?"
+    together = {d.index: d.probability for d in reranker.rerank(query, TEXTS)}
+    assert None not in together.values()
+    for number, text in enumerate(TEXTS):
+        (single,) = reranker.rerank(query, [text])
+        assert single.probability == pytest.approx(together[number], abs=1e-6)
+        assert single.sentences[0].answer_probability is not None
+    weights = replace(reranker.weights, beta_sentences=0.1)
+    other = {d.index: d.probability for d in Reranker(bundle, weights=weights).rerank(query, TEXTS)}
+    assert other == pytest.approx(together, abs=1e-6)
 
 
-def test_columns_without_weight_are_no_part_of_what_a_score_depends_on() -> None:
-    known = Weights({"a": 1}, made_by={"seed": 1}).fingerprint
-    assert known == Weights({"b": 0.0, "a": 1.0}, beta={"bm25": 1.0, "dense": 0.0}).fingerprint
-    assert known != Weights({"b": 0.1, "a": 1.0}).fingerprint
+def test_probabilities_of_another_model_are_refused(bundle: Path) -> None:
+    values = json.loads((bundle / "relevance.json").read_text())
+    name = next(iter(values["made_by"]["perspectives"]))
+    values["made_by"]["perspectives"][name] = "another"
+    del values["checksum"]
+    write_json_with_checksum(bundle / "relevance.json", values)
+    declare(bundle, "relevance", "relevance.json")
+    with pytest.raises(InputError, match=r"were fitted on another model for .*; run mpir bundle calibrate") as caught:
+        Reranker(bundle)
+    assert len(str(caught.value).splitlines()) == 1

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.core.calibration import Logistic, Relevance
 from mpir.core.cutoffs import Cutoff, Cutoffs, parse_cutoff
 from mpir.core.weights import Weights
 from mpir.errors import InputError
@@ -41,17 +40,6 @@ def test_a_share_is_the_same_under_any_positive_scale_and_offset() -> None:
         assert (Cutoff(share=share).submitted(7 * scores - 3, 7 * lowest - 3) == expected).all()
 
 
-def test_a_probability_is_the_score_that_its_map_gives_it() -> None:
-    relevance = Relevance(Logistic(2.0, -1.0), Logistic(0.5, 1.0), {"weights": "fitted"})
-    cutoffs = Cutoffs(documents=Cutoff(probability=0.5), snippets=Cutoff(probability=0.9)).resolved(relevance)
-    assert cutoffs.documents.score == pytest.approx(0.5)
-    assert relevance.sentence(cutoffs.snippets.score or 0.0) == pytest.approx(0.9)
-    assert cutoffs.snippets.probability is None
-    with pytest.raises(InputError, match="needs a bundle that is calibrated for these weights"):
-        Cutoffs(snippets=Cutoff(probability=0.9)).resolved(Relevance())
-    assert Cutoffs().resolved(Relevance()) == Cutoffs()
-
-
 def test_they_are_stored_with_the_weights_and_change_no_score(tmp_path: Path) -> None:
     weights = Weights({"a": 1.0}, cutoffs=Cutoffs(snippets=Cutoff(share=0.4, maximum=8)))
     write_weights(tmp_path / "weights.json", weights)
@@ -68,7 +56,7 @@ def test_they_are_stored_with_the_weights_and_change_no_score(tmp_path: Path) ->
 def test_forms_on_the_command_line() -> None:
     assert parse_cutoff("7") == Cutoff(maximum=7)
     assert parse_cutoff("share=0.6, minimum=2,maximum=8") == Cutoff(share=0.6, minimum=2, maximum=8)
-    assert parse_cutoff(str(Cutoff(score=-1.5, probability=0.25))) == Cutoff(score=-1.5, probability=0.25)
+    assert parse_cutoff(str(Cutoff(score=-1.5, share=0.25))) == Cutoff(score=-1.5, share=0.25)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +66,7 @@ def test_forms_on_the_command_line() -> None:
         ("11", "cut-off: maximum is 11; expected a whole number from 1 to 10"),
         ("share=1.5", "cut-off: share is 1.5; expected a number from 0 to 1"),
         ("score=nan", "cut-off: score is nan; expected a finite number"),
-        ("probability=1", "cut-off: probability is 1.0; expected a number between 0 and 1"),
+        ("probability=0.3", "cut-off: unknown key 'probability'; expected maximum, minimum"),
         ("minimum=3,maximum=2", "cut-off: maximum is 2; expected a whole number from 3 to 10"),
         ("half", "cut-off 'half': invalid entry 'half'"),
         ("least=2", "cut-off: unknown key 'least'; expected maximum, minimum"),

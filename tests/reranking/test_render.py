@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.core.calibration import Logistic, Relevance
-from mpir.core.stopping import expected_recall, reading_advice, stopping_rank
+from mpir.core.calibration import Calibration, Logistic
+from mpir.core.stopping import ORDER_NOTE, expectation, reading_notes
 from mpir.errors import InputError
 from mpir.files.corpora.references import read_references
 from mpir.reranking.ranking import Ranking
@@ -35,28 +35,36 @@ class Count(Perspective):
         return np.array([float(sentence.count("x")) for sentence in sentences])
 
 
+OF_DOCUMENT = Logistic(-2.0, {"best x": 1.0})
+CALIBRATION = Calibration(OF_DOCUMENT, OF_DOCUMENT, Logistic(-5.0, {"x": 4.0}), lowest={"x": 0.0})
+
+
 @pytest.fixture
 def ranking() -> Ranking:
     """A ranking with probabilities: a sentence without an x is no evidence, and one with an x is."""
     reranker = Reranker(perspectives=[Count()], weights=Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 1.0}))
-    reranker.relevance = Relevance(Logistic(1.0, -3.0), Logistic(12.0, -5.0), {"weights": "these"})
+    reranker.calibration = CALIBRATION
     return reranker.rerank("where is x?", DOCUMENTS)
 
 
 def test_probabilities_are_those_of_the_calibration(ranking: Ranking) -> None:
     for document in ranking:
-        assert document.probability == pytest.approx(Logistic(1.0, -3.0)(document.score))
+        most = max(sentence.text.count("x") for sentence in document.sentences)
+        assert document.probability == pytest.approx(1 / (1 + np.exp(2 - most)))
         for sentence in document.sentences:
-            assert sentence.probability == pytest.approx(Logistic(12.0, -5.0)(sentence.score))
+            expected = 1 / (1 + np.exp(5 - 4 * sentence.text.count("x")))
+            assert sentence.answer_probability == pytest.approx(expected)
     assert ranking.expected_relevant == pytest.approx(sum(document.probability or 0 for document in ranking))
     assert Ranking.from_dict(ranking.to_dict()) == ranking
 
 
-def test_single_sentences_and_own_weights_have_none() -> None:
+def test_single_sentences_have_them_and_own_models_have_none() -> None:
     reranker = Reranker("default", device="cpu")
-    assert reranker.rerank("fever", ["Aspirin lowers fever.", "Coffee."]).expected_relevant is None
+    ranking = reranker.rerank("fever", ["Aspirin lowers fever.", "Coffee."])
+    assert ranking.sentence_list
+    assert all(document.probability is not None for document in ranking)
     assert Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS)[0].probability is None
-    with pytest.raises(InputError, match="its weights have no calibration"):
+    with pytest.raises(InputError, match="its models have no calibration"):
         Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS).above(0.5)
 
 
@@ -67,16 +75,30 @@ def test_a_title_is_evidence_only_where_the_body_has_none(ranking: Ranking) -> N
     assert best["8"] is not None and best["8"].section == "title"
 
 
-def test_reading_may_stop_where_the_probabilities_expect_the_recall(ranking: Ranking) -> None:
-    probabilities = [document.probability or 0.0 for document in ranking]
-    recalls = expected_recall(ranking)
-    assert recalls == pytest.approx([sum(probabilities[:rank]) / sum(probabilities) for rank in (1, 2, 3)])
-    assert stopping_rank(ranking, recalls[0]) == 1
-    assert stopping_rank(ranking, 1.0) == 3
-    assert stopping_rank(ranking.top(1), 1.0) is None
-    assert "after rank 1: by then you have read an estimated 40% of the relevant" in reading_advice(ranking, 0.4)
-    assert reading_advice(ranking, 1.0) == ""
-    assert len(ranking.above(probabilities[1])) == 2
+def test_the_expected_number_down_to_the_last_probable_document() -> None:
+    expected = expectation([0.9, 0.01, 0.5, 0.04, 0.01])
+    assert expected is not None
+    assert expected.rank == 3
+    assert expected.number == pytest.approx(0.9 + 0.01 + 0.5)
+    assert (expected.low, expected.high) == (0, 2)
+    assert expectation([0.04, 0.01]) is None
+    assert expectation([]) is None
+
+
+def test_the_interval_of_a_hundred_even_chances_holds_the_shift_of_the_query() -> None:
+    """Independent documents alone would give 40 to 60."""
+    expected = expectation([0.5] * 100)
+    assert expected is not None
+    assert expected.low < 30
+    assert expected.high > 70
+
+
+def test_notes_below_a_ranking(ranking: Ranking) -> None:
+    numbers, order = reading_notes(ranking)
+    assert numbers == "Of the first 3 documents, about 2 are expected to be relevant (95 % interval: 0 to 3)."
+    assert order == ORDER_NOTE
+    assert reading_notes(ranking.top(1)) == []
+    assert len(ranking.above(0.5)) == 2
     with pytest.raises(InputError, match="probability is 2; expected a number from 0 to 1"):
         ranking.above(2)
 

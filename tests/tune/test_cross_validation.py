@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.core.calibration import Relevance
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.files.checksum import write_json_with_checksum
 from mpir.files.weights import read_weights, write_weights
-from mpir.files.write import write_json
-from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle, read_manifest
+from mpir.models.bundles.bundle import open_bundle, read_manifest
 from mpir.tune.cross_validation import (
     adopt,
     by_question,
@@ -25,7 +23,6 @@ from mpir.tune.cross_validation import (
     held_out,
     signed,
     split,
-    uncalibrated,
 )
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -216,21 +213,3 @@ def test_a_comparison_says_that_the_old_weights_have_seen_the_questions(learnabl
         evidence = cross_validate(objective, space, quick, fitted, folds=2)
         assert evidence.was_seen is evidence.to_dict()["was_seen"] is recorded
         assert ("held-out questions, which the old weights were fitted on" in str(evidence)) is recorded
-
-
-def calibrated(tiny_bundle: Path, folder: Path, weights: Weights) -> Path:
-    """A copy of the tiny bundle, whose map to probabilities was fitted with these weights."""
-    shutil.copytree(tiny_bundle, folder)
-    write_json(folder / RELEVANCE, Relevance(made_by={"weights": weights.fingerprint}).to_dict())
-    declare(folder, "relevance", RELEVANCE)
-    return folder / "weights.json"
-
-
-def test_a_bundle_whose_probabilities_belong_to_other_weights_is_told(tiny_bundle: Path, tmp_path: Path) -> None:
-    old, new = Weights({"a": 1.0, "b": 0.0}), Weights({"a": 2.0, "b": 1.0})
-    target = calibrated(tiny_bundle, tmp_path / "bundle", old)
-    assert not uncalibrated(target, old)
-    assert uncalibrated(target, new)
-    assert not uncalibrated(target.with_name("others.json"), new)  # which the bundle does not blend with
-    assert not uncalibrated(tiny_bundle / "weights.json", new)  # it has no map
-    assert not uncalibrated(tmp_path / "weights.json", new)  # no bundle

@@ -1,4 +1,4 @@
-"""Fitting scores to probabilities: the likelihood's optimum, and a place in the bundle."""
+"""Fitting probabilities to judged scores: the likelihood's optimum, and a place in the bundle."""
 
 import json
 import shutil
@@ -11,50 +11,47 @@ from scipy.special import expit
 
 from mpir import Reranker
 from mpir.app.cli import main
-from mpir.core.blend import blend
-from mpir.core.weights import Weights
 from mpir.errors import InputError
+from mpir.evaluate.calibration import fit_logistic_regression
 from mpir.files.checksum import read_json_with_checksum
-from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import open_bundle
 from mpir.tune.dataset import Dataset
-from mpir.tune.fit_calibration import fit_relevance, platt
+from mpir.tune.fit_calibration import fit_calibration
 from mpir.tune.judgements import judge
 from tests.tune.conftest import random_pairs
 
 
-def test_the_curve_that_made_the_labels_is_found() -> None:
+def test_the_regression_that_made_the_labels_is_found() -> None:
     generator = np.random.default_rng(0)
-    scores = generator.normal(3.0, 5.0, 20_000)
-    relevant = generator.random(20_000) < expit(0.7 * scores - 1.5)
-    result = platt(scores, relevant)
-    assert result.slope == pytest.approx(0.7, abs=0.05)
-    assert result.intercept == pytest.approx(-1.5, abs=0.1)
+    features = generator.normal(3.0, 5.0, (20_000, 2))
+    labels = generator.random(20_000) < expit(features @ np.array([0.7, -0.2]) - 1.5)
+    intercept, coefficients = fit_logistic_regression(features, labels.astype(float))
+    assert coefficients == pytest.approx([0.7, -0.2], abs=0.05)
+    assert intercept == pytest.approx(-1.5, abs=0.1)
 
 
 def test_the_mean_probability_is_the_share_of_relevant_ones() -> None:
-    scores = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    relevant = np.array([False, False, True, False, True, True])
-    result = platt(scores, relevant)
-    # at the optimum the probabilities add up to Platt's targets: 3·4/5 + 3·1/5
-    assert sum(map(result, scores.tolist())) == pytest.approx(3.0, abs=1e-6)
+    features = np.array([[0.0, 2.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 2.0], [5.0, 2.0]])
+    labels = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    intercept, coefficients = fit_logistic_regression(features, labels)
+    assert expit(features @ np.array(coefficients) + intercept).mean() == pytest.approx(0.5, abs=1e-6)
 
 
-def test_scores_that_separate_keep_a_finite_slope() -> None:
-    assert 0 < platt(np.array([0.0, 1.0]), np.array([False, True])).slope < 100
+def test_no_coefficient_falls_where_they_must_rise() -> None:
+    column = np.array([0.0, 1.0, 2.0, 3.0])
+    _, coefficients = fit_logistic_regression(np.column_stack([column, -column]), column / 3, rising=True)
+    assert coefficients[0] > 0
+    assert coefficients[1] == 0
 
 
-@pytest.mark.parametrize(
-    ("relevant", "message"),
-    [
-        ([True, True], "2 of 2 documents are"),
-        ([False, False], "0 of 2"),
-        ([True, False], "don't score higher"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused(relevant: list[bool], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        platt(np.array([0.0, 1.0]), np.array(relevant))
+def test_the_penalty_keeps_coefficients_of_separable_rows_finite_and_divides_equal_features() -> None:
+    column = np.array([0.0, 1.0, 2.0, 3.0])
+    _, coefficients = fit_logistic_regression(np.column_stack([column, column]), (column > 1).astype(float))
+    assert 0 < coefficients[0] < 10
+    assert coefficients[0] == pytest.approx(coefficients[1])
+
+
+MODELS = {"a": "model of a", "b": "model of b"}
 
 
 def rising(seed: int = 1) -> Dataset:
@@ -63,30 +60,45 @@ def rising(seed: int = 1) -> Dataset:
     judged = judge(scored)
     documents = scored.columns.documents + 3 * judged.relevant[:, None]
     sentences = scored.columns.sentences + 2 * judged.overlaps[:, None]
-    return replace(scored, columns=replace(scored.columns, documents=documents, sentences=sentences))
+    columns = replace(scored.columns, documents=documents, sentences=sentences)
+    return replace(scored, columns=columns, made_by={"perspectives": MODELS})
 
 
-def test_both_maps_and_what_they_were_fitted_on() -> None:
-    result = fit_relevance(rising(), replace(Weights.equal(["a", "b"]), normalise="none"))
-    assert result.fitted
-    assert result.made_by["questions"] == 40
-    for level in ("document", "sentence"):
-        assert 0 < result.made_by[level]["golden"] < result.made_by[level]["judged"]
-        assert result.made_by[level]["recall at 0.5"] > 0.5
-    assert result.document.slope > 0
-
-
-def test_precision_and_recall_at_half_by_their_definitions() -> None:
-    scored, weights = rising(), Weights.equal(["a", "b"])
-    result, blended, judged = fit_relevance(scored, weights), blend(scored.columns, weights), judge(scored)
-    for name, curve, scores, gold in (
-        ("document", result.document, blended.documents, judged.relevant),
-        ("sentence", result.sentence, blended.sentences, judged.overlaps),
+def test_both_regressions_and_what_they_were_fitted_on() -> None:
+    scored = rising()
+    result, judged = fit_calibration(scored), judge(scored)
+    assert dict(result.models) == MODELS
+    for level, probability, gold in (
+        ("document", result.documents(scored.columns), judged.relevant),
+        ("sentence", result.sentences(scored.columns), judged.overlaps),
     ):
-        above = np.array([curve(score) >= 0.5 for score in scores.tolist()])
-        hits, said = np.count_nonzero(above & gold), result.made_by[name]
-        assert said["precision at 0.5"] == pytest.approx(hits / np.count_nonzero(above))
-        assert said["recall at 0.5"] == pytest.approx(hits / np.count_nonzero(gold))
+        assert probability[gold].mean() > probability[~gold].mean()
+        facts = result.made_by[level]
+        assert facts["gold"] == gold.sum()
+        assert facts["judged"] <= len(gold)  # sentences of questions without snippets are not judged
+        assert facts["calibration error"] < 0.1
+    assert result.made_by["questions"] == 40
+
+
+def test_columns_of_the_list_are_not_read() -> None:
+    """BM25 and agreement are of no model, so their values change nothing."""
+    scored = rising()
+    other = scored.columns.documents + np.where(np.array(scored.columns.layout.documents) == "bm25", 7.0, 0.0)
+    changed = replace(scored, columns=replace(scored.columns, documents=other))
+    assert fit_calibration(changed) == fit_calibration(scored)
+    assert not any("bm25" in name for name in fit_calibration(scored).document.terms)
+
+
+def test_sets_without_gold_or_models_are_refused() -> None:
+    scored = rising()
+    with pytest.raises(InputError, match="no sentence column of a model"):
+        fit_calibration(replace(scored, made_by={}))
+    unjudged = tuple(replace(question, documents=(), snippets=()) for question in scored.questions)
+    with pytest.raises(InputError, match="has gold"):
+        fit_calibration(replace(scored, questions=unjudged))
+    documents_only = tuple(replace(question, snippets=()) for question in scored.questions)
+    with pytest.raises(InputError, match="0 of 0 sentences are relevant"):
+        fit_calibration(replace(scored, questions=documents_only))
 
 
 def test_the_command_puts_them_into_the_bundle(
@@ -94,14 +106,14 @@ def test_the_command_puts_them_into_the_bundle(
 ) -> None:
     folder, scored = tmp_path / "bundle", tmp_path / "scored"
     shutil.copytree(tiny_bundle, folder)
-    weights = Weights.equal(["a", "b"])
-    write_weights(folder / "weights.json", weights)
     manifest = read_json_with_checksum(folder / "bundle.json")
     two = [{**item, "name": name} for item, name in zip(manifest["perspectives"], "ab", strict=False)]
-    (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}}))
-    rising().save(scored)
-    assert main(["bundle", "calibrate", str(folder), str(scored)]) == 0
-    assert "precision" in capsys.readouterr().out
+    (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}, "weights": None}))
+    models = Reranker(folder, agreement=False).identity["perspectives"]
+    for number, seed in enumerate((1, 2)):
+        replace(rising(seed), made_by={"perspectives": models}).save(scored / str(number))
+    assert main(["bundle", "calibrate", str(folder), str(scored / "0"), str(scored / "1")]) == 0
+    assert "calibration error" in capsys.readouterr().out
     assert "relevance.json" in open_bundle(folder).manifest["files"]
-    assert Reranker(folder).relevance.fitted
-    assert Reranker(folder).relevance == fit_relevance(Dataset.load(scored), weights)
+    both = Dataset.concat([Dataset.load(scored / "0"), Dataset.load(scored / "1")])
+    assert Reranker(folder, agreement=False).calibration == fit_calibration(both)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 
 from mpir.core.checksum import fingerprint
+from mpir.core.results import relevance_score
 from mpir.errors import InputError, format_names
 from mpir.reranking.ranking import Ranking
 from mpir.validation import whole_number
@@ -132,9 +133,8 @@ class Tools:
     def _document(self, rank: int, document: RankedDocument) -> dict[str, Any]:
         names = {key: document.metadata[key] for key in _SHOWN_METADATA if document.metadata.get(key)}
         facts = {"rank": rank, "id": document.id, "title": document.title, **names}
-        probability = self._reranker.relevance.document(document.score)
-        best = document.sentences[document.best[0]] if document.best else None
-        return {**facts, "relevance": probability, "best_sentence": best and _sentence(best)}
+        best = document.best_sentence
+        return {**facts, "relevance": relevance_score(document), "best_sentence": best and _sentence(best)}
 
     def _sentences(self, ranking: Ranking, k: int) -> dict[str, Any]:
         documents = {document.id: document for document in ranking.documents}
@@ -142,10 +142,8 @@ class Tools:
         for sentence in ranking.sentences[:k]:
             document = documents[sentence.document]
             names = {key: document.metadata[key] for key in _SHOWN_METADATA if document.metadata.get(key)}
-            probability = self._reranker.relevance.sentence(sentence.score)
-            shown.append(
-                {**_sentence(sentence), "id": document.id, "title": document.title, **names, "relevance": probability}
-            )
+            facts = {**_sentence(sentence), "id": document.id, "title": document.title, **names}
+            shown.append({**facts, "answer_probability": relevance_score(sentence)})
         return {"ranking": self._keep(ranking), "candidates": ranking.candidates, "sentences": shown}
 
 

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}
-    cutoffs = cutoffs_for(reranker.weights, reranker.relevance, version=arguments.version, **levels)
+    cutoffs = cutoffs_for(reranker.weights, version=arguments.version, **levels)
     compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
     arguments = _with_index(arguments)
     with closing(open_first_stage(arguments)) as index:

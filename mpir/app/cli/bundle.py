@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import reduce
 from pathlib import Path
 
 EPILOG = """\
@@ -75,27 +74,22 @@ def run_seal(arguments: argparse.Namespace) -> int:
 
 
 def run_calibrate(arguments: argparse.Namespace) -> int:
-    """Fit the maps to probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
+    """Fit the probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
     from tabulate import tabulate
 
-    from mpir.core.weights import Weights
-    from mpir.errors import InputError, OutputError
+    from mpir.errors import OutputError
     from mpir.files.checksum import write_json_with_checksum
     from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle
     from mpir.tune.dataset import Dataset
-    from mpir.tune.fit_calibration import fit_relevance
+    from mpir.tune.fit_calibration import fit_calibration
 
     bundle = open_bundle(Path(arguments.bundle))
-    if not bundle.weights:
-        raise InputError(f"{arguments.bundle}: has no weights, so nothing is blended; tune weights for it first.")
     manifest_files = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
     if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in manifest_files:
         raise OutputError(f"{path}: is not a file of the bundle, so it is not replaced; rename it, or seal the bundle.")
-    source = f"{bundle.folder}: weights"
-    scored = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
-    calibration = fit_relevance(scored, Weights.from_dict(bundle.weights, source), source)
+    calibration = fit_calibration(Dataset.concat([Dataset.load(folder) for folder in arguments.scored]))
     write_json_with_checksum(bundle.folder / RELEVANCE, calibration.to_dict())
     declare(bundle.folder, "relevance", RELEVANCE)
     rows = [[level, *calibration.made_by[level].values()] for level in ("document", "sentence")]
-    print(tabulate(rows, ["map of", *calibration.made_by["document"]], floatfmt=".3f"))
+    print(tabulate(rows, ["probability of", *calibration.made_by["document"]], floatfmt=".3f"))
     return 0

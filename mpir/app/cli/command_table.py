@@ -119,7 +119,7 @@ COMMANDS = (
             ("new", "make a bundle from another bundle and models of your choice"),
             ("push", "upload a bundle to a hub (key: $HF_TOKEN)"),
             ("seal", "write the files' hashes into the manifest after an intended change"),
-            ("calibrate", "calibrate relevance_score on scored questions, and seal the bundle"),
+            ("calibrate", "fit the probabilities on scored questions, and seal the bundle"),
         )
     ),
     _command("serve", "serve a reranker over HTTP to clients of other rerankers",

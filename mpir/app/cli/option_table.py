@@ -128,6 +128,12 @@ OUTPUTS = (
     option("--sentences", {RANKINGS: "a table of the N best sentences of all documents"}, type=positive, **NUMBER),
     option("--explain", {RANKINGS: "tables, and why the best document ranks first"}, action="store_true",
         default=False),
+    option("--grades", {"rerank": "judgements (TREC qrels, as the explain page saves them): test whether reading may "
+            "stop after these decisions, which are taken to follow the ranking"}, type=text_path, metavar="FILE"),
+    option("stop.recall", {"rerank": "share of the relevant documents to find (%(default)s)"}, dest="recall",
+        default=0.95, type=float, metavar="SHARE", needs="--grades"),
+    option("stop.confidence", {"rerank": "confidence that the share is found (%(default)s)"}, dest="confidence",
+        default=0.95, type=float, metavar="SHARE", needs="--grades"),
     option("output.min_probability", {RANKINGS: "show only documents of at least this probability"},
         dest="min_probability", type=probability, metavar="P"),
     option("--overwrite", {"rerank pubmed bioasq merge data_chexpert data_lexicon-pairs data_negatives data_triples":
@@ -358,7 +364,7 @@ TUNING = (
         {"score": "false leaves that column out, to put these scores beside others without it (default: the bundle's)"},
         dest="agreement", **BOOL),
     option("shards", {"merge": "folders of all shards, in any order"}, nargs="+", type=text_path, metavar="SHARD"),
-    option("scored", {"tune": "folder from `mpir score`; several join their columns"}, nargs="+",
+    option("scored", {"tune": "folder from `mpir score`; several are fitted together"}, nargs="+",
         type=text_path, metavar="SCORED"),
     option("--also", {"tune": "further sets to tune on: other questions, or other candidates"}, type=text_path,
         metavar="SCORED", **SEVERAL),
@@ -439,8 +445,8 @@ BUNDLES = (
     option("bundle", {"bundle_show": "default: the one that ships"}, nargs="?", default="default", type=text_path,
         metavar="DIR|NAME"),
     option("bundle", {"bundle_push bundle_seal": "a folder with a bundle.json",
-        "bundle_calibrate": "a folder with a bundle.json and weights"}, type=text_path, metavar="DIR"),
-    option("scored", {"bundle_calibrate": "folder from `mpir score`; several join their columns"}, nargs="+",
+        "bundle_calibrate": "a folder with a bundle.json"}, type=text_path, metavar="DIR"),
+    option("scored", {"bundle_calibrate": "folder from `mpir score`; several are fitted together"}, nargs="+",
         type=text_path, metavar="SCORED"),  # after the bundle, so not the row of `mpir tune`
     option("folder", {"bundle_new": "a new folder, or one that this command made"}, type=text_path, metavar="DIR"),
     option("repository", {"bundle_push": "the hub's repository, created if it does not exist"}, metavar="ORG/NAME"),

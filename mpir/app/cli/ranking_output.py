@@ -116,15 +116,19 @@ def show_ranking(
     documents: Sequence[Document],
     reranker: Reranker,
     details: Mapping[str, Any] | None = None,
+    note: str = "",
 ) -> ShownRanking:
-    """Print a query's whole ranking in the chosen form; return it for `write_files`. JSON has the `details`, too."""
+    """Print a query's whole ranking in the chosen form; return it for `write_files`.
+
+    JSON has the `details`, too. A `note` stands below the table in place of the expected number of relevant documents.
+    """
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     full_ranking, ranking = ranking, visible_ranking(arguments, ranking)
     shown = ShownRanking(
         identifier=identifier, ranking=ranking, full_ranking=full_ranking, documents=documents, details=details or {}
     )
     if arguments.format in (None, "table"):
-        _print_tables(arguments, ranking, width)
+        _print_tables(arguments, ranking, width, note)
     elif arguments.format != "csv":
         sys.stdout.write(_rendered(arguments.format, arguments, [shown]))
     if arguments.explain and ranking.documents:
@@ -136,16 +140,16 @@ def show_ranking(
     return shown
 
 
-def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | None) -> None:
+def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | None, note: str) -> None:
     """Print a table of documents or sentences; its `width` is None if the output is not a terminal."""
-    from mpir.core.stopping import reading_advice
+    from mpir.core.stopping import reading_notes
 
     if arguments.sentences:
         print(ranking.sentence_table(arguments.sentences, width), end="\n\n")
     else:
-        notes = [note for note in (reading_advice(ranking), _hidden_note(arguments, ranking)) if note]
+        notes = [*([note] if note else reading_notes(ranking)), _hidden_note(arguments, ranking)]
         rows = ranking.top(arguments.top_k or ROWS)
-        print("\n\n".join([rows.table(width), *notes]), end="\n\n")
+        print("\n\n".join([rows.table(width), *filter(None, notes)]), end="\n\n")
 
 
 def _hidden_note(arguments: argparse.Namespace, ranking: Ranking) -> str:

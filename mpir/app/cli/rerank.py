@@ -19,6 +19,7 @@ from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import STDIN, at_terminal, place_of, read_json_lines
 
 if TYPE_CHECKING:
+    from mpir.app.cli.grades import Grades
     from mpir.core.text import Document
     from mpir.reranking.reranker import Reranker
 
@@ -33,6 +34,7 @@ are done; after an interrupt, repeat the command to resume. With --shard, OUTPUT
 examples:
   mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --top-k 5 --explain
   mpir rerank "Is aspirin a blood thinner?" --docs pubmed-aspirin-set.txt embase.ris --output aspirin.html
+  mpir rerank "Is aspirin a blood thinner?" --docs abstracts.jsonl --grades grades.qrels
   mpir rerank "no pleural effusion" --docs reports.jsonl --lexicon chest-xray.tsv
   mpir search --index pubmed-index --top-k 100 "Is aspirin a blood thinner?" | mpir rerank
   mpir rerank --run bm25.trec --docs corpus.jsonl --queries topics.xml --output run.trec
@@ -49,27 +51,52 @@ more examples:
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     shown, job = shows_progress(arguments), check_file_options(arguments)
+    grades = _grades(arguments, is_job=job is not None)
     with stage("reading", shown=shown):
         queries = _queries(arguments)
         reranker = load_reranker(arguments, keeps=job is None)
     if job is not None:
         write_rankings_file(arguments, queries, reranker, job)
     else:
-        _show_rankings(arguments, queries, reranker, shown=shown)
+        _show_rankings(arguments, queries, reranker, grades, shown=shown)
     report_usage(reranker.perspectives)
     return 0
 
 
-def _show_rankings(arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, *, shown: bool) -> None:
+def _show_rankings(
+    arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, grades: Grades | None, *, shown: bool
+) -> None:
     """Rerank each query and print its ranking as soon as it is ready."""
+    from mpir.app.cli.grades import facts
+
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has its own progress bar
             (ranking,) = reranker.rerank_batch([query], [documents], progress=shown)
-        shown_ranking = show_ranking(arguments, identifier, ranking, documents=documents, reranker=reranker)
+        stopping = grades.test(identifier, ranking) if grades else None
+        shown_ranking = show_ranking(
+            arguments,
+            identifier,
+            ranking,
+            documents=documents,
+            reranker=reranker,
+            details=facts(stopping) if stopping else None,
+            note=str(stopping or ""),
+        )
         if needs_all(arguments):
             rankings.append(shown_ranking)
     write_files(arguments, rankings)
+
+
+def _grades(arguments: argparse.Namespace, *, is_job: bool) -> Grades | None:
+    """The grades to test. Raises InputError for an invalid file or option, or for queries that are not shown."""
+    if arguments.grades is None:
+        return None
+    if is_job:
+        raise InputError("--grades is for rankings that are shown; leave it out where a file of queries is ranked.")
+    from mpir.app.cli.grades import Grades
+
+    return Grades(arguments.grades, recall=arguments.recall, confidence=arguments.confidence)
 
 
 def _queries(arguments: argparse.Namespace) -> Iterator[Query]:

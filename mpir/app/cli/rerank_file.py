@@ -138,6 +138,6 @@ def _facts(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
         "format": arguments.format,
         **options,
         "weights": reranker.weights.to_dict(),
-        "calibration": reranker.relevance.to_dict(),
+        "calibration": reranker.calibration and reranker.calibration.to_dict(),
         **reranker.identity,
     }

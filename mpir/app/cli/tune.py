@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 from collections.abc import Iterator
 from functools import reduce
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.files.journal import Journal
     from mpir.files.write import check_folder
     from mpir.models.bundles.bundle import check_sealed
-    from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed, uncalibrated
+    from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed
     from mpir.tune.dataset import Dataset
     from mpir.tune.measures import OF_DOCUMENTS
     from mpir.tune.objective import Objective
@@ -100,8 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
     snippets_known = any(question.snippets for question in scored.questions)
     if adoption == "written" and arguments.measure in OF_DOCUMENTS and snippets_known:
         _advise(arguments, f"{arguments.measure} ignores the order of sentences; {FOR_BOTH}.")
-    if adoption == "written" and uncalibrated(arguments.output, result.weights):
-        _advise(arguments, _calibration(arguments))
     return EXIT_NOT_ADOPTED if adoption == "kept" else 0
 
 
@@ -253,12 +250,6 @@ def _report(
         print(f"Cut-off of {level}: {cutoff}.")
     print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
     _report_evidence(arguments, evidence, name=name, adoption=adoption)
-
-
-def _calibration(arguments: argparse.Namespace) -> str:
-    folder = arguments.output.parent
-    command = shlex.join(["mpir", "bundle", "calibrate", str(folder), *arguments.scored])
-    return f"{folder}: its relevance_score is no longer a probability; run `{command}`."
 
 
 def _advise(arguments: argparse.Namespace, advice: str) -> None:

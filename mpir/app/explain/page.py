@@ -17,6 +17,7 @@ from mpir.app.explain.library import MODE
 from mpir.core.query_truncation import unread
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
+from mpir.core.text.fragments import is_fragment
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.identifiers import names_of
 from mpir.reranking.ranking import Ranking
@@ -132,7 +133,7 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
     )
     sentences = [
         {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
-        | {"probability": s.probability}
+        | {"probability": s.answer_probability, "fragment": is_fragment(s.text)}
         for s in reading
     ]
     return {

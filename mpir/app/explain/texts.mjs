@@ -31,7 +31,8 @@ export function nameOf({ id, sections }) {
 
 /** The number of the sentence to show: the body's best, as RankedDocument.best_sentence has it, or -1. */
 export function bestSentence(sentences, blended) {
-  const order = sentences.map((_, i) => i).sort((a, b) => blended[b].score - blended[a].score || a - b);
+  const whole = sentences.map((_, i) => i).filter((i) => !sentences[i].fragment);
+  const order = (whole.length ? whole : sentences.map((_, i) => i)).sort((a, b) => blended[b].score - blended[a].score || a - b);
   const body = order.find((i) => sentences[i].section !== "title"), title = order.find((i) => sentences[i].section === "title");
   if (body === undefined || title === undefined) return body ?? title ?? -1;
   const [low, high] = [sentences[body].probability, sentences[title].probability];

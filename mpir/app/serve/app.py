@@ -84,15 +84,12 @@ def _rerank(service: Service) -> Work:
         service.check_model(request.body.model)
         context.sizes = {"documents": len(request.documents), "tokens": request.tokens}
         ranking = await service.rank(request.body.query, request.documents, request.tokens)
-        relevance = service.reranker.relevance
         return dialect.answer(
             Answer(
                 id=context.id,
                 model=request.body.model or service.settings.name,
                 request=request,
                 ranking=ranking,
-                relevance=relevance.document,
-                sentence_relevance=relevance.sentence,
             )
         )
 
@@ -106,7 +103,7 @@ def _search(service: Service) -> Work:
         documents = tuple(result)
         context.sizes = {"documents": len(documents), "tokens": tokens_of(request.query, documents)}
         ranking = await service.rank(request.query, documents, context.sizes["tokens"])
-        answer = search_answer(context.id, request, ranking, service.reranker.relevance.document)
+        answer = search_answer(context.id, request, ranking)
         return answer | searches_of(result)
 
     return work

@@ -45,6 +45,14 @@ class RelevantSpans(Body):
     max_spans: Count | None = None
 
 
+class EvidenceBudget(Body):
+    """The budget of the sentences to hand on to a language model."""
+
+    max_tokens: Annotated[Count, Expected("a whole number of at least 1")] = Field(
+        description="tokens in all, of four characters each"
+    )
+
+
 class Extras(Body):
     """mpir's own options."""
 
@@ -73,6 +81,10 @@ class RerankBody(Body):
     )
     relevant_spans: Annotated[RelevantSpans, ExpectedObject('{"mode": "enabled"}')] | None = Field(
         default=None, description="Cohere v2: sentences that answer"
+    )
+    min_probability: Share | None = Field(default=None, description="results of at least this probability")
+    evidence: Annotated[EvidenceBudget, ExpectedObject('{"max_tokens": 500}')] | None = Field(
+        default=None, description="the sentences to hand on to a language model, within a budget of tokens"
     )
     mpir: Annotated[Extras, ExpectedObject(f'{{"sentences": {SENTENCES}}}')] = Extras()
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mpir.app.serve.requests import SearchBody
+from mpir.core.results import relevance_score
 from mpir.core.text import Document
 from mpir.integrations.common import details
 from mpir.reranking.ranking import Ranking
@@ -17,14 +18,12 @@ def searches_of(result: Sequence[Document]) -> dict[str, Any]:
     return result.to_dict() if isinstance(result, SearchResult) else {}
 
 
-def search_answer(
-    identity: str, request: SearchBody, ranking: Ranking, relevance: Callable[[float], float]
-) -> dict[str, Any]:
+def search_answer(identity: str, request: SearchBody, ranking: Ranking) -> dict[str, Any]:
     """The best documents, best first."""
     results = [
         {
             "rank": rank,
-            "relevance_score": relevance(document.score),
+            "relevance_score": relevance_score(document),
             "text": document.text,
             **details(document, request.sentences),
         }

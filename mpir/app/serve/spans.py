@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mpir.app.serve.requests import RelevantSpans
-from mpir.core.results import RankedDocument, RankedSentence
+from mpir.core.results import RankedDocument, RankedSentence, relevance_score
 from mpir.core.text import ABSTRACT
 
 
-def spans(
-    document: RankedDocument, request: RelevantSpans, relevance: Callable[[float], float]
-) -> list[dict[str, Any]]:
+def spans(document: RankedDocument, request: RelevantSpans) -> list[dict[str, Any]]:
     """The sentences at or above the threshold as Cohere's relevant spans, best first.
 
     `start` and `end` count code points in the document's text: the title and a line break, if there is a title, and
     the body.
     """
-    scored = [(sentence, relevance(sentence.score)) for sentence in document.sentences]
+    scored = [(sentence, relevance_score(sentence)) for sentence in document.sentences]
     answering = [_span(document, sentence, score) for sentence, score in scored if score >= request.threshold]
     return answering[: request.max_spans]
 

@@ -53,7 +53,8 @@ def ranking_job(reranker: Reranker, load: Callable[[], Reranker], rank: Callable
 
 def ranking_identity(reranker: Reranker) -> Mapping[str, Any]:
     """Everything that rankings depend on."""
-    weights = {"weights": reranker.weights.to_dict(), "calibration": reranker.relevance.to_dict()}
+    calibration = reranker.calibration and reranker.calibration.to_dict()
+    weights = {"weights": reranker.weights.to_dict(), "calibration": calibration}
     return {**reranker.identity, **weights}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import escape
 
 from mpir.core.results import RankedDocument, RankedList
-from mpir.core.stopping import reading_advice
+from mpir.core.stopping import reading_notes
 from mpir.core.text.normalise import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
@@ -37,8 +37,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>|#])")
 def to_html(ranking: RankedList) -> str:
     """Return an HTML table of the documents, best first, with collapsible texts and their best sentences marked."""
     rows = "".join(_row(ranking, document, rank) for rank, document in enumerate(ranking, 1))
-    advice = reading_advice(ranking)
-    note = f'<p class="from">{escape(advice)}</p>' if advice else ""
+    note = "".join(f'<p class="from">{escape(text)}</p>' for text in reading_notes(ranking))
     name, _ = measure_of(ranking)
     heads = f"<thead><tr><td>rank</td><td>{name}</td><td>document</td></tr></thead>"
     body = f"<table>{heads}<tbody>{rows}</tbody></table>" if rows else "<p>(no documents)</p>"
@@ -57,8 +56,8 @@ def to_markdown(ranking: RankedList) -> str:
         best = document.best_sentence
         said = _plain(best.text if best else "")
         lines.append(f"| {rank} | {measure(document)} | {named}{f' ({of})' if of else ''} | {said} |")
-    advice = reading_advice(ranking)
-    return printable(without_surrogates("\n".join([*lines, *(["", advice] if advice else [])]) + "\n\n"))
+    lines += [line for note in reading_notes(ranking) for line in ("", note)]
+    return printable(without_surrogates("\n".join(lines) + "\n\n"))
 
 
 def _row(ranking: RankedList, document: RankedDocument, rank: int) -> str:

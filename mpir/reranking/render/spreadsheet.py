@@ -46,7 +46,7 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     """Return a CSV text with one row per document and its best sentence, or one row for each of the best `sentences`.
 
     Texts are not shortened; runs of white space become single spaces, and an apostrophe precedes formulas. PMID, DOI,
-    year, journal, types and probability have a column if any document has a value. `rankings` may be a list of
+    year, journal, types and probabilities have a column if any document has a value. `rankings` may be a list of
     (query id, ranking) pairs: then the rows follow one another, with the id and the query in the last two columns.
     """
     several = [("1", rankings)] if isinstance(rankings, RankedList) else rankings
@@ -67,11 +67,12 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     """Return the column names: the fixed ones, those of the scores, and the optional ones that are not empty."""
     of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
     reading = [name for ranking in rankings for name in ranking.shown_columns]
-    heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section"] if sentences else []), "probability"]
-    heads += ["blended score", *([] if sentences else of_documents), *reading]
+    heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section", "answer probability"] if sentences else [])]
+    heads += ["blended score"] if sentences else ["probability", "blended score", *of_documents]
+    heads += reading
     heads += ["sentence" if sentences else "best sentence", *([] if sentences else ["abstract", *_FURTHER])]
     heads += ["query id", "query"]
-    optional = {*_NAMES, *_KNOWN, *_FURTHER, "abstract", "probability", "query id", "query"}
+    optional = {*_NAMES, *_KNOWN, *_FURTHER, "abstract", "probability", "answer probability", "query id", "query"}
     telling = {head for row in rows for head in optional if row.get(head) not in (None, "")}
     return [head for head in dict.fromkeys(heads) if head not in optional - telling]
 
@@ -85,7 +86,7 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
             yield {"rank": rank, **known[document.id], **scores, **_best(document, ranking.shown_columns)}
         return
     for rank, s in enumerate(ranking.sentences[:sentences], 1):
-        scores = {"probability": s.probability, "blended score": s.score}
+        scores = {"answer probability": s.answer_probability, "blended score": s.score}
         scores |= {name: s.scores[name] for name in ranking.shown_columns}
         yield {"rank": rank, **known[s.document], "section": s.section, **scores, "sentence": s.text}
 

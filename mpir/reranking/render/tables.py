@@ -7,7 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.core.results import RankedDocument, RankedList, RankedSentence
+from mpir.core.results import RankedDocument, RankedList, RankedSentence, probability_of
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
 
@@ -15,14 +15,14 @@ WIDTHS = {"document": 24, JOURNAL: 20}
 """Maximum characters in a line of a column."""
 NARROWEST, WIDEST = 24, 88
 """Minimum and maximum width, in characters, of the last column (titles and sentences)."""
-PROBABILITY, SCORE = "probability", "blended score"
+PROBABILITY, ANSWERS, SCORE = "probability", "answers", "blended score"
 
 
 def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | RankedSentence], str]]:
-    """Return the name and format of the number to show first: the probability if there is one, else the score."""
+    """Return the name and format of a document's number to show first: its probability, else its blended score."""
     if ranking.expected_relevant is None:
         return SCORE, lambda ranked: f"{ranked.score:.4f}"
-    return PROBABILITY, lambda ranked: "" if ranked.probability is None else f"{ranked.probability:.3f}"
+    return PROBABILITY, lambda ranked: f"{probability_of(ranked)[1]:.3f}"
 
 
 def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
@@ -48,6 +48,7 @@ def document_table(ranking: RankedList, width: int | None) -> str:
 def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
     """Return the query and a table of the k best sentences of all documents, at most `width` characters wide."""
     name, measure = measure_of(ranking)
+    name = ANSWERS if name == PROBABILITY else name
     rows = [
         (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
         for rank, s in enumerate(ranking.sentences[:k], 1)

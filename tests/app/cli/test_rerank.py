@@ -291,7 +291,7 @@ def test_a_threshold_without_a_calibration_is_refused(
 ) -> None:
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle), "--set", "output.min_probability=0.5"]) == 2
-    assert "its weights have no calibration" in capsys.readouterr().err
+    assert "its models have no calibration" in capsys.readouterr().err
 
 
 def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,11 @@ import pytest
 
 from mpir.app.cli import main
 from mpir.app.cli.tune import _log_beside
-from mpir.core.calibration import Relevance
 from mpir.core.column import Column
 from mpir.core.weights import Weights
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.weights import read_weights, write_weights
-from mpir.files.write import write_json
-from mpir.models.bundles.bundle import RELEVANCE, declare, seal
+from mpir.models.bundles.bundle import seal
 from mpir.models.perspectives.agreement import Agreement
 from mpir.reranking.reranker import Reranker
 from mpir.tune.dataset import Dataset
@@ -151,24 +149,6 @@ def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: p
 def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
     assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
     assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
-
-
-@pytest.mark.parametrize("more", [[], ["--format", "json"]])
-def test_new_weights_of_a_calibrated_bundle_ask_for_its_calibration(
-    work: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
-    bundle = tmp_path / "my bundle"
-    shutil.copytree(tiny_bundle, bundle)
-    write_json(bundle / RELEVANCE, Relevance(made_by={"weights": "the old ones"}).to_dict())
-    declare(bundle, "relevance", RELEVANCE)
-    (bundle / "weights.json").unlink()
-    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
-    advice = f"run `mpir bundle calibrate '{bundle}' {work / 'scored'}`."
-    result = capsys.readouterr()
-    assert f"{bundle}: its relevance_score is no longer a probability; {advice}" in (result.err if more else result.out)
-    assert not more or json.loads(result.out)["written"]
-    assert tune(work, "--output", str(bundle / "weights.json"), *more) == 0
-    assert "probability" not in "".join(capsys.readouterr())  # the weights in place are as they were
 
 
 @pytest.mark.parametrize("more", [[], ["--format", "json"]])

@@ -146,3 +146,27 @@ def test_half_a_surrogate_pair_comes_back_as_it_was(server: Server) -> None:
     response = server.post("/v1/rerank", json.dumps(query_text).encode())
     assert response.status_code == 200
     assert response.json()["results"][0]["document"]["text"] == "blood \ud800 cell"
+
+
+def test_evidence_within_a_budget(server: Server, order: list[int]) -> None:
+    answer = server.post("/v1/rerank", {**COMMON, "evidence": {"max_tokens": 8}}).json()
+    passages = answer["mpir"]["evidence"]
+    assert passages
+    for passage in passages:
+        assert TEXTS[passage["index"]][passage["begin"] : passage["end"]] == passage["text"]
+    assert "evidence" not in server.post("/v1/rerank", COMMON).json()["mpir"]
+    for budget, message in (
+        ({"max_tokens": 1}, "evidence: max_tokens is 1, but the shortest sentence has"),
+        ({"max_tokens": 0}, "evidence.max_tokens is 0; expected a whole number of at least 1."),
+        ({}, "evidence.max_tokens is None; expected"),
+    ):
+        refused = server.post("/v1/rerank", {**COMMON, "evidence": budget})
+        assert refused.status_code == 400
+        assert refused.json()["message"].startswith(message)
+
+
+def test_a_lowest_probability_needs_a_calibration(server: Server) -> None:
+    refused = server.post("/v1/rerank", {**COMMON, "min_probability": 0.5})
+    assert refused.status_code == 400
+    assert "its models have no calibration" in refused.json()["message"]
+    assert server.post("/v1/rerank", {**COMMON, "min_probability": 2}).status_code == 400

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.core.calibration import Relevance
+from mpir.core.calibration import Calibration
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.models.bundles.bundle import SHIPPED, bundle_state, declare, read_manifest, seal, seal_one
 from mpir.models.perspectives import Perspective, open_bundle, register
+from tests.core.test_calibration import FITTED
 from tests.damage import FLIPS, check_flips
 
 
@@ -113,7 +114,7 @@ def test_a_changed_file_is_named(bundle: Path) -> None:
 
 
 def test_every_changed_byte_of_a_bundle_is_refused_or_changes_nothing(bundle: Path) -> None:
-    write_json_with_checksum(bundle / "relevance.json", Relevance(made_by={"data": "ab"}).to_dict())
+    write_json_with_checksum(bundle / "relevance.json", FITTED)
     declare(bundle, "relevance", "relevance.json")
     manifest = read_manifest(bundle / "bundle.json")
 
@@ -124,7 +125,7 @@ def test_every_changed_byte_of_a_bundle_is_refused_or_changes_nothing(bundle: Pa
             values,
             opened.name,
             Weights.from_dict(opened.weights),
-            Relevance.from_dict(opened.relevance),
+            Calibration.from_dict(opened.relevance),
             opened.card,
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mpir.app.serve.requests import RerankBody, RerankRequest
 from mpir.app.serve.settings import ApiError
-from mpir.core.results import RankedDocument
+from mpir.core.results import RankedDocument, relevance_score
+from mpir.errors import InputError
 from mpir.integrations.common import details
 from mpir.reranking.ranking import Ranking
 
@@ -20,30 +21,48 @@ COHERE_PATHS = frozenset({"/v2/rerank"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A request, its ranking, and the maps from scores to 0-1 for documents and for sentences."""
+    """A request and its ranking."""
 
     id: str
     model: str
     request: RerankRequest
     ranking: Ranking
-    relevance: Callable[[float], float]
-    sentence_relevance: Callable[[float], float]
+
+    @property
+    def _chosen(self) -> Ranking:
+        """The ranking of the requested documents. Raises ApiError (400) if a probability is missing."""
+        least, number = self.request.body.min_probability, self.request.top_n
+        ranking = self.ranking if number is None else self.ranking.top(number)
+        try:
+            return ranking if least is None else ranking.above(least)
+        except InputError as error:
+            raise ApiError(400, str(error)) from error
+
+    @property
+    def evidence(self) -> list[dict[str, Any]]:
+        """The passages within the requested budget. Raises ApiError (400) for a budget below one sentence."""
+        budget = self.request.body.evidence
+        try:
+            return [asdict(passage) for passage in self._chosen.evidence(budget.max_tokens)] if budget else []
+        except InputError as error:
+            raise ApiError(400, f"evidence: {error}") from error
 
     @property
     def best(self) -> tuple[RankedDocument, ...]:
         """The ranked documents that the client requested."""
-        return self.ranking.documents[: self.request.top_n]
+        return self._chosen.documents
 
     def result(self, document: RankedDocument, /, **fields: Any) -> dict[str, Any]:
         """A ranked document's result: its relevance, these fields, and mpir's own figures."""
         figures = details(document, self.request.body.mpir.sentences)
-        return {"index": document.index, "relevance_score": self.relevance(document.score), **fields, "mpir": figures}
+        return {"index": document.index, "relevance_score": relevance_score(document), **fields, "mpir": figures}
 
     @property
     def about(self) -> dict[str, Any]:
         """The number of candidates, the unread part of the query, and the weights without their record."""
         weights = {name: value for name, value in self.ranking.weights.to_dict().items() if name != "made_by"}
-        return {"candidates": self.ranking.candidates, "unread": self.ranking.unread, "weights": weights}
+        evidence = {"evidence": self.evidence} if self.request.body.evidence else {}
+        return {"candidates": self.ranking.candidates, "unread": self.ranking.unread, "weights": weights, **evidence}
 
     @property
     def usage(self) -> dict[str, int]:

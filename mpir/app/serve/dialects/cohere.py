@@ -49,7 +49,7 @@ def _cohere(answer: Answer) -> dict[str, Any]:
     results = []
     for document in answer.best:
         request = answer.request.spans
-        fields = {"relevant_spans": spans(document, request, answer.sentence_relevance)} if request else {}
+        fields = {"relevant_spans": spans(document, request)} if request else {}
         results.append(answer.result(document, **fields))
     return {"id": answer.id, "results": results, "meta": _meta(answer, "2"), "mpir": answer.about}
 

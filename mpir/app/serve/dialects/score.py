@@ -12,6 +12,7 @@ from mpir.app.serve.dialects.base import Answer, Dialect
 from mpir.app.serve.dialects.cohere import common_error
 from mpir.app.serve.fields import Query
 from mpir.app.serve.requests import Documents, RerankBody
+from mpir.core.results import relevance_score
 
 
 class ScoreBody(RerankBody):
@@ -32,10 +33,7 @@ class ScoreBody(RerankBody):
 
 def _answer(answer: Answer) -> dict[str, Any]:
     documents = sorted(answer.ranking.documents, key=lambda document: document.index)
-    data = [
-        {"index": document.index, "object": "score", "score": answer.relevance(document.score)}
-        for document in documents
-    ]
+    data = [{"index": document.index, "object": "score", "score": relevance_score(document)} for document in documents]
     created = int(time.time())
     about = {"model": answer.model, "data": data, "usage": answer.usage, "mpir": answer.about}
     return {"id": answer.id, "object": "list", "created": created, **about}

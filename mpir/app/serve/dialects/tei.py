@@ -9,6 +9,7 @@ from pydantic import Field
 from mpir.app.serve.dialects.base import Answer, Dialect
 from mpir.app.serve.requests import Documents, RerankBody
 from mpir.app.serve.settings import ApiError
+from mpir.core.results import relevance_score
 
 
 class TeiBody(RerankBody):
@@ -20,7 +21,7 @@ class TeiBody(RerankBody):
 def _answer(answer: Answer) -> list[dict[str, Any]]:
     request, results = answer.request, []
     for document in answer.best:
-        score = document.score if request.body.raw_scores else answer.relevance(document.score)
+        score = document.score if request.body.raw_scores else relevance_score(document)
         shown = {"text": request.documents[document.index].text} if request.with_documents else {}
         results.append({"index": document.index, **shown, "score": score})
     return results

@@ -1,0 +1,65 @@
+"""`mpir rerank --grades`: the stopping test below the table and in JSON, and one sentence for a mistake."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpir.app.cli import main
+
+DOCUMENTS = [
+    {"id": f"d{i}", "title": "", "abstract": f"Aspirin does thin the blood, says trial {i}."} for i in range(8)
+]
+
+
+@pytest.fixture
+def command(tmp_path: Path, tiny_bundle: Path) -> list[str]:
+    docs = tmp_path / "docs.jsonl"
+    docs.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
+    return ["rerank", "does aspirin thin blood", "--docs", str(docs), "--bundle", str(tiny_bundle)]
+
+
+def graded(path: Path, grades: dict[str, int], query: str = "1") -> list[str]:
+    path.write_text("".join(f"{query} 0 {name} {grade}\n" for name, grade in grades.items()))
+    return ["--grades", str(path)]
+
+
+def test_the_decisions_are_tested_in_the_order_of_the_ranking(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--format", "json"]) == 0
+    order = [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]]
+    grades = {order[3]: 0, order[0]: 2, order[2]: 0, order[1]: 0}
+    options = graded(tmp_path / "grades.qrels", grades, query="any")
+    assert main([*command, *options, "--format", "json", "--set", "stop.recall=1"]) == 0
+    stopping = json.loads(capsys.readouterr().out)["stopping"]
+    assert (stopping["read"], stopping["relevant"], stopping["candidates"]) == (4, 1, 8)
+    assert stopping["p"] == pytest.approx(4 / 7)  # one more relevant document would be among the four unread of seven
+    assert stopping["stop"] is False
+    assert main([*command, *options, "--set", "stop.recall=1", "--set", "stop.confidence=0.4", "--top-k", "1"]) == 0
+    assert "You may stop: 1 relevant among 4 of 8 documents read." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({"d1": 1, "other": 0}, "stop.recall=0.9", "grades the document 'other', which is not among the 8 candidates"),
+        ({"d1": 1}, "stop.recall=1.5", "recall is 1.5; expected a number above 0 and up to 1"),
+        ({"d1": 1}, "stop.confidence=1", "confidence is 1.0; expected a number between 0 and 1"),
+    ],
+)
+def test_mistakes(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], case: tuple[dict[str, int], str, str]
+) -> None:
+    grades, setting, message = case
+    assert main([*command, *graded(tmp_path / "grades.qrels", grades), "--set", setting]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_queries_without_grades_and_files_of_queries(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "grades.qrels"
+    path.write_text("2 0 d1 1\n3 0 d1 1\n")
+    assert main([*command, "--grades", str(path)]) == 2
+    assert "has no grades of the query '1'" in capsys.readouterr().err
