@@ -191,9 +191,9 @@ def operations(config: Any, lengths: Sequence[int]) -> float:
 
 def mpir_call(bundle: str, options: Mapping[str, Any], precision: str) -> Call:
     """A loaded Reranker's `rerank`, which forgets the documents' vectors first where it shall be cold."""
-    from mpir import Reranker
+    from mpir import Reranker, RunOptions
 
-    reranker = Reranker(bundle, precision=precision, cache=None, **options)
+    reranker = Reranker(bundle, precision=precision, run=RunOptions(**options))
 
     def call(query: str, texts: Sequence[str], cold: bool) -> float:
         if cold:

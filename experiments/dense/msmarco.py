@@ -45,6 +45,7 @@ from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.files.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.files.corpora.topics import read_topics
+from mpir.models.perspectives.named_models import NamedModels
 from mpir.reranking.reranker import Reranker
 from mpir.search import LuceneIndex, build_index, index_matches
 
@@ -150,7 +151,8 @@ def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> dict[str, Valu
         systems = {"BM25": found_by(index, test)}
         if name := arguments.cross_encoder:
             options = {} if arguments.cross_output is None else {"output": arguments.cross_output}
-            with Reranker(model=name, only_model=True, model_options=options, device=arguments.device) as reranker:
+            models = NamedModels(names=(name,), only=True, options=options)
+            with Reranker(models=models, device=arguments.device) as reranker:
                 systems["BM25 + cross-encoder"] = found_by(Reranked(index, reranker), test)
     return systems
 

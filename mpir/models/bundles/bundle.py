@@ -255,7 +255,7 @@ def _locate(which: str | Path) -> Path:
         return fetch_bundle(which, MANIFEST)
     if located is None:
         is_model = found_file(Path(which) / "config.json") is not None
-        hint = f" It is a model: name it as model={str(which)!r} (--model {which})." if is_model else ""
+        hint = f" It is a model: name it as models={str(which)!r} (--model {which})." if is_model else ""
         raise ArtefactError(
             f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, one of "
             f"{', '.join(shipped)}, or a hub's org/name.{hint}"
