@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -30,9 +31,9 @@ CANDIDATES = 10_000
 """Most candidates of each shard that Elasticsearch's k-NN compares."""
 
 
-def is_engine(address: str) -> bool:
+def is_engine(address: str | Path) -> bool:
     """Whether an index's name is an address in an engine, such as opensearch+https://localhost:9200/pubmed."""
-    return address.partition("+")[0] in ENGINES and "://" in address
+    return str(address).partition("+")[0] in ENGINES and "://" in str(address)
 
 
 class EngineIndex:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,7 @@ def test_other_addresses_are_refused(address: str) -> None:
 def test_what_is_an_engine(server: Engine) -> None:
     assert is_engine("opensearch+https://localhost:9200/pubmed")
     assert not is_engine("opensearch+index")
+    assert not is_engine(Path("index"))  # as the command of BioASQ names the sample's index
     assert not is_engine("pubmed-index")
     with pytest.raises(InputError, match="a search by vectors needs the encoder of the index's vectors"):
         EngineIndex(server.address("opensearch"), mode="dense")
