@@ -21,7 +21,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,13 +36,11 @@ from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path
 from mpir.errors import InputError
 from mpir.files.corpora.queries import read_queries
-from mpir.files.files import link_file
 from mpir.files.write import write_json
 from mpir.search.dense import DenseIndex, from_vectors, read_dense_info
-from mpir.search.dense.build_dir import TRAINED
-from mpir.search.dense.faiss_backend import BINARY, faiss
-from mpir.search.dense.manifest import write_dense_info
-from mpir.search.dense.segment import CODES, FIRST, IDS, INDEX, ORDER, VECTORS
+from mpir.search.dense.codes import RescoredCodes, combine_indexes
+from mpir.search.dense.faiss_backend import BINARY, faiss, read_index
+from mpir.search.dense.segment import VECTORS
 from mpir.search.dense.vector_files import VectorPart, from_parts
 
 DEPTH, RESCORED, EXACT, PIECE, FIRST_ID = 100, (500, 1000, 2000), 50, 65_536, 10_000_000
@@ -58,7 +55,7 @@ def main() -> int:
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--queries", nargs="+", type=file_path, required=True, help="a file of queries for each index")
     parser.add_argument("--vectors", type=positive, help="synthetic vectors of the second table")
-    parser.add_argument("--copies", type=positive, help="also search so many copies of their index as one")
+    parser.add_argument("--copies", type=positive, help="also search so many copies of their codes")
     parser.add_argument("--folder", type=file_path, help="where their index goes, and stays (default: a temporary one)")
     parser.add_argument("--searches", type=positive, default=100, help="queries to time (%(default)s)")
     parser.add_argument("--threads", type=positive, default=2, help="%(default)s")
@@ -152,12 +149,13 @@ def large(folder: Path, base: Floats, queries: Floats, arguments: argparse.Names
         figures["building_peak_mib"] = worker.peak_mib()
     figures |= searched(target, queries, exact, arguments.threads)
     if arguments.copies:
-        copied = searched(enlarge(target, folder / "copies", arguments.copies), queries, None, arguments.threads)
-        figures |= {f"{arguments.copies}_copies_{name}": value for name, value in copied.items()}
+        with Worker(copies_searcher, target, arguments.copies, threads=arguments.threads) as worker:
+            copied = worker.call(queries).value
+        figures |= {f"copies_{name}": value for name, value in copied.items()}
     return {"vectors": count, **figures}
 
 
-def searched(target: Path, queries: Floats, exact: Rows | None, threads: int) -> dict[str, float]:
+def searched(target: Path, queries: Floats, exact: Rows, threads: int) -> dict[str, float]:
     """Open an index in a fresh process, and search it."""
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     with Worker(searcher, target, threads=threads) as worker:
@@ -165,26 +163,36 @@ def searched(target: Path, queries: Floats, exact: Rows | None, threads: int) ->
         return {"disk_gib": size / 2**30, "opening_s": opening, **worker.call(queries, exact).value}
 
 
-def enlarge(source: Path, target: Path, copies: int) -> Path:
-    """Write an index that holds every vector so many times under other ids, as large as one of so many vectors."""
-    info = read_dense_info(source)
-    (name,) = info.segments
-    count, segment = info.vectors * copies, target / name
-    segment.mkdir(parents=True)
-    codes = sorted((source / name).glob("index*.faiss"), key=lambda path: (path.name != INDEX, path.name))
-    for number in range(copies * len(codes)):
-        link_file(codes[number % len(codes)], segment / (CODES.format(number) if number else INDEX))
-    vectors = np.load(source / name / VECTORS, mmap_mode="r")
-    rows = np.lib.format.open_memmap(segment / VECTORS, "w+", vectors.dtype, (count, vectors.shape[1]))
-    for begin in range(0, count, info.vectors):
-        rows[begin : begin + info.vectors] = vectors
-    rows.flush()
-    np.save(segment / IDS, np.arange(FIRST_ID, FIRST_ID + count).astype(np.bytes_))
-    np.save(segment / FIRST, np.arange(count + 1))
-    np.save(segment / ORDER, np.arange(count, dtype=np.int32))
-    link_file(source / TRAINED, target / TRAINED)
-    write_dense_info(target, replace(info, documents=count, vectors=count, files={}))
-    return target
+class Copies(RescoredCodes):
+    """A segment whose codes are there many times over, while the vectors of all copies are the same rows on disk."""
+
+    def __init__(self, segment: Path, copies: int) -> None:
+        """Read the codes so many times."""
+        paths = sorted(segment.glob("index*.faiss"))
+        super().__init__(paths, segment / VECTORS)
+        self.distinct = self.ntotal
+        self._codes = [read_index(path) for path in paths for _ in range(copies)]
+        self._index, self.ntotal = combine_indexes(self._codes), self.ntotal * copies
+
+    def reconstruct_batch(self, rows: Rows) -> Floats:
+        """Return the vectors of rows."""
+        return super().reconstruct_batch(rows % self.distinct)
+
+
+def copies_searcher(target: Path, copies: int) -> Callable[[Floats], dict[str, float]]:
+    """Opens copies of the codes; times searches."""
+    faiss().omp_set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    codes = Copies(target / read_dense_info(target).segments[0], copies)
+
+    def timed(queries: Floats) -> dict[str, float]:
+        codes.search(queries[:1], DEPTH)
+        figures = {"vectors": float(codes.ntotal)}
+        for name, batch in (("one", 1), ("eight", 8)):
+            found = times(lambda rows: codes.search(rows, DEPTH), queries, batch)
+            figures |= {f"{name}_warm_{key}": value for key, value in found.items()}
+        return figures | {"resident_mib": resident("RssAnon"), "resident_with_mapped_files_mib": resident("VmRSS")}
+
+    return timed
 
 
 def build(target: Path, base: Floats, queries: Floats, count: int) -> dict[str, Any]:
@@ -240,31 +248,36 @@ class Best:
             self.scores[number], self.rows[number] = merged[order], rows[order]
 
 
-def searcher(target: Path) -> Callable[[Floats, Rows | None], dict[str, float]]:
+def searcher(target: Path) -> Callable[[Floats, Rows], dict[str, float]]:
     """Opens the index; times searches and compares their results with the exact ones."""
     faiss().omp_set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     index = DenseIndex(target)
 
-    def timed(queries: Floats, exact: Rows | None) -> dict[str, float]:
+    def timed(queries: Floats, exact: Rows) -> dict[str, float]:
         figures: dict[str, float] = {}
         for name, batch in (("one", 1), ("eight", 8)):
             drop_pages(target)
-            figures |= {f"{name}_cold_{key}": value for key, value in times(index, queries, batch).items()}
-            figures |= {f"{name}_warm_{key}": value for key, value in times(index, queries, batch).items()}
-        if exact is not None:
-            figures["recall"] = recall(search(index, queries[: len(exact)]) - FIRST_ID, exact)
+            figures |= {
+                f"{name}_cold_{key}": value
+                for key, value in times(lambda rows: index.search_vectors(rows, DEPTH), queries, batch).items()
+            }
+            figures |= {
+                f"{name}_warm_{key}": value
+                for key, value in times(lambda rows: index.search_vectors(rows, DEPTH), queries, batch).items()
+            }
+        figures["recall"] = recall(search(index, queries[: len(exact)]) - FIRST_ID, exact)
         return figures | {"resident_mib": resident("RssAnon"), "resident_with_mapped_files_mib": resident("VmRSS")}
 
     return timed
 
 
-def times(index: DenseIndex, queries: Floats, batch: int) -> dict[str, float]:
+def times(search_rows: Callable[[Floats], Any], queries: Floats, batch: int) -> dict[str, float]:
     """Milliseconds of searches with so many queries at once, and of the processor for each."""
     elapsed, began = [], time.process_time()
     batches = [queries[begin : begin + batch] for begin in range(0, len(queries) - batch + 1, batch)]
     for rows in batches:
         start = time.perf_counter()
-        index.search_vectors(rows, DEPTH)
+        search_rows(rows)
         elapsed.append(1000 * (time.perf_counter() - start))
     processor = 1000 * (time.process_time() - began) / max(1, len(batches))
     p50, p95 = np.percentile(elapsed, [50, 95]).tolist() if elapsed else (0.0, 0.0)

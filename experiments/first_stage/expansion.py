@@ -23,7 +23,7 @@ from mpir.search import LuceneIndex
 from mpir.search.feedback import Rm3
 from mpir.types import F64
 
-MEASURES = ["R@100", "R@20", "AP@10"]
+MEASURES = ["R@1000", "R@100", "R@20", "AP@10"]
 GRID = [Rm3(documents=d, terms=t, weight=w) for d in (5, 10) for t in (10, 20, 40) for w in (0.5, 0.8)]
 Qrels = dict[str, dict[str, int]]
 
@@ -43,7 +43,7 @@ def main() -> int:
     questions = [question for path in arguments.questions for question in read_questions(path)]
     rows = compare(arguments.index, questions, grid=arguments.grid, k=arguments.k)
     heads = ["", *MEASURES, "p of AP", "ms a query"]
-    print(tabulate(rows, heads, tablefmt="github", floatfmt=("", ".4f", ".4f", ".4f", ".4f", ".1f")))
+    print(tabulate(rows, heads, tablefmt="github", floatfmt=("", *5 * [".4f"], ".1f")))
     return 0
 
 

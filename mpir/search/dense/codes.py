@@ -30,7 +30,7 @@ class RescoredCodes:
     def __init__(self, paths: Sequence[Path], vectors: Path) -> None:
         """Open faiss indexes of consecutive codes and the file of all vectors. Raises ArtefactError if damaged."""
         self._codes = [read_index(path) for path in paths]  # faiss keeps no reference to them
-        self._index = self._codes[0] if len(paths) == 1 else _as_one(self._codes)
+        self._index = self._codes[0] if len(paths) == 1 else combine_indexes(self._codes)
         self.ntotal, self.rescored = int(self._index.ntotal), RESCORED
         self._vectors = _mapped_rows(vectors)
         if self._vectors.shape != (self.ntotal, self._index.d):
@@ -74,7 +74,7 @@ class RescoredCodes:
             pages.madvise(mmap.MADV_WILLNEED, first, begin + self._vectors.strides[0] - first)
 
 
-def _as_one(indexes: Sequence[Any]) -> Any:
+def combine_indexes(indexes: Sequence[Any]) -> Any:
     """Search several indexes at once, each with a thread of its own."""
     shards = faiss().IndexShards(indexes[0].d, True, True)
     for index in indexes:
