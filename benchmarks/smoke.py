@@ -155,7 +155,7 @@ SCRIPTS = (
     Script(
         "experiments.dense.msmarco",
         "--output {work}/msmarco --triples 16 --poolings mean --length 32 --device cpu "
-        "--cross-encoder mpir/bundles/fast/model --cross-output 0",
+        "--cross-encoder mpir/bundles/fast/model --cross-output 0 --cross-depth 2",
         packages=("pyserini", "faiss"),
     ),
     Script("experiments.dense.answer_types"),

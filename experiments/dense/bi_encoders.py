@@ -123,7 +123,7 @@ class Reranked:
 
     stage: Retriever
     reranker: Reranker
-    depth: int = 100
+    depth: int
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """The k best documents of each query, best first."""

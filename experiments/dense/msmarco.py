@@ -9,8 +9,8 @@ trained on 2 million triples in batches of 16: max(d(q, p) − d(q, n) + 1, 0) w
 tenth of the steps to warm up, 128 tokens. Its vectors are searched exactly (faiss, Flat) for 1,000 passages. BM25 has
 Anserini's defaults, which the thesis compares with; --cross-encoder reranks its first 100. Printed are means, MRR@10 by
 the type of answer (answer_types.py), and tests of all pairs on MRR@10: randomisation and t-test with Holm's correction,
-and the thesis's paired t-test over ten groups of queries. A flat index of
-8.8 million vectors takes 27 GB of disk for each of the fifteen. After an interrupt, repeat the command to resume.
+and the thesis's paired t-test over ten groups of queries. A flat index of 8.8 million vectors takes 27 GB of disk for
+each of the fifteen. After an interrupt, repeat the command to resume.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def main() -> int:
     )
     parser.add_argument("--cross-encoder", type=text_path, metavar="NAME|DIR", help="a reranker of BM25's first 100")
     parser.add_argument("--cross-output", type=int, metavar="N", help="its relevance output, where it has several")
+    parser.add_argument("--cross-depth", type=positive, default=100, help="documents it reranks (%(default)s)")
     parser.add_argument("--poolings", nargs="+", choices=POOLINGS, default=POOLINGS, help="default: all")
     parser.add_argument("--triples", type=int, default=2_000_000, help="to train on (%(default)s)")
     parser.add_argument("--length", type=positive, default=128, help="most tokens of a text (%(default)s)")
@@ -153,7 +154,7 @@ def bm25_values(arguments: argparse.Namespace, test: QuerySet) -> dict[str, Valu
             options = {} if arguments.cross_output is None else {"output": arguments.cross_output}
             models = NamedModels(names=(name,), only=True, options=options)
             with Reranker(models=models, device=arguments.device) as reranker:
-                systems["BM25 + cross-encoder"] = found_by(Reranked(index, reranker), test)
+                systems["BM25 + cross-encoder"] = found_by(Reranked(index, reranker, arguments.cross_depth), test)
     return systems
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from mpir.models.perspectives import Perspective
 
 OPTIONS_OF = {
-    "search": ("index", "k"),
     "candidates": ("index", "k", "skip", "below", "bundle", "perspective", "device", "precision"),
     "topics": ("index", "same", "alike"),
     "titles": ("corpus", "same", "dev", "dev_titles"),
+    "search": ("index", "k"),
 }
 """The options that only some sources have."""
 SPELLINGS = {name: f"negatives.{name}" for name in ("skip", "below", "perspective", "same", "alike", "dev_titles")}
