@@ -48,9 +48,7 @@ class RelevantSpans(Body):
 class EvidenceBudget(Body):
     """The budget of the sentences to hand on to a language model."""
 
-    max_tokens: Annotated[Count, Expected("a whole number of at least 1")] = Field(
-        description="tokens in all, of four characters each"
-    )
+    max_tokens: Count = Field(default=1000, description="tokens in all, of four characters each")
 
 
 class Extras(Body):
