@@ -36,7 +36,8 @@ def tokenizer(**options: Any) -> Any:
 def make(folder: Path, model_name: str, *, fast: Any = None, scale: float = 0.3, seed: int = 0, **config: Any) -> Any:
     """Save a random model of a transformers class, such as BertModel, with a tokenizer; return the model."""
     family = model_name.removesuffix("Model").removesuffix("Encoder")
-    family = family.removesuffix("ForSequenceClassification").removesuffix("ForCausalLM")
+    for head in ("ForSequenceClassification", "ForCausalLM", "ForConditionalGeneration"):
+        family = family.removesuffix(head)
     fast = tokenizer() if fast is None else fast
     sizes = {**SIZES, "vocab_size": len(fast), "max_position_embeddings": 64, "pad_token_id": 0, "num_labels": 1}
     sizes = {name: value for name, value in {**sizes, **config}.items() if value is not None}

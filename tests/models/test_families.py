@@ -129,6 +129,24 @@ def bi_encoder(folder: Path, prompt: str) -> Reference:
     return lambda query, text: float(vector(prompt + query) @ vector(text))
 
 
+def mono_t5(folder: Path, _: str) -> Reference:
+    """The first token, "true" against "false"; the template is fixed, so a declared prompt changes nothing."""
+    fast = tokenizer(eos_token="[SEP]", **WITHOUT_SEGMENTS)
+    fast.add_tokens(["▁true", "▁false", "Query:", "Document:", "Relevant:"])
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
+    unused = dict.fromkeys((*makers.SIZES, "max_position_embeddings", "num_labels"))
+    model = make(folder, "T5ForConditionalGeneration", fast=fast, **{**unused, **sizes})
+    true, false = fast.convert_tokens_to_ids(["▁true", "▁false"])
+
+    def score(query: str, text: str) -> float:
+        ids = fast(f"Query: {query} Document: {text} Relevant:").input_ids
+        ids = ids if len(ids) <= LENGTH else [*ids[: LENGTH - 2], *ids[-2:]]
+        logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
+        return float(torch.sigmoid(logits[true] - logits[false]))
+
+    return score
+
+
 MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "cross-encoder": classifier,
     "chain": chain,
@@ -136,9 +154,10 @@ MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "message-classifier": message_classifier,
     "multi-vector": colbert,
     "bi-encoder": bi_encoder,
+    "mono-t5": mono_t5,
 }
-ELSEWHERE = {"listwise"}
-"""Kinds with a reference in a module of their own: tests/models/llm/test_listwise.py."""
+ELSEWHERE = {"listwise", "document-cross-encoder"}
+"""Kinds with a reference in a module of their own: tests/models/llm/test_listwise.py and tests/models/test_pruners.py."""
 
 
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:
@@ -146,7 +165,7 @@ def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str
     loading = Loading(folder=Path(), device="cpu", precision=precision)
     choice = NamedModels(encoders=(str(folder),)) if kind == "bi-encoder" else NamedModels(names=(str(folder),))
     (declared,) = declare_named_models(choice)
-    options = {} if kind in ("language-model", "message-classifier") else {"over_length": "truncate"}
+    options = {} if kind in ("language-model", "message-classifier", "mono-t5") else {"over_length": "truncate"}
     options |= {} if kind == "multi-vector" else {"max_length": LENGTH}
     declared = type(declared)(entry={**declared.entry, **options}, files=declared.files)
     (perspective,) = load_named_models([declared], loading)
