@@ -157,7 +157,7 @@ MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "mono-t5": mono_t5,
 }
 ELSEWHERE = {"listwise", "document-cross-encoder"}
-"""Kinds with a reference in a module of their own: tests/models/llm/test_listwise.py and tests/models/test_pruners.py."""
+"""Kinds with references in modules of their own: llm/test_listwise.py and test_pruners.py of this folder."""
 
 
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:

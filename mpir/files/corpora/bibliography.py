@@ -14,6 +14,8 @@ from mpir.files.corpora.placeholders import says_nothing
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
 KEYWORDS, LANGUAGE, PAGES = "keywords", "language", "pages"
 """Keys of the metadata of a document whose record has these fields."""
+RETRACTED = "Retracted Publication"
+"""NLM's publication type of a retracted paper."""
 LISTS = frozenset((TYPES, AUTHORS, KEYWORDS, LANGUAGE, "trials"))
 """Keys whose values are lists."""
 _MAX_NAMES = 500
@@ -23,6 +25,7 @@ _NAME_AND_INITIALS = re.compile(r"\S.* (?:[^\W\d_a-z]\.?-?){1,4}\.?")
 _OWN_KEYWORD = re.compile(r"mpir (?:rank|probability|blended score) [\d.-]+")
 _KIND = re.compile(r"[A-Z]{3,6}")
 _PUNCTUATION = re.compile(r"[\W_\d]+")
+_RETRACTED = frozenset((RETRACTED.casefold(), "retracted article", "retracted paper", "retracted"))
 _Texts = tuple[str, ...]
 
 
@@ -73,6 +76,11 @@ class Bibliography:
             else:
                 values[field.name] = str(value)
         return cls(**values)
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether the paper was retracted, by its publication types."""
+        return any(name.casefold() in _RETRACTED for name in self.types)
 
     def metadata(self) -> dict[str, Any]:
         """Return the fields that are present, as a document's metadata."""

@@ -86,9 +86,11 @@ FURTHER_IDS = (
     *("semanticscholarid", "corpusid", "cochraneid", "wos", "scopus", "embase", "cord", "cochrane", "lens"),
 )
 """Names of ids that a record may have in addition to the one that identifies its document."""
+RETRACTIONS = ("retractionin", "rin", "isretracted", "retracted")
+"""Names of fields that say that a paper was retracted: by a notice, or by true."""
 KNOWN = frozenset((*IDS, *TEXTS))
 """Names of fields that a document itself has: its id, title and body."""
-READ = KNOWN.union(chain.from_iterable(BIBLIOGRAPHY.values()), LINKS, DATABASES, FURTHER_IDS)
+READ = KNOWN.union(chain.from_iterable(BIBLIOGRAPHY.values()), LINKS, DATABASES, FURTHER_IDS, RETRACTIONS)
 """All names that readers use."""
 _FEW = 64
 _PUNCTUATION = re.compile(r"[\W_]+")

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from mpir.files.corpora.bibliography import reference_type_of
-from mpir.files.corpora.fields import FURTHER_IDS, IDS, READ, TEXTS, field_name, is_blank
+from mpir.files.corpora.fields import FURTHER_IDS, IDS, READ, RETRACTIONS, TEXTS, field_name, is_blank
 from mpir.files.corpora.record import Value
 
 _NAMES = (
@@ -53,7 +53,9 @@ def json_values(record: Mapping[str, Any]) -> dict[str, Value]:
             values |= _inner(value)
         if name == "type" and isinstance(value, str) and "-" in value and reference_type_of(value):
             name = "referencetype"  # as in CSL-JSON and Crossref; elsewhere it may be a publication type
-        if name in READ and not (name in TEXTS and name not in IDS) and not is_blank(value):
+        if name in RETRACTIONS and value is True:
+            values[name] = "true"
+        elif name in READ and not (name in TEXTS and name not in IDS) and not is_blank(value):
             texts = [text for text in texts_of(value) if text]
             values[name] = texts[0] if len(texts) == 1 and isinstance(value, str) else texts
     return values

@@ -185,6 +185,9 @@ def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, tuple[st
     headings = [heading.find("DescriptorName") for heading in _inside(record, "MeshHeadingList", "MeshHeading")]
     if keywords := [*headings, *(keyword for keywords in record.findall("KeywordList") for keyword in keywords)]:
         values["keywords"] = tuple(map(_text, keywords))
+    notices = _inside(record, "CommentsCorrectionsList", "CommentsCorrections")
+    if retractions := [notice for notice in notices if notice.get("RefType") == "RetractionIn"]:
+        values["retractionin"] = tuple(_text(notice.find("RefSource")) or "?" for notice in retractions)
     if banks is not None:
         values["trials"] = tuple(map(_text, banks.iter("AccessionNumber")))
     return values

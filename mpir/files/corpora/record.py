@@ -14,8 +14,10 @@ from mpir.files.corpora.bibliography import (
     KEYWORDS,
     LANGUAGE,
     PAGES,
+    RETRACTED,
     TYPES,
     YEAR,
+    Bibliography,
     distinct_names,
     first_telling,
     reference_type_of,
@@ -34,6 +36,7 @@ from mpir.files.corpora.fields import (
     LINKS,
     NOTES,
     PMIDS,
+    RETRACTIONS,
     TITLES,
     ranks_of,
 )
@@ -59,6 +62,10 @@ _SMALL_NUMBER = re.compile(r"\d{1,6}")
 _DATABASE = re.compile(
     r"MED|PPR|PMC|AGR|CBA|ETH|HIR|PAT|(?:scopus|medline|pubmed|embase|wos|web of science)", re.IGNORECASE
 )
+_RETRACTED_TITLE = re.compile(
+    r"\W*(?:RETRACTED|WITHDRAWN|(?:Retracted|Withdrawn)(?: (?:Article|Paper))?)(?: ARTICLE)?\s*[:\]]"
+)
+_NO = frozenset(("false", "no", "0"))
 _DASHES = re.compile(r"\s*[-–—]+\s*")
 _NUMBER = re.compile(r"\d{7,12}")
 Value = str | Sequence[str]
@@ -113,7 +120,17 @@ def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
             metadata[key] = text
     if "firstpage" in metadata or "articlenumber" in metadata:
         _add_pages(metadata)
+    if _is_retracted(values) and not Bibliography.of(metadata).is_retracted:
+        metadata[TYPES] = [*metadata.get(TYPES, ()), RETRACTED]
     return metadata
+
+
+def _is_retracted(values: Mapping[str, Value]) -> bool:
+    """Whether a record names a notice of retraction, or its title begins as publishers mark retracted papers."""
+    names = _by_rank(tuple(values))
+    notices = (text for name in names.retractions for text in _texts(values[name]))
+    is_named = any(not says_nothing(text) and text.lower() not in _NO for text in notices)
+    return is_named or any(_RETRACTED_TITLE.match(_text(values[name])) for name in names.titles)
 
 
 def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
@@ -240,6 +257,7 @@ class _Ranked(NamedTuple):
     databases: _Names
     numbers: _Names
     worlds: _Names
+    retractions: _Names
     bibliography: tuple[tuple[str, _Names], ...]
 
 
@@ -263,6 +281,7 @@ def _by_rank(names: _Names) -> _Ranked:
         databases=ranked(DATABASES),
         numbers=ranked(_PMID_ELSEWHERE),
         worlds=ranked(_WORLDS),
+        retractions=ranked(RETRACTIONS),
         bibliography=tuple((key, every) for key, every in fields if every),
     )
 

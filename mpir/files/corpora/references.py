@@ -53,6 +53,7 @@ _MEDLINE = {
     **_same_names("PMID LID AID TI TT BTI AB OAB FAU AU CN DP JT TA VI IP"),
     **_same_names("PG LA MH OT PT PMC SI DB AN DO SO UR KW PB"),
     **{"UI": "uniqueidentifier", "IS": "issn", "OID": "an", "ID": "referenceid", "N2": "n2", "T1": "t1", "JN": "jt"},
+    **{"RIN": "retractionin"},
 }
 _WOS = {
     **_same_names("TI AB DI UT PM AU AF SO JI PY VL IS BP EP AR LA DT"),

@@ -16,7 +16,7 @@ from mpir.core.text.normalise import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
 from mpir.reranking.render.references import link_of
-from mpir.reranking.render.tables import measure_of
+from mpir.reranking.render.tables import measure_of, retraction_mark
 
 STYLE = """\
 <style>
@@ -50,7 +50,7 @@ def to_markdown(ranking: RankedList) -> str:
     name, measure = measure_of(ranking)
     lines = [f"## {_plain(ranking.query)}", "", f"| rank | {name} | document | best sentence |", "| --- " * 4 + "|"]
     for rank, document in enumerate(ranking, 1):
-        title, link = _plain(document.title or str(document.id)), link_of(document)
+        title, link = _plain(retraction_mark(document) + (document.title or str(document.id))), link_of(document)
         named = f"[{title}]({link})" if link else title
         of = _plain(_origin(document))
         best = document.best_sentence
@@ -63,7 +63,7 @@ def to_markdown(ranking: RankedList) -> str:
 def _row(ranking: RankedList, document: RankedDocument, rank: int) -> str:
     _, measure = measure_of(ranking)
     width = "" if document.probability is None else f'<div class="bar" style="width:{document.probability:.0%}"></div>'
-    title, link = escape(document.title or str(document.id)), link_of(document)
+    title, link = escape(retraction_mark(document) + (document.title or str(document.id))), link_of(document)
     named = f'<a href="{escape(link)}">{title}</a>' if link else title
     origin = f' <span class="from">{escape(_origin(document))}</span>' if _origin(document) else ""
     best = document.best_sentence

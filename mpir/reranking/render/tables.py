@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from mpir.core.results import RankedDocument, RankedList, RankedSentence, probability_of
 from mpir.errors import printable
-from mpir.files.corpora.bibliography import JOURNAL, YEAR
+from mpir.files.corpora.bibliography import JOURNAL, YEAR, Bibliography
 
 WIDTHS = {"document": 24, JOURNAL: 20}
 """Maximum characters in a line of a column."""
@@ -28,6 +28,12 @@ def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | Ran
 def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
     """Return the metadata keys among `names` that at least one ranked document has."""
     return [name for name in names if any(document.metadata.get(name) for document in ranking)]
+
+
+def retraction_mark(document: RankedDocument) -> str:
+    """Return what stands before the title of a retracted paper, "" for others."""
+    is_marked = document.title.lstrip("[ ").casefold().startswith("retracted")
+    return "" if is_marked or not Bibliography.of(document.metadata).is_retracted else "RETRACTED: "
 
 
 def document_table(ranking: RankedList, width: int | None) -> str:
@@ -79,5 +85,6 @@ def _headline(document: RankedDocument) -> str:
     """Return the title and, on the next line, the best sentence unless it is the title."""
     best = document.best_sentence
     title, sentence = (" ".join(text.split()) for text in (document.title, best.text if best else ""))
+    mark = retraction_mark(document)
     lines = [title, f"> {sentence}"] if title and sentence and title != sentence else [title or sentence]
-    return "\n".join(lines)
+    return mark + "\n".join(lines)

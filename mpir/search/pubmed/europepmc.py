@@ -11,8 +11,10 @@ from mpir.core.text.markup import without_markup
 from mpir.core.text.types import Document
 from mpir.errors import shortened
 from mpir.files.corpora.identifiers import names_of
+from mpir.files.corpora.json_values import json_values
+from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.xml import white_normal
-from mpir.search.pubmed.json_answers import count, member, read_object, texts
+from mpir.search.pubmed.json_answers import count, member, read_object
 from mpir.search.pubmed.records import record_url
 from mpir.search.pubmed.transport import Client, Service
 
@@ -94,8 +96,11 @@ def _document(record: Mapping[str, Any]) -> Document | None:
     abstract = white_normal(without_markup(_HEADING.sub(_label, fields.get("abstractText", ""))))
     if not document_id or not (title or abstract):
         return None
-    metadata = {**names, **_details(record, fields), "url": _url(names, fields, document_id)}
-    return Document(document_id, title, abstract, metadata=metadata)
+    values = json_values(record)
+    if _is_retracted(record):
+        values["retractionin"] = "Europe PMC"
+    metadata = {**bibliography_of(values, names.get("pmid", "")), **names}
+    return Document(document_id, title, abstract, metadata={**metadata, "url": _url(names, fields, document_id)})
 
 
 def _label(match: re.Match[str]) -> str:
@@ -103,28 +108,15 @@ def _label(match: re.Match[str]) -> str:
     return f" {match[1].upper()}: "
 
 
-def _details(record: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
-    values = {
-        "year": fields.get("pubYear", ""),
-        "journal": _inner_text(record, "journalInfo", "journal", "title"),
-        "authors": [name for name in re.split(r",\s*", fields.get("authorString", "").rstrip(".")) if name],
-        "types": texts(_inner(record, "pubTypeList", "pubType")),
-    }
-    return {name: value for name, value in values.items() if value}
+def _is_retracted(record: Mapping[str, Any]) -> bool:
+    """Whether one of a record's comments is the notice of its retraction."""
+    comments = record.get("commentCorrectionList")
+    notices = comments.get("commentCorrection") if isinstance(comments, dict) else None
+    types = [notice.get("type") for notice in notices if isinstance(notice, dict)] if isinstance(notices, list) else []
+    return any(str(kind).casefold() == "retraction in" for kind in types)
 
 
 def _url(names: Mapping[str, str], fields: Mapping[str, str], document_id: str) -> str:
     if "pmid" in names:
         return record_url(names["pmid"])
     return f"https://europepmc.org/article/{fields.get('source', 'PPR')}/{document_id}"
-
-
-def _inner(value: Any, *names: str) -> Any:
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _inner_text(value: Any, *names: str) -> str:
-    text = _inner(value, *names)
-    return text if isinstance(text, str) else ""
