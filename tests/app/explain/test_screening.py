@@ -1,0 +1,107 @@
+"""Screening in a browser: decisions outlive a reload, reach the file beside the documents, and survive the server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from mpir import Reranker
+from mpir.app.explain.library import open_library
+from mpir.app.explain.page import page_with
+from mpir.app.serve.app import create_app
+from mpir.app.serve.run import listen, url_of
+from mpir.app.serve.service import Service
+from mpir.app.serve.settings import Settings
+from tests.app.explain.conftest import Arbitrary
+
+QUERY = "Does aspirin thin blood?"
+
+
+@pytest.fixture
+def explaining(tmp_path: Path) -> Iterator[tuple[str, Path, uvicorn.Server]]:
+    """The address of a server with three documents, the file of their grades, and the server."""
+    documents = tmp_path / "aspirin.jsonl"
+    texts = ("Aspirin does thin the blood. It is old.", "A heart attack is a risk.", "Blood is thick.")
+    records = [{"id": f"id{i}", "title": f"Title {i}", "abstract": text} for i, text in enumerate(texts)]
+    documents.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    library = open_library([str(documents)])
+    service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), {}, library)
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield url_of(listening), library.grades.path, server
+        server.should_exit = True
+        thread.join()
+
+
+def ranked(context: Any, url: str) -> Any:
+    page = context.new_page()
+    page.goto(f"{url}/explain")
+    page.get_by_label("Question").fill(QUERY)
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("3 documents ranked.").wait_for()
+    return page
+
+
+def grades_in(path: Path) -> dict[str, Any]:
+    return {record["id"]: record["grade"] for record in map(json.loads, path.read_text().splitlines())}
+
+
+def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explaining: Any) -> None:
+    url, path, server = explaining
+    context = chromium.new_context()
+    page = ranked(context, url)
+    with page.expect_response("**/explain/grades"):
+        page.get_by_role("button", name="Include").first.click()
+    (graded,) = grades_in(path)
+    assert grades_in(path) == {graded: 2}
+
+    other = ranked(chromium.new_context(), url)  # another browser, which only the file tells
+    assert (
+        "1 decisions of an earlier visit are shown, from aspirin.grades.jsonl." in other.locator("#offer").inner_text()
+    )
+    assert other.locator("#tally").inner_text() == "1 decided, 2 to go: 1 included, 0 maybe, 0 excluded"
+    with other.expect_response("**/explain/grades"):
+        other.get_by_role("button", name="Exclude").nth(2).click()
+    with page.expect_response("**/explain/grades"):
+        page.get_by_role("button", name="Maybe").nth(1).click()
+    page.get_by_text("Another page decided on 1 document").wait_for()
+    assert page.locator("#tally").inner_text() == "3 decided, 0 to go: 1 included, 1 maybe, 1 excluded"
+
+    server.should_exit = True
+    page.wait_for_timeout(500)
+    page.get_by_role("button", name="Exclude").first.click()
+    page.get_by_text("1 decisions are not in aspirin.grades.jsonl yet").wait_for()
+    assert page.locator("#tally").inner_text() == "3 decided, 0 to go: 0 included, 1 maybe, 2 excluded"
+    other.context.close()
+    context.close()
+
+
+def test_a_page_that_was_mailed_keeps_decisions_over_a_reload(chromium: Any, tmp_path: Path, ranked_page: Path) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(ranked_page.as_uri())
+    page.locator("#list .title").first.click()
+    page.locator("#sheet .include").click()  # decides, and goes on to the next text
+    assert page.locator("article .place").inner_text().startswith("Rank 2 of 5")
+    page.locator("#sheet .exclude").click()
+    page.reload()
+    assert page.locator("#tally").inner_text() == "2 decided, 3 to go: 1 included, 0 maybe, 1 excluded"
+    grades = tmp_path / "other.jsonl"
+    grades.write_text('{"query": "another question", "id": "11", "grade": 2}\n')
+    page.locator("#import").set_input_files(grades)
+    page.get_by_text("its grades are of other questions; nothing was imported.").wait_for()
+    context.close()
+
+
+@pytest.fixture
+def ranked_page(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A page with its ranking inside, as a file."""
+    path = tmp_path / "page.html"
+    path.write_text(page_with(request.getfixturevalue("ranked")()[1]), encoding="utf-8")
+    return path
