@@ -55,9 +55,10 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	.venv-core/bin/python -m pip install --quiet ".[test]"
 	.venv-core/bin/python -m pytest tests/reranking tests/core/text tests/search/test_memory.py tests/docs/test_design.py tests/test_extras.py
 
-fuzz: .venv/ready  ## 10,000 malformed requests to a running server, and 5,000 mutated exports, counted by format and outcome
+fuzz: .venv/ready  ## 10,000 malformed requests to a running server, 5,000 mutated exports, and 100 references through each pair of formats, counted
 	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/app/serve/test_fuzz.py
-	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 $(BIN)/python -m pytest -p tests.faults.report tests/files/corpora/test_mutated.py
+	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 MPIR_ROUND_TRIPS=100 $(BIN)/python -m pytest -p tests.faults.report \
+		tests/files/corpora/test_mutated.py tests/files/corpora/test_round_trip.py
 
 # Kills of eighteen commands and of Ray's workers and drivers, full disks, flipped bytes in every artefact, damaged checkpoints,
 # hostile files, paths and requests, threads that share objects; over 1 h.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,10 @@ from mpir.files.corpora import read_corpus
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.reranking.render.references import to_nbib, to_ris
 from mpir.reranking.render.spreadsheet import spreadsheet
+from tests.faults.report import count
 from tests.files.corpora.reference_writers import WRITERS
 
+EXAMPLES = int(os.environ.get("MPIR_ROUND_TRIPS", "8"))
 _words = st.text("abcdeéß", min_size=2, max_size=6).map(str.capitalize)
 _phrases = st.lists(_words, min_size=1, max_size=3).map(" ".join)
 _names = st.builds("{}, {}".format, _words, _words)
@@ -31,7 +34,9 @@ records = st.builds(
     issue=_numbers,
     pages=st.tuples(st.integers(1, 99), st.integers(100, 199)).map(lambda pages: f"{pages[0]}-{pages[1]}"),
     authors=st.lists(_names, min_size=1, max_size=4, unique=True).map(tuple),
-    types=st.lists(st.sampled_from(["Review", "Journal Article", "Letter"]), min_size=1, unique=True).map(tuple),
+    types=st.lists(
+        st.sampled_from(["Review", "Journal Article", "Letter", "Retracted Publication"]), min_size=1, unique=True
+    ).map(tuple),
     language=st.sampled_from([("eng",), ("fre",)]),
     keywords=st.lists(_phrases, min_size=1, max_size=4, unique=True).map(tuple),
     issn=st.sampled_from(["1234-5678", "0000-123X"]),
@@ -48,7 +53,7 @@ OUTPUTS: dict[str, tuple[str, Callable[[RankedList], str]]] = {
 
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("source", WRITERS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 @given(record=records)
 def test_fields_in_are_fields_out(
     source: str, output: str, tmp_path_factory: pytest.TempPathFactory, record: Bibliography
@@ -59,6 +64,7 @@ def test_fields_in_are_fields_out(
     if source == "BibTeX":
         pytest.importorskip("bibtexparser")
     read = _read(folder / f"a{suffix}", write(record))
+    count(f"round trips of {source}")
     assert _fields(read) == _fields(expected)
     output_suffix, render = OUTPUTS[output]
     assert _fields(_read(folder / f"b{output_suffix}", render(_ranking(read, folder / f"a{suffix}")))) == _fields(read)
