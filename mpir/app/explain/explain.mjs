@@ -119,7 +119,7 @@ function takeDecisions({ query, key, grades, documents = [], pending = [] }) {
     send();
   }
   const gone = [...inFile.keys()].filter((id) => !state.decisions.ids.has(id)).length, { decided } = state.decisions.counts();
-  const offered = decided ? `${decided} decisions of an earlier visit are shown${state.file ? `, from ${inFile.size ? state.file : "this browser"}` : ""}.` : "";
+  const offered = decided ? `Restored from ${inFile.size ? state.file : "this browser"}: ${decided} decided.` : "";
   byId("offer").hidden = !offered && !gone;
   byId("offered").textContent = [offered, gone ? `${gone} more in ${state.file} are of documents that are not here; they stay in the file.` : ""].filter(Boolean).join(" ");
   byId("aside").hidden = !(decided || kept);
@@ -148,7 +148,7 @@ async function send() {
     byId("kept").textContent = decisions.problem;
   } catch (error) {
     const reason = error instanceof TypeError ? "the server does not answer" : error.message.replace(/\.$/, "");
-    byId("kept").textContent = `${decisions.unsent.size} decisions are not in ${file} yet (${reason}); ${decisions.problem ? "export them before you leave." : "this browser keeps them and sends them with the next one."}`;
+    byId("kept").textContent = `Not yet in ${file}: ${decisions.unsent.size} (${reason}); ${decisions.problem ? "export your grades before you leave." : "this browser keeps them and sends them with the next decision."}`;
     sending = false;
     return;
   }

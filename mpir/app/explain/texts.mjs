@@ -48,7 +48,7 @@ export const textOf = ({ sections }, { section, begin, end }) => Array.from(sect
 
 /** Whether a record says that the paper was retracted. */
 export const isRetracted = ({ record = {} }) => Boolean(record.retracted)
-  || [record.types ?? []].flat().some((type) => /^retract(ed|ion)/i.test(type));
+  || [record.types ?? []].flat().some((type) => /^retracted( publication| article| paper)?$/i.test(type));
 
 /** How far a document moved from its rank in the first stage; 0 if others had the same rank there. */
 export function movement(rank, before, tied) {

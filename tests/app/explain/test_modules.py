@@ -60,7 +60,7 @@ def test_the_filter_takes_quotes_minus_or_years_and_types(text: str, left: str) 
         {"id": "id-a", "sections": {"title": "Iron  deficiency", "abstract": "In adults."},
          "record": {"year": 2015, "types": ["Clinical Trial"]}},
         {"id": "id-b", "sections": {"title": "Deficiency of iron", "abstract": "On dialysis."},
-         "record": {"year": 2018, "types": ["Review"], "authors": ["Curie, M."]}},
+         "record": {"year": 2018, "types": ["Review", "Retraction of Publication"], "authors": ["Curie, M."]}},
         {"id": "id-c", "sections": {"title": "Copper", "abstract": "In children."},
          "record": {"year": 2020, "types": ["Retracted Publication"]}},
     ]  # fmt: skip

@@ -62,9 +62,7 @@ def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explainin
     assert grades_in(path) == {graded: 2}
 
     other = ranked(chromium.new_context(), url)  # another browser, which only the file tells
-    assert (
-        "1 decisions of an earlier visit are shown, from aspirin.grades.jsonl." in other.locator("#offer").inner_text()
-    )
+    assert "Restored from aspirin.grades.jsonl: 1 decided." in other.locator("#offer").inner_text()
     assert other.locator("#tally").inner_text() == "1 decided, 2 to go: 1 included, 0 maybe, 0 excluded"
     with other.expect_response("**/explain/grades"):
         other.get_by_role("button", name="Exclude").nth(2).click()
@@ -76,7 +74,7 @@ def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explainin
     server.should_exit = True
     page.wait_for_timeout(500)
     page.get_by_role("button", name="Exclude").first.click()
-    page.get_by_text("1 decisions are not in aspirin.grades.jsonl yet").wait_for()
+    page.get_by_text("Not yet in aspirin.grades.jsonl: 1 (the server does not answer)").wait_for()
     assert page.locator("#tally").inner_text() == "3 decided, 0 to go: 0 included, 1 maybe, 2 excluded"
     other.context.close()
     context.close()
