@@ -18,11 +18,12 @@ from starlette.responses import Response, StreamingResponse
 from mpir.app.serve.body import Arriving, check_media_type, decoded, parse_body
 from mpir.app.serve.context import RequestContext, Work
 from mpir.app.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
+from mpir.app.serve.dialects.score import SCORE, joined, pairs_in
 from mpir.app.serve.host_check import HostCheck
 from mpir.app.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, search_options
 from mpir.app.serve.pages import add_pages
 from mpir.app.serve.ranking_stream import MEDIA, Event, encoded
-from mpir.app.serve.requests import read_rerank, read_search, tokens_of
+from mpir.app.serve.requests import RerankRequest, read_rerank, read_search, tokens_of
 from mpir.app.serve.responses import AsciiJSON, error_response
 from mpir.app.serve.search import search_answer, searches_of
 from mpir.app.serve.service import Service, unless_gone
@@ -80,20 +81,23 @@ def create_app(service: Service) -> FastAPI:
 def _rerank(service: Service) -> Work:
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         context.dialect = dialect = dialect_of(context.request.url.path, body)
-        request = read_rerank(dialect.body, body, service.settings.limits)
-        service.check_model(request.body.model)
-        context.sizes = {"documents": len(request.documents), "tokens": request.tokens}
-        ranking = await service.rank(request.body.query, request.documents, request.tokens)
-        return dialect.answer(
-            Answer(
-                id=context.id,
-                model=request.body.model or service.settings.name,
-                request=request,
-                ranking=ranking,
-            )
-        )
+        pairs = pairs_in(body) if dialect is SCORE else []
+        if len(pairs) > (most := service.settings.limits.documents):
+            raise ApiError(413, f"text_2 has {len(pairs)} entries; expected at most {most}: send several requests.")
+        requests = [read_rerank(dialect.body, values, service.settings.limits) for values in pairs or [body]]
+        tokens = sum(request.tokens for request in requests)
+        context.sizes = {"documents": sum(len(request.documents) for request in requests), "tokens": tokens}
+        answers = await asyncio.gather(*(_ranked(service, context, request) for request in requests))
+        return joined(answers) if pairs else answers[0]
 
     return work
+
+
+async def _ranked(service: Service, context: RequestContext, request: RerankRequest) -> Any:
+    service.check_model(request.body.model)
+    ranking = await service.rank(request.body.query, request.documents, request.tokens)
+    model = request.body.model or service.settings.name
+    return context.dialect.answer(Answer(id=context.id, model=model, request=request, ranking=ranking))
 
 
 def _search(service: Service) -> Work:

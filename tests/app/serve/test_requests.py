@@ -48,6 +48,19 @@ def test_scores_stand_in_the_order_of_the_texts_as_vllms(server: Server, path: s
     assert [item["score"] for item in answer["data"]] == [expected[i] for i in range(3)]
 
 
+def test_as_many_queries_as_texts_are_pairs(server: Server) -> None:
+    queries = [QUERY, "is a gene in a cell", QUERY]
+    answer = server.post("/v1/score", {"text_1": queries, "text_2": TEXTS}).json()
+    assert [item["index"] for item in answer["data"]] == [0, 1, 2]
+    for item, query, text in zip(answer["data"], queries, TEXTS, strict=True):
+        (alone,) = server.post("/v1/score", {"text_1": query, "text_2": text}).json()["data"]
+        assert item["score"] == pytest.approx(alone["score"], abs=1e-5)
+    refused = server.post("/v1/score", {"text_1": [QUERY, ""], "text_2": TEXTS[:2]})
+    assert refused.status_code == 400
+    many = server.post("/v1/score", {"text_1": [QUERY] * 2000, "text_2": TEXTS[:1] * 2000})
+    assert many.status_code == 413
+
+
 def test_a_score_of_one_text_and_a_wrong_request(server: Server) -> None:
     assert len(server.post("/v1/score", {"text_1": QUERY, "text_2": TEXTS[0]}).json()["data"]) == 1
     refused = server.post("/v1/score", {"text_1": [QUERY, QUERY], "text_2": TEXTS})

@@ -1,9 +1,9 @@
-"""The form of vLLM's score API: one query, and the texts to compare with it, scored in their order."""
+"""The form of vLLM's score API: one query and its texts, or as many queries as texts, scored in their order."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -16,7 +16,7 @@ from mpir.core.results import relevance_score
 
 
 class ScoreBody(RerankBody):
-    """A request of vLLM's score API: a text, or a list of one, and one or more texts."""
+    """A request of vLLM's score API: a text, or a list of one, and one or more texts; for pairs, see `pairs_in`."""
 
     query: Query = Field(alias="text_1")
     documents: Documents = Field(alias="text_2")
@@ -29,6 +29,21 @@ class ScoreBody(RerankBody):
         query, documents = values.get("text_1"), values.get("text_2")
         query = query[0] if isinstance(query, list) and len(query) == 1 else query
         return {**values, "text_1": query, "text_2": [documents] if isinstance(documents, str) else documents}
+
+
+def pairs_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a request for each pair of two lists of one length, as vLLM reads them; else an empty list."""
+    queries, documents = values.get("text_1"), values.get("text_2")
+    if not (isinstance(queries, list) and isinstance(documents, list) and len(queries) == len(documents) > 1):
+        return []
+    return [{**values, "text_1": query, "text_2": [text]} for query, text in zip(queries, documents, strict=True)]
+
+
+def joined(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the answer to several pairs, in their order."""
+    data = [{**item, "index": index} for index, answer in enumerate(answers) for item in answer["data"]]
+    usage = {name: sum(answer["usage"][name] for answer in answers) for name in answers[0]["usage"]}
+    return {**{name: value for name, value in answers[0].items() if name != "mpir"}, "data": data, "usage": usage}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
