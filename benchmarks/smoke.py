@@ -213,6 +213,10 @@ SCRIPTS = (
         "experiments.radiology",
         "sentences --checkpoint mpir/bundles/fast/model --output {work}/templates --steps 1 --queries templates",
     ),
+    Script(
+        "experiments.radiology",
+        "sentences --checkpoint mpir/bundles/fast/model --output {work}/without --steps 1 --queries without",
+    ),
     Script("experiments.ranking.agreement", f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl"),
     Script(
         "experiments.ranking.evaluation",
@@ -272,6 +276,11 @@ SCRIPTS = (
         "experiments.training.add_encoder",
         "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
     ),
+    Script(
+        "mpir data negatives",
+        f"--source search --questions {SAMPLE}/questions.json --index {{work}}/index --output {{work}}/search.jsonl",
+    ),
+    Script("mpir evaluate bioasq", f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json --by type"),
     Script("mpir train average", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
     Script(
         "mpir train shrink",
