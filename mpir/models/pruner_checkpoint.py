@@ -50,7 +50,7 @@ class PrunerCheckpoint:
         check_tensors(self.folder, self._base.to_dict())
         with checkpoint_errors(self.folder, EXPECTED):
             weights = self._weights()
-            ranking = _class("AutoModelForSequenceClassification").from_config(self._base)
+            ranking = _class("AutoModelForSequenceClassification").from_config(self._base, trust_remote_code=False)
             model = Pruner(ranking.float().eval(), Linear(self._base.hidden_size, 2))
             missing, unknown = model.load_state_dict(weights, strict=False)
         if wrong := sorted([*missing, *(name for name in unknown if "position_ids" not in name)]):

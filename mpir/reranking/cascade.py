@@ -42,12 +42,12 @@ def sentence_budget(share: float | Literal["auto"], count: int) -> int:
     return max(FEWEST, part_of(share, count))
 
 
-def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
+def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share, *, ties: I64 | None = None) -> I64:
     """Return the indices (ascending) of one query's sentences to score; all of them if `share` is None.
 
     `sentence_budget` sets their number. The most promising sentence of every document is always among them, even beyond
     the budget, so that each document gets a sentence score; the most promising other sentences follow. `promise`
-    measures how promising a sentence is, and the earlier of two equal sentences comes first. Sentences that are left
+    measures how promising a sentence is. Sentences that are left
     out get no score and cannot become snippets. If this selection would turn documents into a sentence list, the two
     most promising sentences of every document are always among them.
 
@@ -56,13 +56,14 @@ def first_pass(lexical: F64, bm25: F64, document_of: I64, share: Share) -> I64:
         bm25: (D,) S_BM25 of the documents.
         document_of: (N,) the document of each sentence, ascending.
         share: the share of sentences to score, "auto", or None (see `check_share`).
+        ties: (N,) which of equally promising sentences comes first, the lowest; by default the earlier one.
     """
     if share is None or share == ALL:
         return np.arange(len(document_of))
     count, values = sentence_budget(share, len(document_of)), promise(lexical, bm25, document_of)
-    rows = most_promising(values, document_of, count)
+    rows = most_promising(values, document_of, count, ties=ties)
     if _single(document_of[rows], bm25) and not _single(document_of, bm25):
-        return most_promising(values, document_of, count, each=2)
+        return most_promising(values, document_of, count, each=2, ties=ties)
     return rows
 
 
@@ -84,13 +85,17 @@ def promise(lexical: F64, bm25: F64, document_of: I64) -> F64:
     return minmax(lexical, np.zeros_like(document_of)) + minmax(bm25, np.zeros(len(bm25), np.int64))[document_of]
 
 
-def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1) -> I64:
-    """Return the indices (ascending) of the `count` best sentences, always with the best `each` of every document."""
-    by_document = np.lexsort((-values, document_of))
+def most_promising(values: F64, document_of: I64, count: int, *, each: int = 1, ties: I64 | None = None) -> I64:
+    """Return the indices (ascending) of the `count` best sentences, always with the best `each` of every document.
+
+    Of equal sentences, the one with the lowest number in `ties` comes first, by default the earlier one.
+    """
+    ties = np.arange(len(values)) if ties is None else ties
+    by_document = np.lexsort((ties, -values, document_of))
     first = np.flatnonzero(np.diff(document_of[by_document], prepend=-1))
     counts = np.diff(first, append=len(by_document))
     best = by_document[np.arange(len(by_document)) - np.repeat(first, counts) < each]
     is_other = np.ones(len(values), bool)
     is_other[best] = False
-    order = np.lexsort((-values, is_other))
+    order = np.lexsort((ties, -values, is_other))
     return np.sort(order[: max(count, len(best))])

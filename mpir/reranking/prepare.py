@@ -40,7 +40,9 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         question_of=np.zeros(len(documents), np.int64),
         document_of=document_of,
     )
-    rows = first_pass(lexical, columns.first_stage, document_of, cascade)
+    numbers = _numbers(document_of)
+    ties = _text_order(sentences, numbers)
+    rows = first_pass(lexical, columns.first_stage, document_of, cascade, ties=ties)
     columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
     antecedent_of = antecedents(sentences, document_of)[rows]  # before the first pass, so that it cannot change them
     with_antecedent = np.flatnonzero(antecedent_of != rows).tolist()
@@ -53,7 +55,7 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         left_out=len(sentences) - len(rows),
         antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
         document_sentences=[tuple(sentence.text for sentence in document_sentences) for document_sentences in split],
-        sentence_numbers=_numbers(document_of)[rows],
+        sentence_numbers=numbers[rows],
     )
 
 
@@ -61,6 +63,13 @@ def _numbers(document_of: I64) -> I64:
     """The number (N,) of each sentence in its document."""
     numbers: I64 = np.arange(len(document_of)) - np.searchsorted(document_of, document_of)
     return numbers
+
+
+def _text_order(sentences: Sequence[Sentence], numbers: I64) -> I64:
+    """The rank (N,) of each sentence by its number in its document and then its text, in any order of documents."""
+    order = sorted(range(len(sentences)), key=lambda row: (numbers[row], sentences[row].text))
+    ranks: I64 = np.argsort(order)
+    return ranks
 
 
 def _split(document: Document, splitting: Splitting) -> list[Sentence]:

@@ -106,3 +106,9 @@ def test_scale_of_the_first_stage_does_not_matter() -> None:
 def test_shares_out_of_bounds_are_refused(share: Any) -> None:
     with pytest.raises(InputError, match=r"cascade is .*; expected the share of sentences to score, above 0"):
         check_share(share)
+
+
+def test_equal_sentences_are_chosen_by_their_ties() -> None:
+    document_of = np.array([0, 0, 0, 1, 1, 1])
+    chosen = most_promising(np.zeros(6), document_of, 3, ties=np.array([0, 5, 3, 1, 4, 2]))
+    assert chosen.tolist() == [0, 3, 5]
