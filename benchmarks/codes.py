@@ -1,12 +1,12 @@
 """Measure one-bit codes with rescoring: recall on real vectors, then build, memory and speed at the size of PubMed.
 
     python benchmarks/codes.py --indexes runs/dense/med/dense runs/dense/scifact/dense --queries med.tsv scifact.tsv
-    python benchmarks/codes.py --indexes … --queries … --vectors 36000000 --folder /big/disk
+    python benchmarks/codes.py --indexes … --queries … --synthetic 36000000 --folder /big/disk
 
 The first table compares codes with `Flat` on each index: the signs of the vectors without their mean (Hamming
 distance), and RaBitQ, each with N vectors read for rescoring; RaBitQ with 1,000 is the kind `binary`.
 
-With --vectors, the second table is of so many synthetic vectors: x + w·y of two random real vectors and a random w
+With --synthetic, the second table is of so many synthetic vectors: x + w·y of two random real vectors and a random w
 below 1, scaled to length 1, so that mean, spectrum and clusters are like those of real vectors and none occurs twice.
 They go to the index as they are made; the exact nearest of the first queries are found on the way. A search reads
 queries from memory; "cold" is after the pages of the vectors were dropped. Only the resident memory that belongs to
@@ -54,7 +54,7 @@ def main() -> int:
     )
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--queries", nargs="+", type=file_path, required=True, help="a file of queries for each index")
-    parser.add_argument("--vectors", type=positive, help="synthetic vectors of the second table")
+    parser.add_argument("--synthetic", type=positive, help="synthetic vectors of the second table")
     parser.add_argument("--copies", type=positive, help="also search so many copies of their codes")
     parser.add_argument("--folder", type=file_path, help="where their index goes, and stays (default: a temporary one)")
     parser.add_argument("--searches", type=positive, default=100, help="queries to time (%(default)s)")
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         result["real"] += [{"index": folder.parent.name or folder.name, **row} for row in compared(base, asked)]
     rows = [[*(str(value) for value in list(row.values())[:4]), f"{row['recall']:.4f}"] for row in result["real"]]
     print(table(rows, ("index", "vectors", "codes", "rescored", f"recall@{DEPTH}")), flush=True)
-    if arguments.vectors:
+    if arguments.synthetic:
         holder: Any = TemporaryDirectory(prefix="mpir-codes-")
         with nullcontext(arguments.folder) if arguments.folder else holder as folder:
             result["large"] = large(Path(folder), np.concatenate(bases), np.concatenate(queries), arguments)
@@ -141,7 +141,7 @@ def recall(rows: Rows, exact: Rows) -> float:
 
 def large(folder: Path, base: Floats, queries: Floats, arguments: argparse.Namespace) -> dict[str, float]:
     """Build the index of synthetic vectors, and search it."""
-    target, count = folder / "codes", arguments.vectors
+    target, count = folder / "codes", arguments.synthetic
     queries = np.random.default_rng(1).permutation(queries)[: arguments.searches]
     with Worker(helper, threads=arguments.threads) as worker:
         figures = worker.call(build, target, base, queries[:EXACT], count).value

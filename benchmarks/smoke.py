@@ -70,7 +70,7 @@ SCRIPTS = (
     Script("cache", "--pairs 1000"),
     Script(
         "codes",
-        f"--indexes {{work}}/index/dense --queries {SAMPLE}/questions.json --vectors 300 --searches 8 --threads 1",
+        f"--indexes {{work}}/index/dense --queries {SAMPLE}/questions.json --synthetic 300 --searches 8 --threads 1",
         packages=("faiss",),
     ),
     Script(

@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from experiments.calibration.lists import REPORT
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.calibration import Calibration
 from mpir.core.stopping import expectation
 from mpir.evaluate.calibration import calibration_error
@@ -41,7 +41,9 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--lists", type=file_path, required=True, help="the folder that lists.py wrote")
-    parser.add_argument("--bundle", default="default", help="the bundle with the probabilities (default)")
+    parser.add_argument(
+        "--bundle", type=text_path, default="default", help="the bundle with the probabilities (default)"
+    )
     parser.add_argument("--sets", nargs="+", choices=REPORT, default=REPORT)
     parser.add_argument("--plot", type=file_path, metavar="FILE", help="draw the reliability diagram there")
     arguments = parser.parse_args()

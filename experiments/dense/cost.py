@@ -44,7 +44,9 @@ def main() -> int:
     parser.add_argument("--steps", type=positive, default=10, help="measured (%(default)s)")
     parser.add_argument("--device", default="cpu", help="%(default)s")
     parser.add_argument("--output", type=file_path, default=Path("runs/cost"), help="%(default)s")
-    parser.add_argument("--cell", nargs=2, metavar=("CHECKPOINT", "POOLING"), help="measure this one alone, as JSON")
+    parser.add_argument(
+        "--cell", type=text_path, nargs=2, metavar=("CHECKPOINT", "POOLING"), help="measure this one alone, as JSON"
+    )
     return guarded("cost", lambda: run(parser.parse_args()))
 
 

@@ -44,7 +44,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", nargs="+", required=True, metavar="NAME=FILE", help="rows with labels 0 to 4")
+    parser.add_argument(
+        "--rows", type=text_path, nargs="+", required=True, metavar="NAME=FILE", help="rows with labels 0 to 4"
+    )
     parser.add_argument("--checkpoint", type=text_path, required=True, help="encoder to start from")
     parser.add_argument("--annotated", type=file_path, help="folder with scitail/, trecqa_wang/, healthver/")
     parser.add_argument("--held", type=file_path, nargs="*", default=[], help="further rows to measure on")

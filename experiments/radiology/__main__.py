@@ -26,7 +26,7 @@ from pathlib import Path
 from experiments.radiology import folds, negation, retrieval, sample, sentences, training
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.lab.train.sampling import Sampling
 
@@ -63,7 +63,9 @@ def main() -> int:
     group.add_argument("--train", type=file_path, metavar="PAIRS|BRAT", help="source to train on")
     group.add_argument("--test", type=file_path, metavar="PAIRS|BRAT", help="source whose sentences are ranked")
     group.add_argument("--corpus", type=file_path, default=sample.SAMPLE / "reports.jsonl", help="reports for the MLM")
-    group.add_argument("--models", nargs="*", default=[], metavar="NAME|DIR", help="further encoders, as they are")
+    group.add_argument(
+        "--models", type=text_path, nargs="*", default=[], metavar="NAME|DIR", help="further encoders, as they are"
+    )
     group.add_argument("--queries", choices=sentences.QUERIES, default="findings", help="%(default)s")
     group.add_argument("--fewest", type=positive, default=1, help="sentences of a query (%(default)s)")
     group.add_argument("--epochs", type=positive, default=10, help="without --steps (%(default)s)")

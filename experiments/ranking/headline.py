@@ -22,6 +22,7 @@ from tabulate import tabulate
 
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from mpir.app.cli import guarded
+from mpir.app.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.comparison_tables import format_interval
@@ -39,7 +40,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("results", nargs="+", metavar="NAME=FILE", help="what evaluation.py wrote with --json")
+    parser.add_argument(
+        "results", type=text_path, nargs="+", metavar="NAME=FILE", help="what evaluation.py wrote with --json"
+    )
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, help="rows of each file (default: %(default)s)")
     return guarded("headline", lambda: run(**vars(parser.parse_args())))
 

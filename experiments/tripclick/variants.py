@@ -30,6 +30,7 @@ from experiments.tripclick.ranking import MAIN, NAMES, Systems, by_depth, column
 from experiments.tripclick.rerank import add_collection, add_reranking, check, reranking, title
 from experiments.tripclick.training import make_ready, sample_triples, trained
 from mpir.app.cli import guarded
+from mpir.app.cli.path_options import text_path
 from mpir.errors import InputError
 from mpir.evaluate.comparison_tables import describe
 from mpir.evaluate.ir import compare_runs
@@ -50,8 +51,12 @@ def main() -> int:
     parser.add_argument(
         "--recipes", nargs="+", choices=RECIPES, default=RECIPES[:2], help="default: filtered unfiltered"
     )
-    parser.add_argument("--further", nargs="*", default=[], metavar="NAME|DIR", help="further encoders to start from")
-    parser.add_argument("--runs", nargs="*", default=[], metavar="NAME=FILE", help="rows from TREC runs")
+    parser.add_argument(
+        "--further", type=text_path, nargs="*", default=[], metavar="NAME|DIR", help="further encoders to start from"
+    )
+    parser.add_argument(
+        "--runs", type=text_path, nargs="*", default=[], metavar="NAME=FILE", help="rows from TREC runs"
+    )
     add_collection(parser)
     add_reranking(parser)
     return guarded("tripclick_variants", lambda: run(parser.parse_args()))
