@@ -103,7 +103,7 @@ class TestVectors:
                 "x",
                 "index: has no shard.json, so it is an unfinished shard or not a shard; repeat",
             ),
-            (shards, "index", "index: is the index of another corpus than that of the shards"),
+            (shards, "index", "index: indexes another corpus than the"),
             (shards, "notes", "notes: contains thesis.tex, so it is not an index"),
             (shards, "1", f"{shards[0]}: is also SHARD, which would be lost"),
         ):

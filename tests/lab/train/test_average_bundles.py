@@ -83,7 +83,7 @@ def test_what_gives_no_calibrated_mean_is_refused_by_its_name(
     other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     options = ["--calibrate", rows, "--output", tmp_path / "mean"]
     assert combine(tiny_bundle, other_checkpoint, *options) == 2
-    assert f"{other_checkpoint}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give what" in capsys.readouterr().err
+    assert f"{other_checkpoint}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give" in capsys.readouterr().err
     rows.write_text("".join(json.dumps({**row, "label": 1}) + "\n" for row in ROWS))
     assert combine(tiny_bundle, tiny_bundle, *options) == 2
     assert "rows.jsonl has 16 rows, 16 of them with a positive label" in capsys.readouterr().err
