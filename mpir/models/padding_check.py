@@ -7,7 +7,8 @@ score from it. Such models read one sequence at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -34,3 +35,18 @@ def is_changed_by_padding(outputs: Callable[[Sequence[Tokens]], Tensor], short: 
         return True
     scale = max(1.0, float(alone.abs().max()))
     return not bool(torch.allclose(alone, together, rtol=0, atol=TOLERANCE * scale))
+
+
+def keep_attention_type(model: Any) -> None:
+    """Make a BigBird read each text as its configuration says, one at a time.
+
+    transformers' changes its attention at the first short text, and keeps the change.
+    """
+    forward, lock = model.forward, Lock()
+
+    def forward_as_configured(*inputs: Any, **options: Any) -> Any:
+        with lock:
+            model.set_attention_type(model.config.attention_type)
+            return forward(*inputs, **options)
+
+    model.forward = forward_as_configured

@@ -33,7 +33,7 @@ from mpir.models.late import LateInteraction
 from mpir.models.module_chain import read_score_layers
 from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
-from mpir.models.padding_check import is_changed_by_padding
+from mpir.models.padding_check import is_changed_by_padding, keep_attention_type
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import (
     AloneTexts,
@@ -117,6 +117,10 @@ class TorchBackend:
     def _find_single(self, model: Any) -> None:
         """Find out which outputs padding would change: those of the classifier, the states, or none."""
         if can_unpad(model):
+            return
+        if getattr(model.config, "attention_type", None) == "block_sparse":  # BigBird's blocks depend on the length
+            keep_attention_type(model.base_model)
+            self._single = {True, False}
             return
         short, long = (read_pair(self.tokenizer, "a", text) for text in ("a", "a b c d e f g h"))
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import BigBirdForSequenceClassification
 
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.encoder import Encoder
@@ -39,6 +40,22 @@ def test_scores_are_those_of_each_pair_alone(name: str, settings: dict[str, Any]
     encoder = Encoder(tmp_path / "m", **CPU)
     np.testing.assert_allclose(encoder.outputs(PAIRS)[0][:, 0], expected, atol=1e-4)
     np.testing.assert_allclose(encoder.outputs(PAIRS[::-1])[0][::-1, 0], expected, atol=1e-4)
+
+
+def test_a_bigbird_reads_each_pair_as_if_it_were_the_first(tmp_path: Path) -> None:
+    """Its sparse blocks depend on the length of a batch, and its attention changes at the first short text."""
+    sparse = {"attention_type": "block_sparse", "block_size": 2, "num_random_blocks": 1, "num_hidden_layers": 2}
+    fast = tokenizer()
+    make(tmp_path / "m", "BigBirdForSequenceClassification", fast=fast, **sparse)
+    pairs = [*PAIRS, (QUERY, "a trial of aspirin in patients " * 6), (QUERY, "heart attack risk " * 9)]
+    expected = []
+    for query, text in pairs:
+        model = BigBirdForSequenceClassification.from_pretrained(tmp_path / "m").eval()
+        with torch.no_grad():
+            expected.append(float(model(**fast([query], [text], return_tensors="pt")).logits))
+    encoder = Encoder(tmp_path / "m", **CPU)
+    np.testing.assert_allclose(encoder.outputs(pairs)[0][:, 0], expected, atol=1e-4)
+    np.testing.assert_allclose(encoder.outputs(pairs[::-1])[0][::-1, 0], expected, atol=1e-4)
 
 
 def test_a_tokenizer_without_padding_token_is_no_error(tmp_path: Path) -> None:
