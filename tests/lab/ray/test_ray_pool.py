@@ -120,7 +120,7 @@ class Slow(Reranker):
 
 
 def load(bundle: Path, folder: Path | None = None, **options: Any) -> Reranker:
-    reranker = Slow(bundle, device="cpu", precision="fp32", pairs_at_once=SMALL, **options)
+    reranker = Slow(bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=SMALL, **options))
     reranker.folder = folder or bundle
     return reranker
 
