@@ -69,11 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def open_reranker(bundle: str, sentences: int) -> Any:
-    """Return a reranker that scores so many sentences together."""
+def reranker_of(bundle: str, sentences: int) -> Callable[[], Any]:
+    """Return what opens a reranker that scores so many sentences together."""
     from mpir import Reranker, RunOptions
 
-    return Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=sentences, cascade="all"))
+    run = RunOptions(pairs_at_once=sentences, cascade="all")
+    return partial(Reranker, bundle, device="cpu", precision="fp32", run=run)
 
 
 def batches_of(reranker: Any, data: Path | None, count: int) -> tuple[list[list[Candidates]], int]:
@@ -92,7 +93,7 @@ def plain_loop(
     from mpir.lab.ray.actor_jobs import score_batch
 
     begin = time.perf_counter()
-    reranker = open_reranker(bundle, sentences)
+    reranker = reranker_of(bundle, sentences)()
     batches, total = batches_of(reranker, data, count)
     score_batch(reranker, batches[0])
     loading = time.perf_counter() - begin
@@ -112,7 +113,7 @@ def actor_pool(
     from mpir.lab.ray.actor_pool import ActorJob, ActorPool
     from mpir.lab.ray.ray_cluster import cluster
 
-    load = partial(open_reranker, bundle, sentences)
+    load = reranker_of(bundle, sentences)  # workers cannot import this script's own functions
     reranker = load()
     batches, total = batches_of(reranker, data, count)
 
@@ -166,7 +167,7 @@ def ray_data(workers: int, bundle: str, data: Path | None, count: int, sentences
     from mpir.lab.ray.ray_cluster import cluster
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    batches, total = batches_of(open_reranker(bundle, sentences), data, count)
+    batches, total = batches_of(reranker_of(bundle, sentences)(), data, count)
     batches = [*batches[:1] * workers, *batches]
     items = [{"number": number} for number in range(len(batches))]
 
