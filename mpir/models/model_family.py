@@ -230,8 +230,9 @@ def length_option(files: ModelFiles) -> dict[str, Any]:
 
 def pruner_options(files: ModelFiles) -> dict[str, Any]:
     """Return the options of a reranker that prunes: its outputs of documents and sentences, scale and length."""
-    length = files.config.get("max_length")
-    return {"output": 0, "sentence_output": 1, "scale": "probability", "max_length": min(length or 512, DEFAULT_LENGTH)}
+    declared = files.config.get("max_length")
+    length = declared if isinstance(declared, int) and declared > 0 else 512
+    return {"output": 0, "sentence_output": 1, "scale": "probability", "max_length": min(length, DEFAULT_LENGTH)}
 
 
 FAMILIES: list[ModelFamily] = [
