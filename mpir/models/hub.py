@@ -94,6 +94,7 @@ def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **option
     result: Future[str] = Future()
 
     def run() -> None:
+        """Fetch, and hand the result or the error to the waiting thread."""
         try:
             result.set_result(fetch(*arguments, **options))
         except BaseException as error:

@@ -45,6 +45,7 @@ def keep_attention_type(model: Any) -> None:
     forward, lock = model.forward, Lock()
 
     def forward_as_configured(*inputs: Any, **options: Any) -> Any:
+        """Restore the configuration's attention, then call the model's own `forward`."""
         with lock:
             model.set_attention_type(model.config.attention_type)
             return forward(*inputs, **options)

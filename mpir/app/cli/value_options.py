@@ -78,6 +78,7 @@ def json_object(text: str) -> dict[str, Any]:
     """Parse a JSON object."""
 
     def parse(words: str) -> dict[str, Any]:
+        """Raise ValueError for JSON that is not an object."""
         if not isinstance(value := json.loads(words), dict):
             raise ValueError
         return value

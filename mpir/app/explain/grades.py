@@ -55,11 +55,11 @@ class GradesFile:
         """Read the file, if there is one.
 
         Raises:
-            InputError: it has a line that is not a decision, so it may be another file.
+            InputError: it cannot be read, or has a line that is not a decision, so it may be another file.
         """
         self.path = path
-        self._offset = self._lines = 0
-        self._is_line_complete = True
+        self._start()
+        self._unwritten: list[Decision] = []
         self._decisions: dict[tuple[str, str], Decision] = {}
         self._lock = threading.Lock()
         self._read_new_lines()
@@ -83,15 +83,16 @@ class GradesFile:
             InputError: another process has written lines that are not decisions.
             OutputError: the file cannot be written.
         """
-        lines = [json.dumps(decision, allow_nan=False) + "\n" for decision in decisions]
         with self._lock, self._writing():
             self._read_new_lines()
+            lines = [json.dumps(decision, allow_nan=False) + "\n" for decision in [*self._unwritten, *decisions]]
             with open(self.path, "ab") as stream:
                 stream.truncate(self._offset)  # without a line that a full disk or a kill cut off
                 stream.write(b"" if self._is_line_complete else b"\n")
                 stream.write("".join(lines).encode())
                 stream.flush()
                 os.fsync(stream.fileno())
+            self._unwritten = []
             self._read_new_lines()
 
     @contextmanager
@@ -107,10 +108,23 @@ class GradesFile:
                 f"{self.path}: cannot be written ({reason}); free some space or change the rights."
             ) from error
 
+    def _start(self) -> None:
+        """Begin at the first byte of the file."""
+        self._offset = self._lines = 0
+        self._is_line_complete = True
+
     def _read_new_lines(self) -> None:
         """Read the lines that were added since the last time, by this process or another one."""
-        if not self.path.is_file():
-            return
+        try:
+            if (self.path.stat().st_size if self.path.is_file() else 0) < self._offset:  # removed, or replaced
+                self._start()
+                self._unwritten = list(self._decisions.values())
+            if self.path.is_file():
+                self._read_from_offset()
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror}); change its rights.") from error
+
+    def _read_from_offset(self) -> None:
         with open(self.path, "rb") as stream:
             stream.seek(self._offset)
             for line in stream:

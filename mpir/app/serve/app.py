@@ -46,6 +46,7 @@ def create_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        """Start the service's threads with the server, and stop them with it."""
         service.start()
         try:
             yield
@@ -80,6 +81,7 @@ def create_app(service: Service) -> FastAPI:
 
 def _rerank(service: Service) -> Work:
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Rank the documents of one request, in its dialect; a pair of texts is a request of its own."""
         context.dialect = dialect = dialect_of(context.request.url.path, body)
         pairs = pairs_in(body) if dialect is SCORE else []
         if len(pairs) > (most := service.settings.limits.documents):
@@ -102,6 +104,7 @@ async def _ranked(service: Service, context: RequestContext, request: RerankRequ
 
 def _search(service: Service) -> Work:
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Search an index, or PubMed, and rank what it returns."""
         request = read_search(body, service.settings.limits)
         result = await service.search(request.query, request.mode, request.k, request.limits)
         documents = tuple(result)
@@ -117,6 +120,7 @@ def _handler(service: Service, work: Work) -> Callable[[Request], Awaitable[Resp
     """Wrap work in a handler that checks the key, reads the body, formats errors, logs one line and counts metrics."""
 
     async def handle(request: Request) -> Response:
+        """Answer a request. Its header X-Request-ID has the id by which the server's log names it."""
         begin, context = time.perf_counter(), RequestContext(request)
         response = await _answered(service, context, work)
         seconds = time.perf_counter() - begin

@@ -33,9 +33,11 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, values: Any) -> Any:
+        """Leave nulls out; a required field becomes null instead, so that its own error says what is expected."""
         if not isinstance(values, Mapping):
             return values
-        return {name: value for name, value in values.items() if value is not None}
+        required = {cls.name_of(key): None for key, field in cls.model_fields.items() if field.is_required()}
+        return required | {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def name_of(cls, field: str) -> str:
@@ -53,15 +55,7 @@ def validated(model: type[BodyT], values: Mapping[str, Any]) -> BodyT:
     except ValidationError as error:
         mistake = error.errors(include_url=False)[0]
     name = ".".join(map(str, mistake["loc"]))
-    is_missing = mistake["type"] == "missing"
-    form = _form(model, name) if is_missing else mistake["msg"]
-    raise ApiError(400, f"{name} is {format_value(None if is_missing else mistake['input'])}; expected {form}.")
-
-
-def _form(model: type[Body], name: str) -> str:
-    """The expected form of a required field."""
-    (field,) = (field for key, field in model.model_fields.items() if name == model.name_of(key))
-    return next(item.form for item in field.metadata if isinstance(item, Expected))
+    raise ApiError(400, f"{name} is {format_value(mistake['input'])}; expected {mistake['msg']}.")
 
 
 @dataclass(frozen=True)

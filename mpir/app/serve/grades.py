@@ -35,6 +35,7 @@ def grades_work(library: Library) -> Work:
     """Store the page's decisions, and answer with all of the query: another page may have added some."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Read decisions, each with its place in the request in its error, and store them."""
         request = validated(GradesBody, body)
         decisions = [
             read_decision({**decision, "query": request.query}, f"decisions[{number}]")

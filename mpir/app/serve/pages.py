@@ -73,6 +73,7 @@ def _upload(service: Service) -> Work:
     reader = UploadReader(service.settings.limits)
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Read an uploaded file, in a process that may take only so much time and memory."""
         result = await reader.read(body)
         context.sizes = {"documents": len(result["documents"])}
         return result
@@ -84,6 +85,7 @@ def _ranking(service: Service) -> Work:
     """The page's data, or a stream of it for a client that accepts one."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Rank for the page; a stream begins with the documents in the first stage's order."""
         query, documents, facts = await _candidates(service, body)
         tokens = tokens_of(query, documents)
         context.sizes = {"documents": len(documents), "tokens": tokens}

@@ -59,6 +59,7 @@ def _metrics(service: Service) -> Handler:
 
 def _json(service: Service, content: Callable[[Service], dict[str, Any]], description: str) -> Handler:
     async def handle(request: Request) -> Response:
+        """Answer an authorised request; FastAPI shows the description in place of this sentence."""
         try:
             service.authorize(request)
         except ApiError as api_error:

@@ -68,6 +68,7 @@ class _Line:
     closed: tuple[int, int, bool] | None = None
 
     def read(self, text: str) -> _Line:
+        """Take a line's tokens, close the groups that it leaves open, and return this object."""
         for match in _TOKEN.finditer(text):
             self._take(match[0])
         self._end_term()

@@ -184,6 +184,7 @@ def _nearest_pause(text: str, words: list[tuple[int, int]], cut: int) -> int:
     """Return the index of the word before which to cut: `cut`, or a nearby end of a list item or clause."""
 
     def rank(number: int) -> tuple[bool, bool, int]:
+        """Prefer the end of a line, then a pause, then the word nearest to the cut."""
         end, begin = words[number - 1][1], words[number][0]
         line = "\n" in text[end:begin] and not text[begin].islower()
         return not line, text[end - 1] not in ",;:", abs(number - cut)

@@ -194,6 +194,7 @@ def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool) -> _
     """Return a function that adds the names in the first field that has any, or in every field."""
 
     def add(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+        """Set `key` to the names in the values, in their order, each once."""
         names = list[str]()
         for value in values:
             names += distinct_names(split(value) if isinstance(value, str) else value)

@@ -81,6 +81,7 @@ def _bounded_rows(path: str | Path, book: Any, budget: int) -> Iterator[tuple[An
     walked = 0
 
     def rows_of(sheet: Any) -> Iterator[list[str]]:
+        """Yield a sheet's rows, and count their cells against the budget of all sheets."""
         nonlocal walked
         sheet.reset_dimensions()
         for cells in sheet.iter_rows(values_only=True):

@@ -70,6 +70,7 @@ class PooledBatches:
         rows = deque[Any]()
 
         def messages() -> Iterator[BatchMessage]:
+            """Yield each batch as a message, and note its rows for the answer."""
             for batch_rows, sequences in jobs:
                 rows.append(batch_rows)
                 yield batch_message(sequences, reading)

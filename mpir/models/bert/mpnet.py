@@ -40,6 +40,7 @@ def _bias(encoder: Any) -> Callable[[int], Tensor]:
     """A function that returns attention's bias (1, H, L, L) for L tokens."""
 
     def bias(longest: int) -> Tensor:
+        """Compute the bias of relative positions for the longest text of a batch."""
         shape = torch.empty(1, longest, device=encoder.relative_attention_bias.weight.device)
         position_bias: Tensor = encoder.compute_position_bias(shape)
         return position_bias

@@ -314,6 +314,7 @@ def _as_factory(registered: Any) -> Factory:
         return factory
 
     def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+        """Make the perspective of a class whose arguments are a bundle's options."""
         perspective: Perspective = registered(**options)
         perspective.name = name
         return perspective

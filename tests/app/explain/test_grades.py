@@ -78,3 +78,27 @@ def test_fields_of_a_decision_are_checked() -> None:
     with pytest.raises(InputError, match=r"here: .* is not a grade"):
         read_decision({"query": QUERY, "id": "1", "grade": True}, "here")
     assert read_decision({"query": QUERY, "id": "1", "grade": 1, "note": 3}, "here") == decision("1", 1, 0)
+
+
+def test_a_file_that_was_removed_or_emptied_is_written_anew(tmp_path: Path) -> None:
+    grades = GradesFile(tmp_path / "a.grades.jsonl")
+    grades.add([decision("1", 2), decision("2", 0, 2)])
+    grades.path.unlink()
+    assert len(grades.decisions(QUERY)) == 2  # the page still shows them
+    grades.add([decision("3", 1, 3)])
+    assert GradesFile(grades.path).decisions(QUERY) == [decision("1", 2), decision("2", 0, 2), decision("3", 1, 3)]
+    grades.path.write_text("")
+    grades.add([decision("4", 1, 4)])
+    assert [item["id"] for item in GradesFile(grades.path).decisions(QUERY)] == ["1", "2", "3", "4"]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grades = GradesFile(tmp_path / "a.grades.jsonl")
+    grades.add([decision("1", 2)])
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", forbidden)  # the superuser, who may run the tests, reads every file
+    with pytest.raises(InputError, match=r"a\.grades\.jsonl: cannot be read \(Permission denied\); "):
+        grades.decisions(QUERY)
