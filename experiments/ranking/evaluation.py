@@ -1,7 +1,7 @@
 """All evaluations of a bundle in one table, each compared with untrained baselines.
 
     python -m experiments.ranking.evaluation --data DATA                      (dev, to choose by)
-    python -m experiments.ranking.evaluation --data DATA --test               (once, at the end)
+    python -m experiments.ranking.evaluation --data DATA --split test         (once, at the end)
 
 a  sentences of gold documents, some of which have the answer (MAP)
 b  gold sentences of a question against the 50 nearest gold sentences of other questions, by BM25 and by the
@@ -38,7 +38,14 @@ from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
-from experiments.ranking.sentences import average_precision, check_whole, gold_questions, scored_gold, with_gold
+from experiments.ranking.sentences import (
+    BATCHES,
+    average_precision,
+    check_whole,
+    gold_questions,
+    scored_gold,
+    with_gold,
+)
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.number_options import not_negative, positive
@@ -93,7 +100,12 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
-    parser.add_argument("--test", action="store_true", help="the test questions instead of dev: once, to report")
+    parser.add_argument(
+        "--split",
+        choices=sorted(BATCHES),
+        default="dev",
+        help="questions of BioASQ; others than dev once, to report (default: dev)",
+    )
     parser.add_argument("--only", nargs="+", choices=EVALUATIONS, default=list(EVALUATIONS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sorted(SETS), default=list(SETS), help="of d; default: all")
     parser.add_argument(
@@ -121,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         load_reranker(arguments),
         Start(arguments.start, arguments.vectors),
         arguments.data,
-        "test" if arguments.test else "dev",
+        arguments.split,
         arguments.limit,
         arguments.depth,
         arguments.head,

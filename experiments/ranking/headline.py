@@ -1,13 +1,15 @@
 """README's table of quality, from evaluations that served no choice, with intervals, tests and where mpir loses.
 
-    python -m experiments.ranking.evaluation --data DATA --test --only c d --start MINILM --json mini.json
-    python -m experiments.ranking.evaluation --data DATA --test --only c d --start MPNET --json mpnet.json
-    python -m experiments.ranking.headline MiniLM=mini.json mpnet=mpnet.json
+    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MINILM --json mini.json
+    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MPNET --json mpnet.json
+    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MINILM --bundle fast \\
+        --json fast.json
+    python -m experiments.ranking.headline MiniLM=mini.json MiniLM/fast=fast.json mpnet=mpnet.json
 
 Each file is an evaluation's with one free encoder: its rows are BM25 (once), the encoder, both together, and the
-bundle's blend over their candidates. --systems names other rows, such as a single column ("documents alone"). Every row
-is tested against the blend of the first file by the paired randomisation test; p is Holm-adjusted over all rows and
-columns.
+blend over their candidates, of the bundle that is named after the encoder (else "mpir"). --systems names other rows,
+such as a single column ("documents alone"). Every row is tested against the blend of the first file by the paired
+randomisation test; p is Holm-adjusted over all rows and columns.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "results", type=text_path, nargs="+", metavar="NAME=FILE", help="what evaluation.py wrote with --json"
+        "results", type=text_path, nargs="+", metavar="NAME[/BUNDLE]=FILE", help="what evaluation.py wrote with --json"
     )
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, help="rows of each file (default: %(default)s)")
     return guarded("headline", lambda: run(**vars(parser.parse_args())))
@@ -71,8 +73,10 @@ def read_result(text: str) -> tuple[str, Mapping[str, Mapping[str, list[float]]]
 
 
 def label(system: str, name: str) -> str:
-    """The name of a row."""
-    return {BM25: BM25, COSINE: name, SUMMED: f"BM25 + {name}", BLEND: f"mpir, {name}"}.get(system, f"{system}, {name}")
+    """The name of a row, given ENCODER or ENCODER/BUNDLE."""
+    encoder, _, bundle = name.partition("/")
+    blend = f"{bundle or 'mpir'}, {encoder}"
+    return {BM25: BM25, COSINE: encoder, SUMMED: f"BM25 + {encoder}", BLEND: blend}.get(system, f"{system}, {name}")
 
 
 def merged(results: Sequence[tuple[str, Mapping[str, Mapping[str, list[float]]]]], systems: Sequence[str]) -> Values:

@@ -26,6 +26,14 @@ def test_rows_of_two_encoders_and_what_is_above_mpir(tmp_path: Path, capsys: pyt
     assert lines[-1].startswith("Above mpir, mini: mpnet on d MED (+0.125, p 0.0")
 
 
+def test_a_second_bundle_adds_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mini = write(tmp_path / "mini.json", 0.75, 0.5)
+    fast = write(tmp_path / "fast.json", 0.5, 0.5).replace("fast=", "mini/fast=")
+    assert run([mini, fast], (BM25, COSINE, "blend")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:6]] == [BM25, "mini", "mpir, mini", "fast, mini"]
+
+
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(InputError, match="has no values"):
