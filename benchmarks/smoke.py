@@ -4,18 +4,19 @@
     python benchmarks/smoke.py --only scoring experiments.radiology
 
 DATA is the folder in the environment variable MPIR_DATA, or shared/data beside the repository. A script is skipped,
-with the reason, if its data or the packages that it compares with are missing. Two scripts run at a time, and each
-prints a line with its seconds. Any error in a script fails the whole run. The scripts' figures are meaningless at these
-sizes.
+with the reason, if its data or the packages that it compares with are missing. Two scripts run at a time, each in a
+fork of a process that has imported torch, and each prints a line with its seconds: elapsed, and of the processor. Any
+error in a script fails the whole run. The scripts' figures are meaningless at these sizes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
-import subprocess
+import runpy
 import sys
 import time
 from collections.abc import Mapping
@@ -58,10 +59,10 @@ class Script:
         return ""
 
     def command(self, values: Mapping[str, str]) -> list[str]:
-        """The command line, with {data} and {work} replaced."""
+        """The arguments of Python that start it, with {data} and {work} replaced."""
         is_module = "." in self.name or self.name.startswith("mpir ")
         start = ["-m", *self.name.split()] if is_module else [f"benchmarks/{self.name}.py"]
-        return [sys.executable, *start, *self.arguments.format(**values).split()]
+        return [*start, *self.arguments.format(**values).split()]
 
 
 SCRIPTS = (
@@ -332,6 +333,8 @@ AFTER = {
 }
 """Scripts that read the output of another one."""
 PROCESSES = 2
+SHARED_IMPORTS = ["torch", "transformers.models.auto.modeling_auto", "scipy.stats", "mpir.reranking.reranker"]
+FORKS = multiprocessing.get_context("forkserver")
 
 
 def main() -> int:
@@ -342,12 +345,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="scripts whose names begin with NAME (default: all)")
     arguments = parser.parse_args()
     data = Path(os.environ.get("MPIR_DATA") or ROOT.parent / "shared/data")
+    os.chdir(ROOT)
+    os.environ["PYTHONPATH"] = str(ROOT)
+    FORKS.set_forkserver_preload(SHARED_IMPORTS)
     started = time.perf_counter()
     with TemporaryDirectory(prefix="mpir-smoke-") as work, ThreadPoolExecutor(PROCESSES) as pool:
         failed = run_all(tuple(arguments.only or [""]), data, work, pool)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = time.perf_counter() - started
-    print(f"{failed} failed; {seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time")
+    print(f"{failed} failed; {time.perf_counter() - started:.0f} s")
     return int(failed > 0)
 
 
@@ -361,14 +365,16 @@ def run_all(names: tuple[str, ...], data: Path, work: str, pool: ThreadPoolExecu
     for step in PREPARATION:
         commands = [command.format(**values) for command in step if has_start or "start.json" not in command]
         titles = [f"prepare: {Path(command.split()[-1]).name}" for command in commands]
-        failed += sum(pool.map(report, titles, ([sys.executable, *command.split()] for command in commands)))
+        failed += sum(pool.map(report, titles, (command.split() for command in commands)))
     running: dict[str, Future[bool]] = {}
+    results: list[Future[bool]] = []
     for script in (script for script in SCRIPTS if script.name.startswith(names)):
         if reason := script.missing(data):
             print(f"skipped           {script.title}: {reason}", flush=True)
         else:
             running[script.title] = pool.submit(run_after, running.get(AFTER.get(script.name, "")), script, values)
-    return failed + sum(future.result() for future in running.values())
+            results.append(running[script.title])
+    return failed + sum(future.result() for future in results)
 
 
 def run_after(earlier: Future[bool] | None, script: Script, values: Mapping[str, str]) -> bool:
@@ -380,15 +386,41 @@ def run_after(earlier: Future[bool] | None, script: Script, values: Mapping[str,
 
 def report(name: str, command: list[str]) -> bool:
     """Run a command and print its time, or the end of its output where it fails; whether it failed."""
-    started = time.perf_counter()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    finished = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    failed = finished.returncode != 0
-    lines = [f"{'FAILED' if failed else 'ran'}".ljust(8) + f"{time.perf_counter() - started:6.1f} s  {name}"]
+    with TemporaryDirectory(prefix="mpir-smoke-output-") as folder:
+        output = Path(folder) / "output"
+        started = time.perf_counter()
+        process = FORKS.Process(target=start, args=(command, output))
+        process.start()
+        process.join()
+        seconds = time.perf_counter() - started
+        text = output.read_text(encoding="utf-8", errors="replace")
+        used = output.with_name("used")  # is missing if the process was killed
+        seconds_used = float(used.read_text(encoding="utf-8")) if used.exists() else 0.0
+    failed = process.exitcode != 0
+    lines = [f"{'FAILED' if failed else 'ran'}".ljust(8) + f"{seconds:6.1f} s {seconds_used:6.1f} s  {name}"]
     if failed:
-        lines.append(f"$ {' '.join(command)}\n{finished.stdout[-1000:]}{finished.stderr[-3000:]}")
+        lines.append(f"$ python {' '.join(command)}\n{text[-4000:]}")
     print("\n".join(lines), flush=True)
     return failed
+
+
+def start(command: list[str], output: Path) -> None:
+    """Do what Python does with the command in this process; write its output, and beside it its processor time."""
+    stream = os.open(output, os.O_WRONLY | os.O_CREAT)
+    os.dup2(stream, 1)
+    os.dup2(stream, 2)
+    try:
+        sys.argv = command[command[0] == "-m" :]
+        if command[0] == "-m":
+            sys.path[0] = str(ROOT)
+            runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = str(ROOT / "benchmarks")
+            runpy.run_path(command[0], run_name="__main__")
+    finally:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        seconds = sum(each.ru_utime + each.ru_stime for each in used)
+        output.with_name("used").write_text(str(seconds), encoding="utf-8")
 
 
 def write_start_bundle(path: Path) -> bool:
