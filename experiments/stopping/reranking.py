@@ -2,10 +2,10 @@
 
     python -m experiments.stopping.reranking --data DATA --plot reranking.png
 
-Three systems read the same collection. "BM25" keeps its order. "TF-IDF, naive Bayes" follows the published default of
-ASReview 1 (TF-IDF, multinomial naive Bayes with alpha 3.822, relevant rows weighted up). "layer" is a logistic
-regression on the BM25 score and 100 latent dimensions of TF-IDF, mixed with BM25's order: its weight grows with the
-relevant documents found. All begin with BM25's first ten. Both classifiers are scikit-learn's.
+Three systems read the same candidates, those of `experiments.stopping.simulate`, and begin with BM25's first ten.
+"BM25" keeps its order. "naive Bayes" follows the published default of ASReview 1 (TF-IDF, multinomial naive Bayes
+with alpha 3.822, relevant rows weighted up), by scikit-learn. "mixed" is `mpir.evaluate.screening`: the same
+classifier, mixed with BM25's order, as the explain page offers it.
 """
 
 from __future__ import annotations
@@ -19,60 +19,34 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from experiments.common.test_sets import read_med, read_smart
 from experiments.stopping.simulate import COLLECTIONS, STEP, Screening
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path
 from mpir.evaluate import bootstrap_interval, randomisation_test
-from mpir.types import F64, I64
+from mpir.evaluate.screening import DecisionRanker
+from mpir.types import F64, I64, Bool
 
-RECALL, ALPHA, DIMENSIONS, TRUST = 0.95, 3.822, 100, 5
-"""The target; ASReview's alpha; latent dimensions; relevant documents at which the layer and BM25 weigh the same."""
-Ranker = Callable[[Screening, I64], F64]
-
-
-def texts_of(name: str, data: Path) -> list[str]:
-    """The texts of a collection, in the order of its rows."""
-    if name == "med":
-        return [document.text for document in read_med(data / "med").documents]
-    return [text for _, text in read_smart(data / "cranfield" / "cran.all.1400")]
+RECALL, ALPHA = 0.95, 3.822
+"""The target; ASReview's alpha."""
+Ranker = Callable[[I64, Bool], F64]
+"""Scores of all candidates (D,) from the positions read and whether each is relevant."""
 
 
-def rankers(texts: list[str]) -> dict[str, Ranker]:
-    """The systems: each scores all candidates (D,) from the positions that were read."""
-    from sklearn.decomposition import TruncatedSVD
+def rankers(texts: list[str], scores: F64) -> dict[str, Ranker]:
+    """The systems for the candidates of one query."""
     from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import MultinomialNB
 
     words: Any = TfidfVectorizer().fit_transform(texts)
-    latent = TruncatedSVD(DIMENSIONS, random_state=0).fit_transform(words)
 
-    def bm25(screening: Screening, _: I64) -> F64:
-        return screening.scores
+    def bayes(read: I64, relevant: Bool) -> F64:
+        weights = np.where(relevant, len(relevant) / relevant.sum(), 1.0)
+        model = MultinomialNB(alpha=ALPHA).fit(words[read], relevant, sample_weight=weights)
+        probabilities: F64 = model.predict_proba(words)[:, 1]
+        return probabilities
 
-    def bayes(screening: Screening, read: I64) -> F64:
-        model = MultinomialNB(alpha=ALPHA)
-        rows, labels = screening.rows, screening.relevant[read]
-        model.fit(words[rows[read]], labels, sample_weight=np.where(labels, len(labels) / labels.sum(), 1.0))
-        scores: F64 = model.predict_proba(words[rows])[:, 1]
-        return scores
-
-    def layer(screening: Screening, read: I64) -> F64:
-        first = _standard(screening.scores)
-        features = np.column_stack([first, latent[screening.rows] * np.sqrt(DIMENSIONS)])
-        labels = screening.relevant[read]
-        model = LogisticRegression(class_weight="balanced", max_iter=200).fit(features[read], labels)
-        share = labels.sum() / (labels.sum() + TRUST)
-        return share * _standard(model.decision_function(features)) + (1 - share) * first
-
-    return {"BM25": bm25, "TF-IDF, naive Bayes": bayes, "layer": layer}
-
-
-def _standard(values: F64) -> F64:
-    scaled: F64 = (values - values.mean()) / (values.std() or 1.0)
-    return scaled
+    return {"BM25": lambda *_: scores, "naive Bayes": bayes, "mixed": DecisionRanker(texts, scores).scores}
 
 
 def documents_read(screening: Screening, ranker: Ranker) -> tuple[int, list[float]]:
@@ -86,7 +60,7 @@ def documents_read(screening: Screening, ranker: Ranker) -> tuple[int, list[floa
         if found[-1] >= needed:
             return 1 + int(np.argmax(found >= needed)), recalls
         can_learn = 0 < found[-1] < len(read)
-        scores = ranker(screening, read) if can_learn else screening.scores
+        scores = ranker(read, screening.relevant[read]) if can_learn else screening.scores
         unread = np.setdiff1d(np.arange(len(order)), read)
         read = np.append(read, unread[np.argsort(-scores[unread], kind="stable")[:STEP]])
 
@@ -97,7 +71,7 @@ def main() -> int:
         allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=file_path, required=True, help="the folder with the collections")
-    parser.add_argument("--collections", nargs="+", choices=("med", "cranfield"), default=["med", "cranfield"])
+    parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
     parser.add_argument("--limit", type=positive, default=60, help="most queries of a collection (60)")
     parser.add_argument("--plot", type=file_path, metavar="FILE", help="draw recall over the documents read there")
     arguments = parser.parse_args()
@@ -108,19 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
     """A row for each collection and system: work saved at 95 % recall, and p against BM25."""
     rows, curves = [], {}
     for name in arguments.collections:
-        screenings = list(COLLECTIONS[name](arguments.data, arguments.limit))
-        saved: dict[str, F64] = {}
-        for system, ranker in rankers(texts_of(name, arguments.data)).items():
-            outcomes = [documents_read(screening, ranker) for screening in screenings]
-            saved[system] = np.array(
-                [1 - read / len(s.scores) for (read, _), s in zip(outcomes, screenings, strict=True)]
-            )
-            curves[name, system] = _mean_curve([recalls for _, recalls in outcomes])
-            low, high = bootstrap_interval(saved[system])
-            p = "" if system == "BM25" else f"{randomisation_test(saved['BM25'], saved[system]):.4f}"
-            rows.append([name, len(screenings), system, f"{saved[system].mean():.3f} ({low:.3f}–{high:.3f})", p])
+        outcomes: dict[str, list[tuple[float, list[float]]]] = {}
+        for screening in COLLECTIONS[name](arguments.data, arguments.limit):
+            for system, ranker in rankers(list(screening.texts), screening.scores).items():
+                read, recalls = documents_read(screening, ranker)
+                outcomes.setdefault(system, []).append((1 - read / len(screening.scores), recalls))
+        saved = {system: np.array([share for share, _ in of]) for system, of in outcomes.items()}
+        for system, values in saved.items():
+            curves[name, system] = _mean_curve([recalls for _, recalls in outcomes[system]])
+            low, high = bootstrap_interval(values)
+            against = [f"{randomisation_test(saved[other], values):.4f}" for other in ("BM25", "naive Bayes")]
+            rows.append([name, len(values), system, f"{values.mean():.3f} ({low:.3f}–{high:.3f})", *against])
             print(tabulate(rows[-1:], tablefmt="pipe", disable_numparse=True), flush=True)
-    heads = ["collection", "queries", "system", "work saved at 95 % recall", "p against BM25"]
+    heads = ["collection", "queries", "system", "work saved at 95 % recall", "p against BM25", "p against naive Bayes"]
     print("\n" + tabulate(rows, heads, tablefmt="pipe", disable_numparse=True))
     if arguments.plot:
         draw(curves, arguments.plot)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from mpir.files.corpora import read_jsonl
 from mpir.files.read import read_lines
 from mpir.files.write import write_json
 from mpir.search.memory import MemoryIndex
-from mpir.types import F64, I64, Bool
+from mpir.types import F64, Bool
 
 SHARE, STEP, POOL = 0.8, 10, 1000
 """The share of the candidates in a run, the documents between two tests, and BioASQ's candidates."""
@@ -41,11 +41,11 @@ TARGETS = ((0.95, 0.95), (0.8, 0.95))
 
 @dataclass(frozen=True)
 class Screening:
-    """The BM25 scores (D,) of a query's candidates, which are relevant (D,), and their rows (D,) in the collection."""
+    """The BM25 scores (D,) of a query's candidates, which of them are relevant (D,), and their texts (D,)."""
 
     scores: F64
     relevant: Bool
-    rows: I64
+    texts: Sequence[str]
 
 
 def med(data: Path, limit: int) -> Iterator[Screening]:
@@ -89,13 +89,14 @@ COLLECTIONS = {"bioasq": bioasq, "med": med, "nfcorpus": nfcorpus, "cranfield": 
 def _screenings(
     documents: list[Document] | Any, queries: list[tuple[str, str]], qrels: dict[str, dict[str, int]], depth: int = 0
 ) -> Iterator[Screening]:
-    index, names = MemoryIndex([document.text for document in documents]), [document.id for document in documents]
+    texts, names = [document.text for document in documents], [document.id for document in documents]
+    index = MemoryIndex(texts)
     for query, text in queries:
         scores = np.asarray(index.scores(text), float)
         rows = np.argsort(-scores, kind="stable")[: depth or None]
         relevant = np.array([qrels.get(query, {}).get(names[row], 0) > 0 for row in rows])
         if relevant.any():
-            yield Screening(scores[rows], relevant, rows)
+            yield Screening(scores[rows], relevant, [texts[row] for row in rows])
 
 
 def drawn(screening: Screening, generator: np.random.Generator, *, by_score: bool) -> Bool:

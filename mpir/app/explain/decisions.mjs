@@ -93,8 +93,11 @@ export class Decisions {
     return { ...counts, decided, left: this.ids.size - decided, total: this.ids.size };
   }
 
+  /** The decided documents, in the order of the decisions. */
+  decided() { return this.list().filter(({ grade }) => grade !== null); }
+
   /** Whether each decided document is relevant (included, or maybe), in the order of the decisions. */
-  sequence() { return [...this.entries.values()].filter(({ grade }) => grade !== null).map(({ grade }) => grade > EXCLUDE); }
+  sequence() { return this.decided().map(({ grade }) => grade > EXCLUDE); }
 
   /** The decisions as JSON lines, the form of NAME.grades.jsonl. */
   lines() { return this.list().map((entry) => `${JSON.stringify({ query: this.query, ...entry })}\n`).join(""); }

@@ -2,10 +2,11 @@
 
 import { blend, rankOf } from "./blend.mjs";
 import { drawChart, drawList, drawTally, showMore, visible } from "./cards.mjs";
-import { Decisions } from "./decisions.mjs";
+import { Decisions, EXCLUDE } from "./decisions.mjs";
 import { byId, make, say, table } from "./elements.mjs";
 import { csv, gradedLines, qrels, ris } from "./exports.mjs";
 import { beginForm } from "./form.mjs";
+import { orderLearned, vectorsOf } from "./learning.mjs";
 import { actions, documentOf, gradeOf, isNarrow, isRead, isSheetOpen, PAGE, state } from "./state.mjs";
 import { post } from "./stream.mjs";
 import { drawPanes } from "./text_pane.mjs";
@@ -83,7 +84,18 @@ function showHead() {
 function order() {
   const { data } = state, scored = data.documents.filter(({ pending }) => !pending);
   state.blended = scored.length ? blend({ ...data, documents: scored }, state.weights) : [];
-  state.order = [...rankOf({ documents: scored }, state.blended), ...[...data.documents.keys()].filter((i) => i >= scored.length)];
+  const ranked = rankOf({ documents: scored }, state.blended);
+  state.order = [...(state.learns ? byDecisions(ranked, scored) : ranked), ...[...data.documents.keys()].filter((i) => i >= scored.length)];
+}
+
+/** The order of the scored documents after every ten decisions on them. */
+function byDecisions(ranked, scored) {
+  if (state.vectors?.documents.length !== scored.length || state.vectors.documents.some((item, i) => item !== scored[i])) {
+    state.vectors = { documents: scored, ...vectorsOf(scored.map(({ sections }) => Object.values(sections).join(" "))) };
+  }
+  const places = new Map(scored.map(({ id }, i) => [String(id), i]));
+  const decisions = state.decisions.decided().map(({ id, grade }) => [places.get(id), grade > EXCLUDE]).filter(([i]) => i !== undefined);
+  return orderLearned(ranked, state.vectors, state.blended.map(({ score }) => score), decisions);
 }
 
 function refresh() {
@@ -130,7 +142,7 @@ function takeDecisions({ query, key, grades, documents = [], pending = [] }) {
 function changed() {
   byId("kept").textContent = state.decisions.problem;
   send();
-  redraw();
+  if (state.learns) refresh(); else redraw();
 }
 
 let sending = false;
@@ -363,6 +375,7 @@ function begin() {
   };
   for (const [id, does] of Object.entries(clicks)) byId(id).addEventListener("click", () => does());
   for (const name of Object.keys(EXPORTS)) byId(name).addEventListener("click", () => save(name));
+  byId("learn").addEventListener("change", (event) => { state.learns = event.target.checked; refresh(); });
   byId("import").addEventListener("change", importGrades);
   matchMedia("(max-width: 60rem)").addEventListener("change", () => { closeSheet(); if (state.data) drawPanes(); });
   const inside = byId("data");

@@ -30,8 +30,9 @@ SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src '
 _MODES = {"pubmed": "PubMed and Europe PMC (the question leaves this machine)"}
 """The page's label for a mode, where it differs from the mode's name."""
 MODULES = (
-    "blend.mjs", "texts.mjs", "decisions.mjs", "filter.mjs", "stopping.mjs", "exports.mjs", "elements.mjs",
-    "charts.mjs", "state.mjs", "text_pane.mjs", "cards.mjs", "weights.mjs", "stream.mjs", "form.mjs", "explain.mjs",
+    "blend.mjs", "texts.mjs", "decisions.mjs", "filter.mjs", "stopping.mjs", "learning.mjs", "exports.mjs",
+    "elements.mjs", "charts.mjs", "state.mjs", "text_pane.mjs", "cards.mjs", "weights.mjs", "stream.mjs", "form.mjs",
+    "explain.mjs",
 )  # fmt: skip
 """The page's modules; each imports from earlier ones only, so that they can be joined to one script."""
 MEDIA = {"explain.html": "text/html", "explain.css": "text/css", **dict.fromkeys(MODULES, "text/javascript")}

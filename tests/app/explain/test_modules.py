@@ -10,6 +10,7 @@ import pytest
 
 from mpir import Document, Reranker
 from mpir.app.explain.page import page_data
+from mpir.evaluate.screening import DecisionRanker
 from mpir.evaluate.stopping import stopping_test
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.reranking.ranking import Ranking
@@ -28,6 +29,26 @@ def test_the_page_stops_as_python_does() -> None:
     values = json.dumps([[decisions.tolist(), candidates] for decisions, candidates in cases])
     code = f"console.log(JSON.stringify({values}.map(([decisions, n]) => stoppingTest(decisions, n))))"
     assert json.loads(in_node("stoppingTest", code, "stopping")) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_page_learns_from_decisions_as_python_does() -> None:
+    texts = ["Iron in heart-failure, β-blockers", "iron 10 mg by vein", "a dialysis in children", "heart failure"]
+    before, read, relevant = [3.0, 1.0, 2.0, 0.5], [0, 2, 3], [True, False, True]
+    expected = DecisionRanker(texts, before).scores(read, relevant)
+    decisions = json.dumps(list(zip(read, relevant, strict=True)))
+    code = f"console.log(JSON.stringify(learned(vectorsOf({json.dumps(texts)}), {before}, {decisions})))"
+    assert json.loads(in_node("learned, vectorsOf", code, "learning")) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_page_orders_anew_after_every_ten_decisions() -> None:
+    texts = json.dumps(["iron and heart"] * 5 + ["dialysis of kidneys"] * 10 + ["iron for hearts", "heart iron"])
+    decisions = json.dumps([[i, i < 5] for i in range(12)])
+    names, start = "orderLearned, vectorsOf", f"const vectors = vectorsOf({texts}), order = [...vectors.rows.keys()];"
+    code = f"{start} const of = (n) => orderLearned(order, vectors, order.map((i) => -i), {decisions}.slice(0, n));"
+    orders = json.loads(in_node(names, f"{code} console.log(JSON.stringify([of(9), of(10), of(12)]))", "learning"))
+    assert orders[0] == list(range(17))
+    assert orders[1] == [*range(10), 16, 15, *range(10, 15)]
+    assert orders[2] == orders[1]
 
 
 FILTERS = [

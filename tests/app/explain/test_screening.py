@@ -3,15 +3,16 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 
-from mpir import Reranker
+from mpir import Document, Reranker, Weights
 from mpir.app.explain.library import open_library
-from mpir.app.explain.page import page_with
+from mpir.app.explain.page import page_data, page_with
 from mpir.app.serve.app import create_app
 from mpir.app.serve.run import listen, url_of
 from mpir.app.serve.service import Service
@@ -103,3 +104,23 @@ def ranked_page(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     path = tmp_path / "page.html"
     path.write_text(page_with(request.getfixturevalue("ranked")()[1]), encoding="utf-8")
     return path
+
+
+def test_ten_decisions_bring_up_what_is_like_the_included(chromium: Any, tmp_path: Path) -> None:
+    texts = ["Aspirin thins blood."] * 4 + ["Kidneys need dialysis."] * 10 + ["Blood thinned by aspirin."]
+    documents = [Document(str(i), "", text, score=20.0 - i) for i, text in enumerate(texts)]
+    by_search = replace(Weights.untuned(["relevance"]), beta_sentences=0.0)
+    ranking = Reranker(perspectives=[Arbitrary("relevance")], weights=by_search).rerank(QUERY, documents)
+    path = tmp_path / "page.html"
+    path.write_text(page_with(page_data(ranking, documents)), encoding="utf-8")
+    page = chromium.new_context().new_page()
+    page.goto(path.as_uri())
+    ids = page.locator("#list .place")
+    assert "id 14" in ids.nth(14).inner_text()
+    page.get_by_label("Rank what is undecided anew").check()
+    for i in range(10):
+        buttons = page.get_by_role("button", name="Include" if i < 4 else "Exclude")
+        buttons.nth(i).click()
+    assert "id 14" in ids.nth(10).inner_text()
+    page.get_by_label("Rank what is undecided anew").uncheck()
+    assert "id 14" in ids.nth(14).inner_text()
