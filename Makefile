@@ -103,6 +103,7 @@ endif
 
 docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 lint: .venv/ready  ## style, format and types, and the Dockerfile

@@ -199,8 +199,8 @@ class Reranker:
     ) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
 
-        `docs` are strings, dictionaries, Documents, or other libraries' documents (see `rank.inputs.as_documents`);
-        their own first-stage scores count as S_BM25, and without any BM25 among the documents does. `doc_ids` and
+        `docs` are texts, dictionaries, Documents, or other libraries' documents (see `reranking.inputs.as_documents`).
+        Their own first-stage scores count as S_BM25, and without any BM25 among the documents does. `doc_ids` and
         `metadata` name and describe each of them, where they don't do so themselves. `top_k` keeps the best documents
         only. Of a query of more than 4,000 characters the beginning is read (`Ranking.unread`).
 

@@ -27,7 +27,13 @@ INSTEAD = {
 """What the glossary replaces, and by what."""
 LONGEST = 45
 """Words of a sentence: more cannot be read in one go."""
-WORD_LIMITS = {"README.md": 1100, "docs/guides": 950, "docs/evidence/negative-results.md": 1500}
+WORD_LIMITS = {
+    "README.md": 1100,
+    "docs/reference/api.md": 6000,
+    "docs/reference/cli.md": 16000,
+    "docs/guides": 950,
+    "docs/evidence/negative-results.md": 1500,
+}
 """Words of a page, code included."""
 
 

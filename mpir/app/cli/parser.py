@@ -73,13 +73,13 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """The usual options, with examples. See `argparse.ArgumentParser.format_help`."""
-        return self._help(self.examples or self.epilog, hidden=self._advanced())
+        return self._help(self.examples or self.epilog, hidden=self.advanced())
 
     def format_full_help(self) -> str:
         """Every option and setting, with notes and examples."""
         return self._help(self.epilog, hidden=set(), settings=True)
 
-    def _advanced(self) -> set[str]:
+    def advanced(self) -> set[str]:
         """The options that `--help` leaves out."""
         return {item.name for item in OPTIONS if self.command in item.advanced}
 
@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
                 [action for action in group._group_actions if hidden.isdisjoint(action.option_strings)]
             )
             formatter.end_section()
-        if settings and (lines := _settings_of(self.command)):
+        if settings and (lines := settings_of(self.command)):
             formatter.start_section("settings, by --set, in mpir.toml or as $MPIR_LLM_TIMEOUT for llm.timeout")
             formatter.add_arguments(lines)
             formatter.end_section()
@@ -137,7 +137,7 @@ def _setting_of(name: str) -> str:
     return " or ".join(names)
 
 
-def _settings_of(command: str) -> list[argparse.Action]:
+def settings_of(command: str) -> list[argparse.Action]:
     """A line of help for each setting of a command."""
     return [_setting_line(item, command) for item in OPTIONS if item.is_setting and command in item.help]
 
