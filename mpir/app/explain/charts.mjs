@@ -6,9 +6,9 @@ const HEIGHT = 56, WIDTH = 600;
 
 /** The list: a mark for each document at its rank, as high as its probability; the shape tells the decision. */
 export function listChart(points, current) {
-  const step = WIDTH / Math.max(points.length, 1), radius = Math.max(1.2, Math.min(4, step / 2.2));
+  const step = WIDTH / Math.max(points.length, 1), small = Math.max(1.2, Math.min(3, step / 2.2));
   const marks = points.map(({ value, decision, i }, at) => {
-    const x = (at + 0.5) * step, y = HEIGHT - 5 - value * (HEIGHT - 10);
+    const x = (at + 0.5) * step, y = HEIGHT - 5 - value * (HEIGHT - 10), radius = decision === "undecided" ? small : 3;
     const attributes = { class: `mark ${decision}${i === current ? " current" : ""}`, "data-at": String(at) };
     return decision === "excluded"
       ? draw("path", { ...attributes, d: `M${x - radius} ${y - radius}l${2 * radius} ${2 * radius}m0 ${-2 * radius}l${-2 * radius} ${2 * radius}` })

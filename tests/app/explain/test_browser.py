@@ -246,6 +246,24 @@ def test_the_sentences_of_a_document_come_into_view(opened: Callable[..., Any], 
     assert page.locator("article .place").inner_text().startswith("Rank 5 of 5")
 
 
+OUTSIDE = """() => {
+  const panel = document.querySelector("#ranking"), right = (element) => element.getBoundingClientRect().right;
+  const edge = right(panel) - parseFloat(getComputedStyle(panel).paddingRight);
+  const reaching = [...panel.querySelectorAll("*")].filter((element) => right(element) > edge + 1);
+  return reaching.filter((element) => !element.closest(".wide > *")).map((element) => element.outerHTML.slice(0, 80));
+}"""
+"""The parts of the list that reach into its margin, but for tables, which scroll in their own frames."""
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_reaches_into_the_margin(opened: Callable[..., Any], ranked: Ranked, width: int) -> None:
+    page = opened(ranked()[1], viewport={"width": width, "height": 800})
+    page.locator("#list button[aria-expanded]").first.click()
+    assert page.evaluate(OUTSIDE) == []
+    page.get_by_role("button", name="Weights").click()
+    assert page.evaluate(OUTSIDE) == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1440])
 def test_no_violation_of_accessibility(opened: Callable[..., Any], ranked: Ranked, scheme: str, width: int) -> None:
