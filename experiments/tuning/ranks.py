@@ -15,6 +15,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path
 from mpir.core.weights import Weights
@@ -38,11 +40,12 @@ def main() -> int:
 
 
 def run(scored: Path, weights: Path) -> int:
-    """One table, and the tests."""
+    """One table, and the tests, over the questions with gold."""
     objective = Objective(Dataset.load(scored), MEASURE)
-    given = read_weights(weights)
-    systems = {name: {MEASURE: objective.per_question(weights_of)} for name, weights_of in variants(given).items()}
-    compared = Comparison(queries=[question.id for question in objective.scored.questions], systems=systems)
+    values = {name: objective.per_question(of) for name, of in variants(read_weights(weights)).items()}
+    counted = ~np.isnan(next(iter(values.values())))  # nan: the question has no relevant document
+    queries = [question.id for question, counts in zip(objective.scored.questions, counted, strict=True) if counts]
+    compared = Comparison(queries=queries, systems={name: {MEASURE: row[counted]} for name, row in values.items()})
     print(f"{len(compared.queries)} questions\n\n{means_table(compared)}\n\n{describe(compared)}")
     return 0
 
