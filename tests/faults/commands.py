@@ -5,11 +5,12 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
+
+from tests import programs
 
 SAMPLE = Path(__file__).parents[2] / "mpir" / "sample"
 TIMES = {"seconds", "checksum", "files", "sha256"}
@@ -61,18 +62,14 @@ CHANGED = {"index --update": "index"}
 """What a command changes: its output begins with a copy of this."""
 
 
-def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def run(command: str, folder: Path) -> "CompletedProcess[str]":
     """What a command did in a folder, whether it succeeded or not."""
-    return subprocess.run(program(command), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    return programs.run(shlex.split(command), folder=folder, environment=ENVIRONMENT)
 
 
 def succeed(command: str, folder: Path) -> None:
     finished = run(command, folder)
     assert finished.returncode == 0, finished.stderr
-
-
-def program(command: str) -> list[str]:
-    return [sys.executable, "-m", "mpir", *shlex.split(command)]
 
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -81,6 +78,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__fi
 def undisturbed(name: str, inputs: Path, folder: Path) -> tuple[dict[str, object], float]:
     """What a command writes to a new folder, and in how many seconds; what it reads is made first."""
     prepare(name, inputs)
+    run("--version", inputs)  # the first fork waits for what all share
     begin = time.perf_counter()
     succeed(with_output(name, folder, inputs), inputs)
     return content(folder), time.perf_counter() - begin

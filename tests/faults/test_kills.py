@@ -2,16 +2,17 @@
 
 import os
 import random
+import shlex
 import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.faults.commands import COMMANDS, ENVIRONMENT, content, program, succeed, undisturbed, with_output
+from tests.faults.commands import COMMANDS, ENVIRONMENT, content, succeed, undisturbed, with_output
 from tests.faults.report import count
+from tests.programs import Fork
 
 pytestmark = pytest.mark.slow
 
@@ -28,8 +29,8 @@ def test_a_killed_command_ends_as_if_it_had_not_been(name: str, inputs: Path, tm
     generator = random.Random(name)
     for _ in range(KILLS):
         command = with_output(name, tmp_path / "killed", inputs)
-        process = subprocess.Popen(program(command), cwd=inputs, env=ENVIRONMENT, stdout=-3, stderr=-3)
-        time.sleep(generator.uniform(0.3, 1.0) * seconds)  # a moment at random; before 0.3 Python itself starts
+        process = Fork(shlex.split(command), log=tmp_path / "log", environment=ENVIRONMENT, folder=inputs)
+        time.sleep(generator.uniform(0.1, 1.0) * seconds)  # a moment at random; before 0.1 nothing is written
         process.send_signal(signal.SIGKILL)
         process.wait()
         count("kills of " + name)

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.programs import ENDING_WITH_TESTS
+from tests.programs import Fork
 
 PATIENCE = 300
 """Seconds for a server to start, to answer and to stop: far more than it takes, for machines that are busy."""
@@ -28,7 +26,7 @@ def request(method: str, url: str, **options: object) -> httpx.Response:
 
 @dataclass
 class Server:
-    process: subprocess.Popen[str]
+    process: Fork
     url: str
     log: Path
 
@@ -50,16 +48,13 @@ class Server:
 @contextmanager
 def starting(default: Path, folders: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
     """Start servers of a bundle with these options more; all are stopped at the end."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Fork] = []
 
     def start(*options: str, environment: dict[str, str] | None = None, bundle: str = "") -> Server:
         log = folders.mktemp("serve") / "log"
         patient = ["--set", f"serve.timeout={PATIENCE}", "--bundle", bundle or str(default)]
-        command = [sys.executable, "-m", "mpir", "serve", "--port", "0", *patient]
-        with open(log, "w", encoding="utf-8") as stream:
-            process = subprocess.Popen(
-                [*ENDING_WITH_TESTS, *command, *options], stderr=stream, text=True, env=environment_of(environment)
-            )
+        log.touch()
+        process = Fork(["serve", "--port", "0", *patient, *options], log=log, environment=environment_of(environment))
         started.append(process)
         return Server(process, _wait_for_url(process, log), log)
 
@@ -77,7 +72,7 @@ def environment_of(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**retained, "OMP_NUM_THREADS": "1", **(more or {})}
 
 
-def _wait_for_url(process: subprocess.Popen[str], log: Path) -> str:
+def _wait_for_url(process: Fork, log: Path) -> str:
     for _ in range(PATIENCE * 10):
         for line in log.read_text(encoding="utf-8").splitlines():
             if "serving on " in line:

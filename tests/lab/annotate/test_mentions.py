@@ -194,9 +194,9 @@ def test_a_threshold_that_is_none_is_refused(options: dict[str, float]) -> None:
     "piece",
     ["no effusion ", "effusion", "x", "pleural ", "www.a.b effusion ", "vascular-", "history of effusion ", "eﬀusion "],
 )
-def test_a_megabyte_without_a_full_stop_takes_linear_time(piece: str) -> None:
-    text = piece * (2**20 // len(piece))
+def test_a_long_text_without_a_full_stop_takes_linear_time(piece: str) -> None:
+    text = piece * (2**18 // len(piece))
     for matcher in (ExactMatcher(LEXICON), PartialMatcher(LEXICON)):
         start = time.process_time()
         next(annotate([text], LEXICON, matcher=matcher, negation=NegEx.load("negation", "hedges")))
-        assert time.process_time() - start < 30
+        assert time.process_time() - start < 8
