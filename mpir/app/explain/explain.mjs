@@ -133,7 +133,7 @@ function takeDecisions({ query, key, grades, documents = [], pending = [] }) {
   const gone = [...inFile.keys()].filter((id) => !state.decisions.ids.has(id)).length, { decided } = state.decisions.counts();
   const offered = decided ? `Restored from ${inFile.size ? state.file : "this browser"}: ${decided} decided.` : "";
   byId("offer").hidden = !offered && !gone;
-  byId("offered").textContent = [offered, gone ? `${gone} more in ${state.file} are of documents that are not here; they stay in the file.` : ""].filter(Boolean).join(" ");
+  byId("offered").textContent = [offered, gone ? `${state.file} has ${gone} more, of documents that are not here; they stay in the file.` : ""].filter(Boolean).join(" ");
   byId("aside").hidden = !(decided || kept);
   state.sessions.set(query, { data: state.data, decisions: state.decisions });
 }
@@ -216,10 +216,10 @@ async function importGrades(event) {
   if (!file || !state.decisions) return;
   const { error, changed: count, gone, others } = state.decisions.read(await file.text(), file.name);
   if (error) { say(error); return; }
-  const lost = gone.length ? ` ${gone.length} are of documents that are not here (first: ${gone[0]}) and are left out.` : "";
-  const strange = others ? ` ${others} lines are of other questions.` : "";
+  const lost = gone.length ? ` Left out, because their documents are not here: ${gone.length} (first: ${gone[0]}).` : "";
+  const strange = others ? ` Lines of other questions: ${others}.` : "";
   changed();
-  say(`${file.name}: ${count} decisions imported.${lost}${strange}`);
+  say(`${file.name}: imported ${count}.${lost}${strange}`);
 }
 
 // --- what is in view ----------------------------------------------------------------------------------------------

@@ -40,12 +40,13 @@ async def ranking_events(
         InputError: the documents cannot be ranked.
     """
     ordered = await asyncio.to_thread(in_first_stage_order, query, documents)
-    yield "first", unread_page_data(query, documents, ordered, service.settings.name) | facts
+    first = unread_page_data(query, documents, ordered, service.settings.name)
+    yield "first", first | facts
     limits, splitting = service.settings.limits, service.reranker.run.splitting
     await asyncio.to_thread(check_sentences, documents, limits.sentences, splitting)
     if service.reranker.cache is not None:
-        async for event in _refinements(service, query, ordered):
-            yield event
+        async for name, value in _refinements(service, query, ordered):
+            yield name, {**value, "key": first["key"]}  # of the whole list, to which the page's decisions belong
     ranking = await service.rank(query, documents, tokens_of(query, documents))
     yield "ranking", page_data(ranking, documents, service.settings.name) | facts
 

@@ -1,16 +1,22 @@
 """Rankings of a few made-up documents by perspectives without a model, and a browser where there is one."""
 
 import shutil
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import uvicorn
 
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.app.explain.page import page_data
+from mpir.app.serve.app import create_app
+from mpir.app.serve.run import listen, url_of
+from mpir.app.serve.service import Service
 from mpir.reranking.ranking import Ranking
 
 QUERY = "Which gene is mutated in cystic fibrosis?"
@@ -52,6 +58,18 @@ def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
         return ranking, page_data(ranking, DOCUMENTS)
 
     return make
+
+
+@contextmanager
+def serving(service: Service) -> Iterator[tuple[str, uvicorn.Server]]:
+    """The address of a server in a thread of this process, and the server."""
+    with listen("127.0.0.1", 0) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield url_of(listening), server
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from mpir import Document, Reranker, Weights
 from mpir.app.explain.page import page_data, page_with
-from mpir.app.serve.app import create_app
-from mpir.app.serve.run import listen, url_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from mpir.reranking.ranking import Ranking
-from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary
+from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary, serving
 from tests.app.serve.running import Server
 
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
@@ -446,13 +442,8 @@ def searching() -> Iterator[str]:
     """The address of a server, in a thread of this process, that can be searched in two ways."""
     indexes: dict[str, Any] = {"bm25": Kept("bm25", 0, 1), "dense": Kept("dense", 2, 1, 0)}
     service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), indexes)
-    with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield url_of(listening)
-        server.should_exit = True
-        thread.join()
+    with serving(service) as (url, _):
+        yield url
 
 
 def test_an_index_is_searched_by_what_is_chosen(chromium: Any, searching: str) -> None:

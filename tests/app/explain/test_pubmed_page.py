@@ -3,19 +3,15 @@
 import csv
 import io
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from mpir import Reranker
 from mpir.app.cli import main
-from mpir.app.serve.app import create_app
-from mpir.app.serve.run import listen, url_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from mpir.files.corpora import read_references
@@ -24,6 +20,7 @@ from mpir.search.pubmed import Settings as PubMedSettings
 from mpir.search.pubmed.first_stage import PubMedFirstStage
 from mpir.tune.graded import read_graded
 from tests.app.explain.conftest import Arbitrary
+from tests.app.explain.conftest import serving as serving_page
 from tests.search.pubmed.conftest import DRUGS, records
 from tests.search.pubmed.stand_in import Server, serving
 
@@ -44,13 +41,8 @@ def url(stand_in: Server) -> Iterator[str]:
     )
     indexes = {"pubmed": PubMedFirstStage(chosen)}
     service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), indexes)
-    with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield url_of(listening)
-        server.should_exit = True
-        thread.join()
+    with serving_page(service) as (url, _):
+        yield url
 
 
 def post(url: str, path: str, body: dict[str, Any]) -> httpx.Response:
@@ -78,6 +70,29 @@ def test_a_service_that_fails_is_an_answer(url: str, stand_in: Server, caplog: p
     assert response.status_code == 502
     assert "failed (status 503, 4 attempts)" in response.json()["message"]
     assert "pulmonary" not in caplog.text
+
+
+def test_the_form_limits_a_search_by_dates_and_types(chromium: Any, url: str, stand_in: Server) -> None:
+    page = chromium.new_page()
+    page.goto(f"{url}/explain")
+    page.get_by_label("Question").fill(QUERY)
+    dates = {"From": "2015-03", "to": "2024", "Types": "Clinical Trial, Review"}
+    for label, value in dates.items():
+        page.get_by_label(label, exact=True).fill(value)
+    before = len(stand_in.requests)
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("documents ranked.").or_(page.get_by_text("No documents.")).first.wait_for()
+    searches = [values for name, values, _ in stand_in.requests[before:] if name == "esearch.fcgi"]
+    assert searches
+    for values in searches:
+        assert '"2015/03/01"[Date - Publication] : "2024/12/31"[Date - Publication]' in values["term"]
+        assert '"Clinical Trial"[Publication Type] OR "Review"[Publication Type]' in values["term"]
+    if not page.locator("#ask").is_visible():
+        page.get_by_text("Ask a question").click()
+    page.get_by_label("From", exact=True).fill("spring")
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("'spring'").wait_for()
+    page.close()
 
 
 def saved(page: Any, button: str) -> str:

@@ -1,7 +1,6 @@
 """Screening in a browser: decisions outlive a reload, reach the file beside the documents, and survive the server."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,9 @@ import uvicorn
 from mpir import Document, Reranker, Weights
 from mpir.app.explain.library import open_library
 from mpir.app.explain.page import page_data, page_with
-from mpir.app.serve.app import create_app
-from mpir.app.serve.run import listen, url_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
-from tests.app.explain.conftest import Arbitrary
+from tests.app.explain.conftest import Arbitrary, serving
 
 QUERY = "Does aspirin thin blood?"
 
@@ -31,13 +28,8 @@ def explaining(tmp_path: Path) -> Iterator[tuple[str, Path, uvicorn.Server]]:
     documents.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     library = open_library([str(documents)])
     service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), {}, library)
-    with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield url_of(listening), library.grades.path, server
-        server.should_exit = True
-        thread.join()
+    with serving(service) as (url, server):
+        yield url, library.grades.path, server
 
 
 def ranked(context: Any, url: str) -> Any:
@@ -96,6 +88,69 @@ def test_a_page_that_was_mailed_keeps_decisions_over_a_reload(chromium: Any, tmp
     page.locator("#import").set_input_files(grades)
     page.get_by_text("its grades are of other questions; nothing was imported.").wait_for()
     context.close()
+
+
+def test_grades_of_documents_that_are_gone_stay_in_their_files(chromium: Any, explaining: Any, tmp_path: Path) -> None:
+    url, path, _ = explaining
+    line = {"query": QUERY, "id": "gone", "grade": 2}
+    path.write_text(json.dumps(line) + "\n")
+    page = ranked(chromium.new_context(), url)
+    told = "aspirin.grades.jsonl has 1 more, of documents that are not here; they stay in the file."
+    assert page.locator("#offered").inner_text() == told
+    page.locator("#saving").evaluate("(it) => { it.open = true; }")
+    grades = tmp_path / "other.jsonl"
+    grades.write_text("".join(json.dumps({**line, "id": name}) + "\n" for name in ("id1", "gone")))
+    with page.expect_response("**/explain/grades"):
+        page.locator("#import").set_input_files(grades)
+    told = "other.jsonl: imported 1. Left out, because their documents are not here: 1 (first: gone)."
+    page.get_by_text(told).wait_for()
+    assert grades_in(path) == {"gone": 2, "id1": 2}
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (
+            "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }",
+            "This browser cannot store your grades (QuotaExceededError); export them before you leave.",
+        ),
+        (
+            "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } })",
+            "This browser keeps nothing for this page; export your grades before you leave.",
+        ),
+    ],
+)
+def test_a_store_that_is_full_or_forbidden_is_named_and_the_grades_can_be_saved(
+    chromium: Any, ranked_page: Path, script: str, message: str
+) -> None:
+    context = chromium.new_context()
+    context.add_init_script(script)
+    page = context.new_page()
+    page.goto(ranked_page.as_uri())
+    page.locator("#list .include").first.click()
+    assert page.locator("#kept").inner_text() == message
+    assert page.locator("#tally").inner_text().startswith("1 decided")
+    page.locator("#saving").evaluate("(it) => { it.open = true; }")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export grades").click()
+    assert len(Path(download.value.path()).read_text(encoding="utf-8").splitlines()) == 1
+    context.close()
+
+
+def test_a_file_of_grades_that_cannot_be_written_is_named_until_it_can(chromium: Any, explaining: Any) -> None:
+    url, path, _ = explaining
+    page = ranked(chromium.new_context(), url)
+    path.mkdir()  # nobody, not even the superuser, can write a line into a folder
+    page.get_by_role("button", name="Include").first.click()
+    page.get_by_text("Not yet in aspirin.grades.jsonl: 1 (").wait_for()
+    assert "cannot be written (Is a directory)" in page.locator("#kept").inner_text()
+    path.rmdir()
+    with page.expect_response("**/explain/grades"):
+        page.get_by_role("button", name="Maybe").nth(1).click()
+    page.wait_for_function("document.querySelector('#kept').textContent === ''")
+    assert sorted(grades_in(path).values()) == [1, 2]
+    page.context.close()
 
 
 @pytest.fixture

@@ -1,0 +1,82 @@
+"""Waiting for a ranking: progress is shown, it can be cancelled, and a server that goes away takes nothing along."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import uvicorn
+
+from mpir import Reranker
+from mpir.app.serve.service import Service
+from mpir.app.serve.settings import Settings
+from tests.app.explain.conftest import Arbitrary, serving
+
+QUERY, COUNT, FIRST = "Does aspirin thin blood?", 25, 10
+"""A question, its documents, and how many of them are read before the gate closes."""
+
+
+class Gated(Arbitrary):
+    """Scores whose second call waits until the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__("relevance")
+        self.gate, self.calls = threading.Event(), 0
+
+    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+        self.calls += question == QUERY  # the server warms up with another one
+        if self.calls > 1:
+            assert self.gate.wait(60)
+        return super().score(question, sentences)
+
+
+@pytest.fixture
+def waiting(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Gated, uvicorn.Server]]:
+    """A page whose ranking waits at the gate after the first ten documents, the gate, and the server."""
+    gated = Gated()
+    service = Service(Reranker(perspectives=[gated], cache=tmp_path / "cache"), Settings(name="words"), {})
+    with serving(service) as (url, server):
+        page = chromium.new_page()
+        page.goto(f"{url}/explain")
+        page.get_by_label("Question").fill(QUERY)
+        texts = [f"Aspirin thins the blood of {number} patients." for number in range(COUNT)]
+        page.get_by_label("Documents, one in a paragraph").fill("\n\n".join(texts))
+        page.get_by_role("button", name="Rank", exact=True).click()
+        page.get_by_text(f"{FIRST} of {COUNT} documents read").wait_for()
+        yield page, gated, server
+        gated.gate.set()
+        page.close()
+
+
+def test_a_ranking_is_cancelled_and_taken_up_again(waiting: tuple[Any, Gated, uvicorn.Server]) -> None:
+    page, gated, _ = waiting
+    assert page.locator("#list .unread").count() == 20 - FIRST  # of the 20 cards that are shown at first
+    page.locator("#list .include").first.click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text(f"Cancelled. {FIRST} documents are ranked; the others stand as the search ranked them.").wait_for()
+    assert not page.locator("#progress").is_visible()
+    gated.gate.set()
+    page.get_by_text("Ask a question").click()
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text(f"{COUNT} documents ranked.").wait_for()
+    assert page.locator("#list .unread").count() == 0
+    assert page.locator("#tally").inner_text().startswith(f"1 decided, {COUNT - 1} to go")
+
+
+def test_a_server_that_goes_away_leaves_what_was_read(waiting: tuple[Any, Gated, uvicorn.Server]) -> None:
+    page, gated, server = waiting
+    page.locator("#list .include").first.click()
+    server.should_exit = True
+    for connection in list(server.server_state.connections):
+        connection.loop.call_soon_threadsafe(connection.transport.abort)  # type: ignore[union-attr]
+    gated.gate.set()
+    page.get_by_text("No complete ranking: ").wait_for()
+    assert f"{FIRST} documents are ranked; the others stand" in page.locator("#status").inner_text()
+    page.locator("#list .exclude").nth(1).click()
+    assert page.locator("#tally").inner_text() == f"2 decided, {COUNT - 2} to go: 1 included, 0 maybe, 1 excluded"
+    page.get_by_text("Ask a question").click()
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("the server does not answer; start mpir again.").wait_for()
