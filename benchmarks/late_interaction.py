@@ -176,7 +176,7 @@ def _late(bundle: str, precision: str) -> Any:
 
 
 def _ready(perspective: Any, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
-    perspective.score("What is this?", texts)
+    perspective.score_pairs([("What is this?", text) for text in texts])
     return lambda questions: perspective.score_pairs([(q, text) for q in questions for text in texts])[0]
 
 

@@ -255,10 +255,10 @@ class WordOverlap(Perspective):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each sentence for the question: (N,)."""
-        query_words = words_of([question])
-        return np.array([5 * len(query_words & words_of([text])) / max(1, len(query_words)) for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> npt.NDArray[np.float64]:
+        """Return scores (N,) of pairs."""
+        words = [(words_of([query]), words_of([text])) for query, text in pairs]
+        return np.array([5 * len(query & text) / max(1, len(query)) for query, text in words])
 
 
 def qasc_rows(data: Path, seed: int) -> Iterator[Example]:

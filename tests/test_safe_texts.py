@@ -44,8 +44,8 @@ DOCUMENT = {
 class Ones(Perspective):
     name = '=HYPERLINK("http://a.example")'
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.ones(len(sentences))
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.ones(len(pairs))
 
     def explain(self, question: str, sentence: str) -> list[str]:
         return [f"because{ESCAPES}"]

@@ -33,7 +33,7 @@ def run(lexicon: Path, cache: Path | None) -> int:
     texts = [report.text for report in reports]
     polarity = NegationPerspective(Lexicon.load(lexicon), negation=NegEx.load(*TRIGGERS))
     reranker = Reranker(cache=cache, run=RunOptions(splitting="report"))
-    column = np.stack([polarity.score(query, texts) for query in queries.values()])
+    column = np.stack([polarity.score_pairs([(query, text) for text in texts]) for query in queries.values()])
     scored = reranker.score(list(queries.values()), [reports] * len(queries))
     blended = np.stack([blend(candidates.columns, reranker.weights).documents for candidates in scored])
     usual, keeps_negation = MemoryIndex(texts), MemoryIndex(texts, stop_words="not-no")

@@ -101,7 +101,7 @@ def nearest(half: Half, encoder: Start) -> F64:
 def polarity(half: Half, perspective: NegationPerspective) -> F64:
     """The negation column (Q, D) of documents."""
     texts = [report.text for report in half.reports]
-    return np.stack([perspective.score(query, texts) for query in half.queries.values()])
+    return np.stack([perspective.score_pairs([(query, text) for text in texts]) for query in half.queries.values()])
 
 
 def sums(perspective: NegationPerspective, weights: Weights | None, systems: Collection[str]) -> dict[str, Summed]:
@@ -129,6 +129,7 @@ def _blended(
 
 
 def _with(perspective: NegationPerspective, level: Level, signed: bool, candidates: Candidates) -> Columns:
-    texts = [text.text for text in (candidates.sentences if level == "sentence" else candidates.documents)]
+    texts = candidates.sentences if level == "sentence" else candidates.documents
+    pairs = [(candidates.query, text.text) for text in texts]
     column = replace(perspective.column, level=level, signed=signed)
-    return candidates.columns.with_columns({column: perspective.score(candidates.query, texts)})
+    return candidates.columns.with_columns({column: perspective.score_pairs(pairs)})

@@ -35,11 +35,12 @@ class Words(Perspective):
         self.asked: list[str] = []
         self.stop_at = stop_at
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        if question.endswith(self.stop_at or "?"):
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        queries = list(dict.fromkeys(query for query, _ in pairs))
+        if any(query.endswith(self.stop_at or "?") for query in queries):
             raise KeyboardInterrupt
-        self.asked.append(question)
-        return np.array([len(set(question.split()) & set(text.lower().strip(".").split())) for text in sentences])
+        self.asked += queries
+        return np.array([len(set(query.split()) & set(text.lower().strip(".").split())) for query, text in pairs])
 
 
 @pytest.fixture(scope="module")

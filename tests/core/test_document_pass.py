@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ MANY = [Document(str(number), abstract=f"{'cat ' * (number % 70)}dog.", score=0.
 class Cats(Perspective):
     name = "cats"
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        return np.array([float(text.count("cat")) for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> F64:
+        return np.array([float(text.count("cat")) for _, text in pairs])
 
 
 class Length(Perspective):
@@ -37,9 +38,9 @@ class Length(Perspective):
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        self.texts += sentences
-        return np.array([float(len(text)) for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> F64:
+        self.texts += [text for _, text in pairs]
+        return np.array([float(len(text)) for _, text in pairs])
 
 
 def scored(weights: Weights | None, documents: Sequence[Document] = MANY) -> tuple[Candidates, list[str]]:

@@ -3,7 +3,7 @@
 import json
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +230,7 @@ def test_a_scale_that_is_no_logits_is_refused_before_scoring(
     class Percent(Perspective):
         name, identity = "percent", {"name": "percent", "scale": "percent"}
 
-        def score(self, question: str, sentences: Any) -> Any:
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
             raise AssertionError("it was scored")
 
     (tmp_path / "rows.jsonl").write_text(json.dumps(GOOD) + "\n")

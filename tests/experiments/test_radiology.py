@@ -133,8 +133,8 @@ class Count(Perspective):
 
     name = "x"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([text.count("x") for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for _, text in pairs], float)
 
 
 def test_every_report_is_scored_for_every_query_by_all_that_needs_no_lexicon(

@@ -1,6 +1,7 @@
 """A perspective that needs no model, and documents for it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ class Words(Perspective):
 
     name = "words"
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> npt.NDArray[np.float64]:
         """The share of the question's words."""
-        words = set(question.lower().split())
-        return np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
+        words = [(set(query.lower().split()), set(text.lower().strip(".").split())) for query, text in pairs]
+        return np.array([len(query & text) / len(query) for query, text in words])

@@ -15,6 +15,7 @@ from mpir.models.perspectives import Loading
 from mpir.models.perspectives.base import build
 from mpir.models.perspectives.registration import register_perspectives
 from mpir.models.pooling import Pooling
+from tests.models.query_scores import query_scores
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]
 POOLING = "sentence_transformers.models.Pooling"
@@ -67,7 +68,7 @@ def test_prompts_stand_before_queries_and_documents(tiny_checkpoint: Path, tmp_p
     register_perspectives()
     bundled = build("bi-encoder", "dense", {"checkpoint": "model", "scale": "cosine"}, loading(tmp_path))
     cosine = model.query_vectors(TEXTS[:1])[0][0] @ model.vectors(TEXTS[1:2])[0][0]
-    assert bundled.score(TEXTS[0], TEXTS[1:2])[0] == pytest.approx(cosine, abs=1e-5)
+    assert query_scores(bundled, TEXTS[0], TEXTS[1:2])[0] == pytest.approx(cosine, abs=1e-5)
 
 
 def tiny_bert(tiny: Path, folder: Path) -> Path:

@@ -19,6 +19,7 @@ from mpir.models.perspectives.base import build
 from mpir.models.perspectives.late_interaction import LatePerspective
 from mpir.models.tk import MUS, Kernels, TKModel, positions
 from mpir.reranking.reranker import Reranker
+from tests.models.query_scores import query_scores
 
 WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "the", "of", "a", "gene", "cell", "il-2"]
 PAIRS = [
@@ -100,7 +101,7 @@ def test_the_words_keep_their_vectors_and_are_mixed_with_what_is_around(tk: Path
 def test_company_order_and_batches_change_no_score(tk: Path) -> None:
     item = loaded(tk)
     values = item.score_pairs(PAIRS)[0]
-    single = [loaded(tk).score(question, [text])[0] for question, text in PAIRS]
+    single = [query_scores(loaded(tk), question, [text])[0] for question, text in PAIRS]
     np.testing.assert_allclose(values, single, rtol=1e-5)
     np.testing.assert_allclose(item.score_pairs(PAIRS[::-1])[0][::-1], values, rtol=1e-5)
     encoder = Encoder(tk, device="cpu", precision="fp32", max_length=32, tokens_per_batch=32)

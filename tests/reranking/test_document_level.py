@@ -23,8 +23,8 @@ class Letters(Perspective):
 
     name = "x"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([text.count("x") for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for _, text in pairs], float)
 
 
 class Long(Perspective):
@@ -35,9 +35,9 @@ class Long(Perspective):
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        self.asked += sentences
-        return np.array([len(text) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        self.asked += [text for _, text in pairs]
+        return np.array([len(text) for _, text in pairs], float)
 
 
 DOCS = [Document("a", "T", "x. Second xx.", score=2.0), Document("b", "", "One.", score=1.0)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,8 @@ class Count(Perspective):
 
     name = "x"
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        return np.array([float(sentence.count("x")) for sentence in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> npt.NDArray[np.float64]:
+        return np.array([float(sentence.count("x")) for _, sentence in pairs])
 
 
 def words(text: str) -> int:

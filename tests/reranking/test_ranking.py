@@ -37,8 +37,8 @@ class Letters(Perspective):
 
     name = "x"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([text.count("x") for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([text.count("x") for _, text in pairs], float)
 
 
 @dataclass
@@ -238,8 +238,8 @@ def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Rerank
 
 def test_a_perspective_that_gives_no_numbers_is_named() -> None:
     class Words(Letters):
-        def score(self, question: str, sentences: Sequence[str]) -> Any:
-            return ["high" for _ in sentences]
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
+            return ["high" for _ in pairs]
 
     with pytest.raises(
         InputError, match=r"perspective 'x' returned \['high'\]; expected an array with one number for each"

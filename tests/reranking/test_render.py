@@ -31,8 +31,8 @@ class Count(Perspective):
 
     name = "x"
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        return np.array([float(sentence.count("x")) for sentence in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> npt.NDArray[np.float64]:
+        return np.array([float(sentence.count("x")) for _, sentence in pairs])
 
 
 OF_DOCUMENT = Logistic(-2.0, {"best x": 1.0})

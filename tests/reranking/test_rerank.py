@@ -37,8 +37,8 @@ class Count(Perspective):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([text.count(self.name) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([text.count(self.name) for _, text in pairs], float)
 
 
 class Known(Count):
@@ -489,9 +489,9 @@ def test_long_inputs_work_and_sentences_read_in_passages_are_reported(
 class Asked(Count):
     """One that remembers what it was asked."""
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        self.question = question
-        return super().score(question, sentences)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        self.question = pairs[0][0]
+        return super().score_pairs(pairs)
 
 
 @pytest.mark.parametrize(("word", "read"), [("what ", 3_999), ("肝" * 5, 4_000)])
@@ -546,9 +546,9 @@ class Seen(Count):
         super().__init__(name)
         self.sentences: list[str] = []
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        self.sentences += sentences
-        return super().score(question, sentences)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        self.sentences += [text for _, text in pairs]
+        return super().score_pairs(pairs)
 
 
 def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
@@ -616,8 +616,8 @@ class Length(Perspective):
 
     name = "length"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([len(text) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([len(text) for _, text in pairs], float)
 
 
 def lengths(document_weight: float | None, sentence_weight: float | None) -> tuple[Length, Length]:
@@ -712,8 +712,8 @@ class Words(Perspective):
     def __init__(self, *, signed: bool = False) -> None:
         self.name, self.signed = "words", signed
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([sum(word in text for word in ("cystic", "caused", "CFTR", "rare")) / 4 for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([sum(word in text for word in ("cystic", "caused", "CFTR", "rare")) / 4 for _, text in pairs])
 
 
 def test_a_sentence_that_begins_with_it_counts_with_what_it_adds_to_the_sentence_before() -> None:
@@ -735,8 +735,8 @@ def test_the_sentence_before_says_it_already_or_nothing_is_added_to_what_has_a_s
 
 def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
     class OfLength(Words):
-        def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-            return super().score(question, sentences) / [len(text.split()) for text in sentences]
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+            return super().score_pairs(pairs) / [len(text.split()) for _, text in pairs]
 
     ranking = Reranker(perspectives=[OfLength()]).rerank("q", ["A case of cystic fibrosis. It is caused by CFTR."])
     assert {sentence.text: sentence.scores["words"] for sentence in ranking[0].sentences}[

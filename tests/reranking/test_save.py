@@ -5,9 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 from mpir import NamedModels, Perspective, Reranker
@@ -74,8 +75,8 @@ def test_an_object_of_the_callers_is_not_saved(tiny_bundle: Path, tmp_path: Path
     class Length(Perspective):
         name = "length"
 
-        def score(self, question: str, sentences: object) -> object:  # type: ignore[override]
-            return np.array([len(text) for text in sentences])  # type: ignore[attr-defined]
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
+            return [len(text) for _, text in pairs]
 
     with pytest.raises(InputError, match=r"'length' is a Python object, which a bundle cannot contain"):
         Reranker(tiny_bundle, perspectives=[Length()], **ON_CPU).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]

@@ -27,8 +27,8 @@ class Below(Perspective):
 
     name = "below"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.full(len(sentences), -2.0)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.full(len(pairs), -2.0)
 
 
 def _table(tiny_bundle: Path, tmp_path: Path, *options: str) -> list[dict[str, str]]:

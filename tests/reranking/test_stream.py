@@ -28,9 +28,9 @@ class Length(Perspective):
     def __init__(self) -> None:
         self.given: list[int] = []
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        self.given.append(len(sentences))
-        return np.array([len(text) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        self.given.append(len(pairs))
+        return np.array([len(text) for _, text in pairs], float)
 
 
 def pulled(count: list[int]) -> Iterator[list[Document]]:
@@ -70,7 +70,7 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
     length = Length()
     queries, documents = [QUERIES[0], QUERIES[1], QUERIES[0]], [DOCUMENTS[0], DOCUMENTS[0], DOCUMENTS[0][::-1]]
     first, _, last = Reranker(perspectives=[length]).score(queries, documents)
-    assert length.given == [len({sentence.text for sentence in first.sentences})] * 2 == [4, 4]
+    assert length.given == [2 * len({sentence.text for sentence in first.sentences})] == [8]
     assert last.columns.sentences.tolist() == [[len(sentence.text)] for sentence in last.sentences]
 
 

@@ -13,6 +13,7 @@ from mpir.files.corpora.trec import read_qrels
 from mpir.files.read import read_json_lines
 from mpir.lab.annotate import Lexicon, NegEx, annotate
 from mpir.lab.annotate.negation_perspective import NegationPerspective
+from tests.models.query_scores import query_scores
 
 FOLDER = Path(mpir.__file__).parent / "sample/radiology"
 REPORTS = {document.id: document for document in read_jsonl(FOLDER / "reports.jsonl")}
@@ -45,4 +46,4 @@ def test_a_normal_heart_denies_a_large_one_with_the_triggers_of_the_help(capsys:
     (lists,) = re.findall(r"--lexicon chest-xray.tsv --set lexicon.triggers=(\S+)", capsys.readouterr().out)
     perspective = NegationPerspective(lexicon, negation=NegEx.load(*lists.split(",")))
     texts = ["The heart is enlarged.", "Heart size normal.", "Heart size is within normal limits.", "Lungs are clear."]
-    assert perspective.score("cardiomegaly", texts).tolist() == [1.0, -1.0, -1.0, 0.0]
+    assert query_scores(perspective, "cardiomegaly", texts).tolist() == [1.0, -1.0, -1.0, 0.0]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.text.split import split
+from mpir.core.text.types import Pair
 from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
 from mpir.lab.annotate.match import ExactMatcher
@@ -23,6 +24,9 @@ from mpir.models.perspectives.base import Loading, Perspective
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.types import F64
 from mpir.validation import check_choice
+
+if TYPE_CHECKING:
+    from mpir.models.perspectives.cache import ScoreCache
 
 Several = Literal["any", "mean", "last"]
 VALUE: Mapping[Status, float] = {"affirmed": 1.0, "possible": 0.5, "historical": 0.5, "negated": -1.0}
@@ -67,14 +71,10 @@ class NegationPerspective(Perspective):
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
         self._cache: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Return scores (N,) of texts for the question, from -1 to 1."""
-        query_polarity, *text_polarities = self._polarities([question, *sentences])
-        values = [
-            sum(said.get(concept, 0.0) * query_polarity[concept] for concept in query_polarity)
-            for said in text_polarities
-        ]
-        return np.array(values, np.float64) / max(1, len(query_polarity))
+    def score_pairs(self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False) -> F64:
+        """Return scores (N,) of pairs, from -1 to 1."""
+        queries, texts = (self._polarities([pair[side] for pair in pairs]) for side in (0, 1))
+        return np.array([_agreement(*polarities) for polarities in zip(queries, texts, strict=True)], np.float64)
 
     def explain(self, question: str, text: str) -> list[str]:
         """Return the text's statements about the question's concepts, such as ``pleural effusion: negated by "no"``."""
@@ -133,6 +133,11 @@ class NegationPerspective(Perspective):
             "several": self.several,
             "form": FORM,
         }
+
+
+def _agreement(query: Mapping[str, float], text: Mapping[str, float]) -> float:
+    """Return the mean agreement in polarity over the query's concepts, from -1 to 1."""
+    return sum(text.get(concept, 0.0) * polarity for concept, polarity in query.items()) / max(1, len(query))
 
 
 def _bytes(text: str, said: dict[str, float]) -> int:

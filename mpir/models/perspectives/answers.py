@@ -10,7 +10,7 @@ import numpy as np
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value, shortened
-from mpir.models.perspectives.base import Perspective, as_numbers, check_shape
+from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cache import ScoreCache
 from mpir.types import F32, F64, Bool
 
@@ -34,7 +34,7 @@ def answers(
     for perspective in perspectives:
         raise_if_cancelled()
         if perspective.shared is None:
-            yield checked(perspective, perspective.score_with_cache(pairs, cache, progress=progress), pairs)
+            yield checked(perspective, perspective.score_pairs(pairs, cache=cache, progress=progress), pairs)
         else:
             outputs = outputs or perspective.shared.outputs(pairs, progress=progress)
             yield checked(perspective, (perspective.read(outputs[0]), outputs[1]), pairs)
@@ -46,31 +46,33 @@ def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Ans
     Raises:
         InputError: there is not one score and one flag for each pair, or a score is not finite.
     """
-    values, in_passages = _two(perspective.name, result)
-    answer = Answer(as_numbers(perspective.name, values), np.asarray(in_passages))
-    check_shape(perspective.name, answer.values, len(pairs))
-    _check_flags(perspective.name, answer)
+    values, in_passages = result if isinstance(result, tuple) and len(result) == 2 else (result, [False] * len(pairs))
+    answer = Answer(_numbers(perspective.name, values), np.asarray(in_passages))
+    _check_shape(perspective.name, "scores", answer.values, len(pairs))
+    _check_shape(perspective.name, "flags", answer.in_passages, len(pairs))
     _check_finite(perspective, answer.values, pairs)
     return answer
 
 
-def _two(name: str, result: Any) -> tuple[Any, Any]:
-    """Unpack scores and flags. Raises InputError for anything else."""
-    if not isinstance(result, tuple | list) or len(result) != 2:
+def _numbers(name: str, values: Any) -> F64:
+    """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
+    try:
+        if np.asarray(values).dtype == bool or (isinstance(values, list) and bool in map(type, values)):
+            raise TypeError("a boolean is no score")
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
         raise InputError(
-            f"perspective {format_value(name)} returned {shortened(repr(result))}; expected scores and flags "
-            "(whether a text was read in passages)."
-        )
-    return result[0], result[1]
+            f"perspective {format_value(name)} returned {format_value(values)}; expected an array with one number for "
+            f"each text ({shortened(str(error))})."
+        ) from error
 
 
-def _check_flags(name: str, answer: Answer) -> None:
-    """Raise InputError unless there is a flag for each score; a single one would be broadcast."""
-    shape, count = answer.in_passages.shape, len(answer.values)
-    if shape != answer.values.shape:
+def _check_shape(name: str, kind: str, values: F64 | Bool, count: int) -> None:
+    """Raise InputError unless there is one value for each pair; a single flag would be broadcast."""
+    if values.shape != (count,):
         raise InputError(
-            f"perspective {format_value(name)} returned flags of shape {shape} for {count} "
-            "sentences; expected True or False for each (whether it was read in passages)."
+            f"perspective {format_value(name)} returned {kind} of shape {values.shape} for {count} sentences; expected "
+            "one for each sentence."
         )
 
 

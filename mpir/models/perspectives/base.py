@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from mpir.core.checksum import fingerprint
 from mpir.core.column import Column, Level, Role
 from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import InputError, format_names, format_value, shortened
-from mpir.types import F32, F64, I64, Bool, Float
+from mpir.types import F32, F64, I64, Bool
 
 if TYPE_CHECKING:
     from mpir.models.perspectives.cache import ScoreCache
 
 ENTRY_POINTS = "mpir.perspectives"
-ScoredBy = Literal["shared", "score_with_cache", "score_pairs", "score"]
-"""Methods by which a class may compute scores, fastest first."""
 
 
 class SharedModel(Protocol):
@@ -65,7 +63,7 @@ class Derived(Protocol):
 class Perspective:
     """One view of how a text serves a question: a column of scores.
 
-    A subclass sets `name` and defines `score_pairs`, or only `score`, which takes one question at a time.
+    A subclass sets `name` and defines `score_pairs`; one that reads a `shared` model defines `shared` and `read`.
 
     `identity` describes what the scores depend on (checkpoint hash, settings): two perspectives with the same
     fingerprint must give the same scores. `level` is the unit it reads: each sentence, or each document as a whole.
@@ -83,45 +81,24 @@ class Perspective:
     pairs_per_save: int = 4096
     """Pairs per cached portion: a few seconds of work, or a minute on a slow machine."""
     reads_best_only: bool = False
-    scored_by: ClassVar[ScoredBy] = "score_pairs"
-    """The fastest method that a class defines, else its base class's; set when the class is defined."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Record which method a class defines, so that a faster one of its base class does not bypass it."""
-        super().__init_subclass__(**options)
-        if defined := [method for method in get_args(ScoredBy) if method in vars(cls)]:
-            cls.scored_by = defined[0]
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Make an instance. Raises TypeError for a class that defines neither method."""
-        if cls.score is Perspective.score and cls.score_pairs is Perspective.score_pairs:
-            raise TypeError(f"{cls.__name__} defines neither score_pairs nor score; define one of them.")
-        return super().__new__(cls)
 
     @property
     def column(self) -> Column:
         """The column that the scores fill, and its role in the blend."""
         return Column(self.name, self.level, self.role, self.signed)
 
-    def score(self, question: str, sentences: Sequence[str]) -> Float:
-        """Return finite scores (len(sentences),) of the texts, higher is better; by default from `score_pairs`."""
-        return self.score_pairs([(question, sentence) for sentence in sentences])[0]
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False
+    ) -> F64 | tuple[F64, Bool]:
+        """Return finite scores (N,) of N (query, text) pairs, higher is better.
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Return scores (N,) of (question, text) pairs, and flags (N,) of those that a model read in passages.
-
-        Scoring uses this method. For a class that defines only `score`, it calls that for each question.
-
-        Raises:
-            InputError: `score` returned a different number of scores than texts.
+        A model that reads long texts in passages also returns flags (N,) of such pairs. `cache` may hold values of
+        single texts, such as vectors; the scores themselves are cached by the caller.
         """
-        return score_by_question(self, pairs)
-
-    def score_with_cache(
-        self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
-    ) -> tuple[F64, Bool]:
-        """`score_pairs` for a perspective that caches values of single texts, such as vectors."""
-        return self.score_pairs(pairs, progress=progress)
+        if self.shared is None:
+            raise NotImplementedError(f"{type(self).__name__} defines no score_pairs")
+        outputs, in_passages = self.shared.outputs(pairs, progress=progress)
+        return self.read(outputs), in_passages
 
     def explain(self, question: str, text: str) -> list[str]:
         """Explain a text's score in words, one reason at a time; empty by default."""
@@ -178,49 +155,12 @@ class Perspective:
             ) from error
 
 
-def score_by_question(perspective: Perspective, pairs: Sequence[Pair]) -> tuple[F64, Bool]:
-    """Return scores (N,) of pairs by `score`, question by question, and flags (N,), which are all False.
-
-    Raises:
-        InputError: `score` returned a different number of scores than texts, or values that are not numbers.
-    """
-    values = np.zeros(len(pairs))
-    for question, members in by_question(pairs):
-        texts = [pairs[row][1] for row in members]
-        scores = as_numbers(perspective.name, perspective.score(question, texts))
-        check_shape(perspective.name, scores, len(members))
-        values[members] = scores
-    return values, np.zeros(len(pairs), bool)
-
-
-def by_question(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
+def by_query(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     """Yield each question of (question, text) pairs, and the rows of its pairs, ascending."""
     rows: dict[str, list[int]] = {}
     for row, (question, _) in enumerate(pairs):
         rows.setdefault(question, []).append(row)
     return ((question, np.array(query_rows, np.int64)) for question, query_rows in rows.items())
-
-
-def as_numbers(name: str, values: Any) -> F64:
-    """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
-    try:
-        if np.asarray(values).dtype == bool or (isinstance(values, list) and bool in map(type, values)):
-            raise TypeError("a boolean is no score")
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
-        raise InputError(
-            f"perspective {format_value(name)} returned {format_value(values)}; expected an array with one number for "
-            f"each text ({shortened(str(error))})."
-        ) from error
-
-
-def check_shape(name: str, values: F64, count: int) -> None:
-    """Raise InputError unless a perspective returned one score for each text."""
-    if values.shape != (count,):
-        raise InputError(
-            f"perspective {format_value(name)} returned scores of shape {values.shape} for {count} sentences; expected "
-            "one score for each sentence."
-        )
 
 
 @dataclass(slots=True, kw_only=True)

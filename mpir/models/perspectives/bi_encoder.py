@@ -72,14 +72,13 @@ class BiEncoderPerspective(Perspective):
         self._vectors = TextVectors(encoder)
         self._query_vectors = self._vectors if encoder.is_symmetric else TextVectors(encoder, as_queries=True)
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Return scores (N,) of pairs, and flags (N,) of those read in passages; each distinct text is encoded once."""
-        return self.score_with_cache(pairs, None, progress=progress)
-
-    def score_with_cache(
-        self, pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool = False
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False
     ) -> tuple[F64, Bool]:
-        """`score_pairs` with cached vectors of texts; new vectors are added to the cache."""
+        """Return scores (N,) of pairs, and flags (N,) of those read in passages.
+
+        Each distinct text is encoded once, or has its vectors from the cache, which new vectors are added to.
+        """
         batches = [
             self._cosines(pairs[start : start + PAIRS_PER_PASS], cache, progress)
             for start in range(0, len(pairs), PAIRS_PER_PASS)

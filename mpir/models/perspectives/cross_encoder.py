@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mpir.core.normalization import SCALES, to_scale
-from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import Loading, Perspective, register
 from mpir.models.prompts import Prompts
-from mpir.types import F32, F64, Bool
+from mpir.types import F32, F64
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
 
@@ -51,11 +50,6 @@ class CrossEncoderPerspective(Perspective):
         self.name, self.encoder = name, encoder
         self.output, self.against, self.scale, self.linear = output, against, scale, linear
         self._column = encoder.column(output, against)
-
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
-        """Return scores (N,) of pairs on this perspective's scale, and flags (N,) of those read in passages."""
-        outputs, in_passages = self.encoder.outputs(pairs, progress=progress)
-        return self.read(outputs), in_passages
 
     @property
     def shared(self) -> Encoder | DocumentEncoder:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from mpir.core.text.types import Pair, QueryDocument
-from mpir.models.perspectives.adapters import Adapter
 from mpir.models.perspectives.base import DocumentModel, Perspective
 from mpir.models.perspectives.cache import ScoreCache
 from mpir.models.perspectives.scoring import PairScores, score_pairs
@@ -71,12 +70,12 @@ class _SentenceModel:
         return values[rows], in_windows[rows]
 
 
-class _SentenceAdapter(Adapter):
+class _SentenceAdapter(Perspective):
     """Adapter of a perspective with a model of documents, whose `shared` model reads sentences in their documents."""
 
     def __init__(self, perspective: Perspective, model: _SentenceModel) -> None:
-        super().__init__(perspective)
-        self.model = model
+        self.perspective, self.name, self.model = perspective, perspective.name, model
+        self.pairs_per_save = perspective.pairs_per_save
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -84,9 +83,9 @@ class _SentenceAdapter(Adapter):
         return {**self.perspective.identity, "within": "document"}
 
     @property
-    def fingerprint(self) -> str:
-        """The fingerprint of `identity`."""
-        return self._fingerprint(self.identity)
+    def has_identity(self) -> bool:
+        """Whether the perspective's class declares what its scores depend on."""
+        return self.perspective.has_identity
 
     @property
     def shared(self) -> _SentenceModel:

@@ -17,6 +17,7 @@ from mpir.validation import check_choice
 
 if TYPE_CHECKING:
     from mpir.models.language_model import LanguageModel
+    from mpir.models.perspectives.cache import ScoreCache
 
 
 class LanguageModelPerspective(Perspective):
@@ -27,7 +28,9 @@ class LanguageModelPerspective(Perspective):
         check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
         self.name, self.model, self.scale = name, model, scale
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False
+    ) -> tuple[F64, Bool]:
         """Return scores (N,) of pairs, and flags (N,) that are all False, because overlong documents are cut."""
         return to_scale(self.model.scores(pairs, progress=progress), self.scale), np.zeros(len(pairs), bool)
 

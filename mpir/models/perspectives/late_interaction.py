@@ -20,13 +20,15 @@ from mpir.errors import InputError, format_value
 from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction
 from mpir.models.multi_vector import MultiVectorEncoder
-from mpir.models.perspectives.base import Loading, Perspective, by_question, register
+from mpir.models.perspectives.base import Loading, Perspective, by_query, register
 from mpir.models.perspectives.cross_encoder import shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.types import F64, Bool
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from mpir.models.perspectives.cache import ScoreCache
 
 log = logging.getLogger(__name__)
 PAIRS_PER_PASS = 1024
@@ -71,7 +73,9 @@ class LatePerspective(Perspective):
         self.name, self.encoder, self.late = name, encoder, late
         self._cache: LruCache[list[Tensor]] = LruCache(_bytes)
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False
+    ) -> tuple[F64, Bool]:
         """Return scores (N,) of pairs by their best passages, and flags (N,) of those read in several passages."""
         values, in_passages = np.zeros(len(pairs)), np.zeros(len(pairs), bool)
         long: set[str] = set()
@@ -79,7 +83,7 @@ class LatePerspective(Perspective):
             batch = pairs[start : start + PAIRS_PER_PASS]
             questions = self._vectors([question for question, _ in batch], question=True, progress=progress)
             texts = self._vectors([text for _, text in batch], question=False, progress=progress)
-            for question, rows in by_question(batch):
+            for question, rows in by_query(batch):
                 scores = self._meet(questions[question], [texts[batch[row][1]] for row in rows])
                 values[start + rows] = scores
             in_passages[start : start + len(batch)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in batch]

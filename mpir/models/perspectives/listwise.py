@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.core.text.types import Pair
+from mpir.models.perspectives.base import Loading, Perspective, by_query, register
 from mpir.models.perspectives.cross_encoder import checkpoint_folder
 from mpir.types import F64
 
 if TYPE_CHECKING:
     from mpir.models.listwise_model import ListwiseModel
+    from mpir.models.perspectives.cache import ScoreCache
 
 
 class ListwisePerspective(Perspective):
@@ -28,10 +30,12 @@ class ListwisePerspective(Perspective):
         """Read a model."""
         self.name, self.model = name, model
 
-    def score(self, question: str, sentences: Sequence[str]) -> F64:
-        """Return scores (N,) of all texts of a query."""
-        scores = np.zeros(len(sentences))
-        scores[self.model.order(question, sentences)] = 1 - np.arange(len(sentences)) / len(sentences)
+    def score_pairs(self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False) -> F64:
+        """Return scores (N,) of pairs that are all texts of their queries."""
+        scores = np.zeros(len(pairs))
+        for query, rows in by_query(pairs):
+            order = self.model.order(query, [pairs[row][1] for row in rows])
+            scores[rows[order]] = 1 - np.arange(len(rows)) / len(rows)
         return scores
 
 

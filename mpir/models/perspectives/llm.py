@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
@@ -30,6 +30,9 @@ from mpir.models.perspectives.base import Loading, Perspective, register
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.types import F64, Bool
 from mpir.validation import check_choice, real_number, whole_number
+
+if TYPE_CHECKING:
+    from mpir.models.perspectives.cache import ScoreCache
 
 CONCURRENCY = 8
 PASSAGE, STEP = 12_000, 8_000
@@ -174,7 +177,9 @@ class LlmPerspective(Perspective):
             f"(expected {expected}). Name a model that follows instructions, or switch its reasoning off by llm.body."
         )
 
-    def score_pairs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F64, Bool]:
+    def score_pairs(
+        self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False
+    ) -> tuple[F64, Bool]:
         """Return scores (N,) of pairs, and flags (N,) of those read in passages and scored by the best passage.
 
         Raises:

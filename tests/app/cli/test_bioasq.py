@@ -39,12 +39,13 @@ class Words(Perspective):
     stop_at: int | None = None
     value: float | None = None
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        Words.calls += 1
-        if Words.calls == Words.stop_at:
-            raise KeyboardInterrupt
-        words = set(question.lower().split())
-        result = np.array([len(words & set(text.lower().strip(".").split())) / len(words) for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        for _ in {query for query, _ in pairs}:
+            Words.calls += 1
+            if Words.calls == Words.stop_at:
+                raise KeyboardInterrupt
+        words = [(set(query.lower().split()), set(text.lower().strip(".").split())) for query, text in pairs]
+        result = np.array([len(query & text) / len(query) for query, text in words])
         return result if Words.value is None else result + Words.value
 
 

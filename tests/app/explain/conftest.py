@@ -42,8 +42,8 @@ class Arbitrary(Perspective):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        return np.array([zlib.crc32(f"{self.name} {sentence}".encode()) % 997 / 500 - 0.4 for sentence in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> npt.NDArray[np.float64]:
+        return np.array([zlib.crc32(f"{self.name} {sentence}".encode()) % 997 / 500 - 0.4 for _, sentence in pairs])
 
 
 @pytest.fixture

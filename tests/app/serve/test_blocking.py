@@ -88,10 +88,10 @@ class Panics(Perspective):
     def __init__(self) -> None:
         self.always = False
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        if self.always or any("panic" in sentence for sentence in sentences):
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        if self.always or any("panic" in sentence for _, sentence in pairs):
             raise PanicError("no such byte")
-        return np.zeros(len(sentences))
+        return np.zeros(len(pairs))
 
 
 def test_a_scoring_thread_that_dies_is_told_and_replaced(caplog: pytest.LogCaptureFixture) -> None:

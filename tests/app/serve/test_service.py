@@ -27,10 +27,10 @@ class Loads(Perspective):
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
         if self.fault is not None:
             raise self.fault
-        return np.zeros(len(sentences))
+        return np.zeros(len(pairs))
 
 
 class Gated:

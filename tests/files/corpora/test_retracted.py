@@ -1,7 +1,9 @@
 """A retracted paper says so: read from every format, shown in tables and pages, and written to exports."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,8 +62,8 @@ class Length(Perspective):
 
     name = "length"
 
-    def score(self, query: str, sentences: list[str]) -> np.ndarray:  # type: ignore[override, type-arg]
-        return np.array([len(sentence) for sentence in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([len(sentence) for _, sentence in pairs], float)
 
 
 def test_a_retracted_paper_says_so_on_page_table_and_export() -> None:

@@ -1,6 +1,7 @@
 """Items, vectors and a corpus small enough to know by heart."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,11 @@ class Overlap(Perspective):
     def __init__(self, name: str, factor: float = 1.0) -> None:
         self.name, self.factor = name, factor
 
-    def score(self, question: str, sentences: Any) -> Any:
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
         import numpy as np
 
-        query_text = set(question.lower().strip("?").split())
-        return np.array([self.factor * len(query_text & set(s.lower().strip("?.").split())) for s in sentences], float)
+        words = [[set(text.lower().strip("?.").split()) for text in pair] for pair in pairs]
+        return np.array([self.factor * len(query & text) for query, text in words], float)
 
 
 def qasc_record(item: Item) -> dict[str, Any]:

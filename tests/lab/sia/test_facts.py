@@ -1,5 +1,6 @@
 """Scores 4 and 2."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ class Known(Perspective):
     def __init__(self, name: str, values: dict[str, float]) -> None:
         self.name, self.values = name, values
 
-    def score(self, question: str, sentences: Any) -> Any:
-        return np.array([self.values.get(sentence, 0.0) for sentence in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
+        return np.array([self.values.get(sentence, 0.0) for _, sentence in pairs])
 
 
 WHOLE, PART, OTHER = "Insulin lowers sugar.", "Insulin opens cells.", "Glucose is what cells take up."

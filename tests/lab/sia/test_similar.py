@@ -1,6 +1,7 @@
 """Score 0: facts of similar questions, found without comparing all with all."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,10 @@ CLOSE = Item(
 class Relevance(Overlap):
     """Relevance 1 of the facts that answer their own question, and of others what they share with it."""
 
-    def score(self, question: str, sentences: Any) -> Any:
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
         own_value = {item.question: item.full for item in [*ITEMS, CLOSE]}
-        shared = super().score(question, sentences) / 4
-        return np.where([sentence == own_value.get(question) for sentence in sentences], 1.0, shared)
+        shared = super().score_pairs(pairs) / 4
+        return np.where([sentence == own_value.get(question) for question, sentence in pairs], 1.0, shared)
 
 
 def found(index: LuceneIndex, threshold: float, factor: float = 1.0) -> tuple[set[tuple[str, str]], Counter[str]]:
@@ -81,9 +82,9 @@ def test_a_fact_that_may_answer_is_no_0(fact: str, partial: tuple[str, ...], rel
     second = Item(id="b", question="What does insulin change?", full=fact, partial=partial, answer="other")
 
     class Fixed(Overlap):
-        def score(self, question: str, sentences: Any) -> Any:
+        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
             return np.array(
-                [relevance if sentence == fact and question == first.question else 1.0 for sentence in sentences]
+                [relevance if sentence == fact and question == first.question else 1.0 for question, sentence in pairs]
             )
 
     index_items([first, second], tmp_path / "index", {})

@@ -30,6 +30,7 @@ from mpir.lab.train.trainer import FineTuner
 from mpir.models.perspectives import open_bundle, score_pairs
 from tests import damage
 from tests.damage import check_flips
+from tests.models.query_scores import query_scores
 
 GOOD, BAD = "yes aspirin does thin blood", "the cell is in a gene"
 
@@ -799,8 +800,8 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     bundle = open_bundle(tmp_path / "b")
     assert bundle.agreement == "relevance"
     relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
-    assert relevance.score("does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
-    assert sts.score("does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
+    assert query_scores(relevance, "does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
+    assert query_scores(sts, "does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
 
 
 def test_a_bundle_stored_in_bf16_scores_nearly_the_same(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -810,7 +811,9 @@ def test_a_bundle_stored_in_bf16_scores_nearly_the_same(tiny_checkpoint: Path, t
         weights = load_file(tmp_path / stored / "model/model.safetensors")
         assert {value.dtype for value in weights.values()} == {STORED[stored]}
     first, second = (
-        open_bundle(tmp_path / stored).perspectives(device="cpu", precision="fp32")[0].score("does aspirin", [GOOD])[0]
+        query_scores(
+            open_bundle(tmp_path / stored).perspectives(device="cpu", precision="fp32")[0], "does aspirin", [GOOD]
+        )[0]
         for stored in ("fp16", "bf16")
     )
     assert first != second

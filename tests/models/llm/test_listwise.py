@@ -17,6 +17,7 @@ from mpir.models.listwise_prompt import WINDOW, listwise_template_of, listwise_t
 from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from tests.models.model_makers import make, tokenizer
+from tests.models.query_scores import query_scores
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["yes aspirin does thin the blood", "the risk of a heart attack", "a gene in a cell", "patients of the trial"]
@@ -121,7 +122,7 @@ def test_models_are_known_by_architecture_name_or_option(tmp_path: Path) -> None
     make(tmp_path / "copy", "MistralForCausalLM", fast=fast_tokenizer(), **SIZES)
     choice = NamedModels(names=(str(tmp_path / "copy"),), options={"template": "rankzephyr", "max_length": 512})
     (perspective,) = load_named_models(declare_named_models(choice), Loading(folder=Path(), **CPU))
-    assert sorted(perspective.score(QUERY, TEXTS)) == pytest.approx([0.25, 0.5, 0.75, 1.0])
+    assert sorted(query_scores(perspective, QUERY, TEXTS)) == pytest.approx([0.25, 0.5, 0.75, 1.0])
     with pytest.raises(InputError, match="orders documents"):
         declare_named_models(NamedModels(names=(str(tmp_path / "m"),), level="sentence"))
 

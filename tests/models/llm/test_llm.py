@@ -22,6 +22,7 @@ from mpir.models.chat_endpoint import KEY, ChatEndpoint
 from mpir.models.perspectives import ScoreCache, score_pairs
 from mpir.models.perspectives.llm import PASSAGE, LlmPerspective, open_llm, yes_probability
 from tests.faults.report import count
+from tests.models.query_scores import query_scores
 
 QUERY = "Does aspirin thin the blood?"
 TEXTS = ["Aspirin acts on platelets.", "A gene of the cell."]
@@ -45,26 +46,26 @@ def test_an_unlisted_word_has_the_lowest_probability_that_is_listed() -> None:
 
 
 def test_score_is_the_probability_from_log_probabilities(chat_url: str) -> None:
-    assert open_llm(chat_url, "logprobs").score(QUERY, TEXTS) == pytest.approx([0.8, 0.1])
+    assert query_scores(open_llm(chat_url, "logprobs"), QUERY, TEXTS) == pytest.approx([0.8, 0.1])
 
 
 def test_without_log_probabilities_the_model_grades(chat_url: str) -> None:
-    assert open_llm(chat_url, "grades").score(QUERY, TEXTS) == pytest.approx([0.75, 0.0])
+    assert query_scores(open_llm(chat_url, "grades"), QUERY, TEXTS) == pytest.approx([0.75, 0.0])
 
 
 def test_reasoning_is_switched_off_where_a_model_does_not_answer_at_once(chat_url: str) -> None:
     llm = open_llm(chat_url, "thinking")
-    assert llm.score(QUERY, TEXTS) == pytest.approx([0.8, 0.1])
+    assert query_scores(llm, QUERY, TEXTS) == pytest.approx([0.8, 0.1])
     assert llm.identity["body"] == {"reasoning_effort": "none"}
 
 
 def test_a_busy_endpoint_is_asked_again(chat_url: str) -> None:
-    assert open_llm(chat_url, "busy", concurrency=2).score(QUERY, TEXTS) == pytest.approx([0.8, 0.1])
+    assert query_scores(open_llm(chat_url, "busy", concurrency=2), QUERY, TEXTS) == pytest.approx([0.8, 0.1])
 
 
 def test_answers_and_cost_are_counted(chat_url: str) -> None:
     llm = open_llm(chat_url, "logprobs", price=(10, 100))
-    llm.score(QUERY, TEXTS)
+    query_scores(llm, QUERY, TEXTS)
     assert (llm.usage.answers, llm.usage.prompt_tokens, llm.usage.completion_tokens) == (3, 300, 3)  # with the trial
     assert llm.usage.cost == pytest.approx(300 * 10e-6 + 3 * 100e-6)
     assert str(llm.usage).startswith("3 answers, 300 tokens in, 3 out") and str(llm.usage).endswith("$0.0033")
@@ -72,7 +73,7 @@ def test_answers_and_cost_are_counted(chat_url: str) -> None:
 
 def test_usage_that_the_endpoint_does_not_tell_counts_as_none(chat_url: str) -> None:
     llm = open_llm(chat_url, "no-usage")
-    llm.score(QUERY, TEXTS)
+    query_scores(llm, QUERY, TEXTS)
     assert (llm.usage.answers, llm.usage.prompt_tokens, llm.usage.cost) == (3, 0, None)
 
 
@@ -81,7 +82,7 @@ def test_a_pair_is_asked_once_in_memory_and_on_disk(chat_url: str, tmp_path: Pat
     with_cache = ScoreCache(tmp_path / "scores")
     scores = score_pairs([llm], [*PAIRS, *PAIRS], cache=with_cache).values
     count = requests_of(chat_url, "logprobs")
-    assert (llm.score(QUERY, TEXTS) == scores[:2, 0]).all()
+    assert (query_scores(llm, QUERY, TEXTS) == scores[:2, 0]).all()
     assert requests_of(chat_url, "logprobs") == count
     fresh = open_llm(chat_url, "logprobs")
     assert (score_pairs([fresh], PAIRS, cache=with_cache).values == scores[:2]).all()
@@ -161,7 +162,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
         assert "wrong-key" not in str(raised.value) and raised.value.__cause__ is None
         monkeypatch.setenv(KEY, "right-key")
         llm = open_llm(url, "logprobs")
-        assert llm.score(QUERY, TEXTS) == pytest.approx([0.8, 0.1])
+        assert query_scores(llm, QUERY, TEXTS) == pytest.approx([0.8, 0.1])
         assert b"right-key" not in pickle.dumps(llm) and "right-key" not in repr(vars(llm))
     assert "right-key" not in caplog.text
 
@@ -180,7 +181,7 @@ def test_a_pickled_perspective_goes_on(chat_url: str) -> None:
     llm = open_llm(chat_url, "logprobs")
     llm.check()
     assert isinstance(copy := pickle.loads(pickle.dumps(llm)), LlmPerspective)
-    assert copy.score(QUERY, TEXTS) == pytest.approx([0.8, 0.1])
+    assert query_scores(copy, QUERY, TEXTS) == pytest.approx([0.8, 0.1])
 
 
 def test_a_bundle_may_declare_it(chat_url: str, tmp_path: Path) -> None:
@@ -224,7 +225,9 @@ def test_command_line_says_what_is_wrong(
 
 def test_scores_do_not_depend_on_concurrency(chat_url: str) -> None:
     texts = [f"Text {number} of platelets" if number % 3 else f"Text {number}" for number in range(40)]
-    several, single = (open_llm(chat_url, "logprobs", concurrency=number).score(QUERY, texts) for number in (16, 1))
+    several, single = (
+        query_scores(open_llm(chat_url, "logprobs", concurrency=number), QUERY, texts) for number in (16, 1)
+    )
     assert np.array_equal(several, single)
 
 
@@ -274,7 +277,7 @@ def test_values_that_cannot_be_are_refused(top: str, usage: str) -> None:
 def test_a_rounded_log_probability_and_infinity_below_are_believed() -> None:
     top = '{"token": "Yes", "logprob": 1e-7}, {"token": "No", "logprob": -Infinity}'
     with answering(COMPLETION % (top, '{"prompt_tokens": 12.0}')) as url:
-        assert open_llm(url, "m", answers="yes-no").score(QUERY, TEXTS) == pytest.approx([1.0, 1.0])
+        assert query_scores(open_llm(url, "m", answers="yes-no"), QUERY, TEXTS) == pytest.approx([1.0, 1.0])
 
 
 COMPLETION = (

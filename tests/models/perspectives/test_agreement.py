@@ -29,8 +29,8 @@ class Count(Perspective):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([text.lower().count(self.name) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([text.lower().count(self.name) for _, text in pairs], float)
 
 
 def test_a_sentence_has_the_weight_of_those_that_say_the_same() -> None:

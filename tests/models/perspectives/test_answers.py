@@ -39,8 +39,8 @@ class Reader(Perspective):
     def read(self, outputs: F32) -> F64:
         return self.factor * outputs[:, 0].astype(np.float64)
 
-    def score_pairs(self, pairs: Sequence[tuple[str, str]], *, progress: bool = False) -> tuple[Any, Any]:
-        return [self.factor] * len(pairs), [False] * len(pairs)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
+        return [self.factor] * len(pairs)
 
 
 def test_a_shared_model_runs_once_and_each_reads_it_in_its_way() -> None:
@@ -74,12 +74,15 @@ def test_nobody_is_asked_once_the_caller_has_gone() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (np.ones(2), r"'p' returned array\(\[1., 1.\]\); expected scores and flags"),
+        (np.ones(1), r"'p' returned scores of shape \(1,\) for 2 sentences; expected one for each"),
         ((["x", "y"], [False, False]), "'p' returned .*; expected an array with one number for each text"),
         (([True, 0.5], [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
         ((np.ones(2, bool), [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
-        ((np.ones(3), np.zeros(3, bool)), r"'p' returned scores of shape \(3,\) for 2 sentences; expected one score"),
-        ((np.ones(2), True), r"'p' returned flags of shape \(\) for 2 sentences; expected True or False for each"),
+        (
+            (np.ones(3), np.zeros(3, bool)),
+            r"'p' returned scores of shape \(3,\) for 2 sentences; expected one",
+        ),
+        ((np.ones(2), True), r"'p' returned flags of shape \(\) for 2 sentences; expected one for each"),
         (
             ([0.0, np.inf], [False, False]),
             "'p' returned inf for the sentence 'bb' and the query 'q'; expected a finite",

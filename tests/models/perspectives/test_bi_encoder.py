@@ -23,6 +23,7 @@ from mpir.models.perspectives.base import build
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import TokenSequence, read_alone
+from tests.models.query_scores import query_scores
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 LONG = " ".join(WORDS.split() * 7)
@@ -72,8 +73,8 @@ def test_company_order_and_passes_do_not_change_scores(
     values, same = item.score_pairs(pairs[::-1])
     np.testing.assert_allclose(values[::-1], expected, atol=1e-5)
     assert same[::-1].tolist() == in_passages.tolist() == [False] * len(PAIRS) + [True]
-    np.testing.assert_allclose(item.score(*PAIRS[1][:1], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
-    assert item.score("q", []).shape == (0,)
+    np.testing.assert_allclose(query_scores(item, PAIRS[1][0], [PAIRS[1][1]]), expected[1:2], atol=1e-5)
+    assert query_scores(item, "q", []).shape == (0,)
 
 
 def test_a_long_text_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
@@ -87,8 +88,8 @@ def test_a_long_text_counts_with_its_best_passage(tiny_checkpoint: Path) -> None
     assert passages[0].split()[31:] == passages[1].split()[:31]  # they overlap by half
     each = [cosine(tiny_checkpoint, "the heart", passage) for passage in passages]
     sequence = loaded(tiny_checkpoint, scale="cosine")
-    assert sequence.score("the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
-    assert sequence.score(LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
+    assert query_scores(sequence, "the heart", [LONG])[0] == pytest.approx(max(each), abs=1e-5)
+    assert query_scores(sequence, LONG, ["the heart"])[0] == pytest.approx(max(each), abs=1e-5)
 
 
 def test_unpadded_vectors_are_those_of_the_padded_pass(tiny_checkpoint: Path) -> None:

@@ -18,6 +18,7 @@ from mpir.models.bundles.bundle import SHIPPED, bundle_state, declare, read_mani
 from mpir.models.perspectives import Perspective, open_bundle, register
 from tests.core.test_calibration import FITTED
 from tests.damage import FLIPS, check_flips
+from tests.models.query_scores import query_scores
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ class Length(Perspective):
     def __init__(self, unit: float = 1.0) -> None:
         self.unit = unit
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([len(text) / self.unit for text in sentences])
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([len(text) / self.unit for _, text in pairs])
 
 
 def test_perspectives_share_the_encoder_they_declare(bundle: Path) -> None:
@@ -55,7 +56,7 @@ def test_a_perspective_by_its_place_in_a_module(bundle: Path) -> None:
         open_bundle(bundle).perspectives()
     (perspective,) = open_bundle(bundle).perspectives(trust_code=True)
     assert perspective.name == "length"
-    assert perspective.score("q", ["four", "six  6"]).tolist() == [2, 3]
+    assert query_scores(perspective, "q", ["four", "six  6"]).tolist() == [2, 3]
 
 
 def test_a_registered_perspective(bundle: Path) -> None:
@@ -67,14 +68,14 @@ def test_a_registered_perspective(bundle: Path) -> None:
 
     rewrite(bundle, perspectives=[{"name": "mine", "kind": "constant-for-test", "unit": 4}])
     (perspective,) = open_bundle(bundle).perspectives()
-    assert perspective.score("q", ["four"]).tolist() == [1]
+    assert query_scores(perspective, "q", ["four"]).tolist() == [1]
 
 
 def test_a_registered_class(bundle: Path) -> None:
     assert register("length-for-test")(Length) is Length
     rewrite(bundle, perspectives=[{"name": "mine", "kind": "length-for-test", "unit": 4}])
     (perspective,) = open_bundle(bundle).perspectives()
-    assert (perspective.name, perspective.score("q", ["four"]).tolist()) == ("mine", [1])
+    assert (perspective.name, query_scores(perspective, "q", ["four"]).tolist()) == ("mine", [1])
 
 
 @pytest.mark.parametrize(

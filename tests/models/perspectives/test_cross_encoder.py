@@ -15,6 +15,7 @@ from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.pair_spans import spans
 from mpir.models.perspectives.cross_encoder import CrossEncoderPerspective
+from tests.models.query_scores import query_scores
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 LONG = ("does aspirin thin blood", " ".join(WORDS.split() * 9))
@@ -153,7 +154,7 @@ def test_perspectives_read_their_own_output_on_their_scale(tiny_checkpoint: Path
     np.testing.assert_allclose(sts.read(raw), 5 / (1 + np.exp(-raw[:, 1].astype(float))), rtol=1e-6)
     softmax = np.exp(raw[:, 1]) / (np.exp(raw[:, 0]) + np.exp(raw[:, 1]))
     np.testing.assert_allclose(two_class.read(raw), softmax, rtol=1e-5)
-    np.testing.assert_allclose(sts.score(PAIRS[0][0], [PAIRS[0][1]]), sts.read(raw)[:1], atol=1e-5)
+    np.testing.assert_allclose(query_scores(sts, PAIRS[0][0], [PAIRS[0][1]]), sts.read(raw)[:1], atol=1e-5)
 
 
 def test_scales_hold_their_bounds_and_do_not_overflow() -> None:

@@ -23,6 +23,7 @@ from mpir.models.perspectives.base import build
 from mpir.models.perspectives.late_interaction import LatePerspective
 from mpir.reranking.reranker import Reranker
 from tests.conftest import WORDS, make_checkpoint
+from tests.models.query_scores import query_scores
 
 PAIRS = [
     ("does aspirin thin blood", "yes aspirin does thin the blood ."),
@@ -145,7 +146,7 @@ def test_company_order_batches_and_what_is_at_hand_change_no_score(
         values, same = item.score_pairs(pairs[::-1])
         np.testing.assert_allclose(values[::-1], expected, rtol=1e-5, atol=2e-5)
         assert same[::-1].tolist() == in_passages.tolist() == [False] * 4 + [True, True]
-    assert item.score("q", []).shape == (0,)
+    assert query_scores(item, "q", []).shape == (0,)
     tight = LatePerspective("late", Encoder(colbert, device="cpu", precision="fp32", tokens_per_batch=64), item.late)
     np.testing.assert_allclose(tight.score_pairs(pairs)[0], expected, rtol=1e-5, atol=2e-5)
 
@@ -196,7 +197,7 @@ def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, capl
         scores, in_passages = item.score_pairs([(LONG, "the heart"), ("the heart", "the heart")])
     assert "late: 1 queries are longer than 20 tokens; they are read in passages" in caplog.text
     assert in_passages.tolist() == [True, False]
-    first = item.score(" ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
+    first = query_scores(item, " ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
     assert scores[0] >= first - 1e-5
     questions = item.encoder.token_vectors([LONG], item.late, question=True)[0]
     assert max(map(len, questions)) <= 20
@@ -220,13 +221,13 @@ def test_what_matched_what(colbert: Path) -> None:
     assert "." not in {match.text_token for match in result}
     real = [match for match in result if match.found_at != (0, 0)]
     assert all(text[slice(*match.found_at)] == match.text_token for match in real)
-    assert sum(match.similarity for match in result) == pytest.approx(item.score(question, [text])[0], abs=1e-5)
+    assert sum(match.similarity for match in result) == pytest.approx(query_scores(item, question, [text])[0], abs=1e-5)
     assert len(item.explain(question, text)) == 4
     masked = loaded(colbert).matches(question, text)
     assert len(masked) == 32
     assert masked[-1].query_token == "[MASK]"
     assert sum(match.similarity for match in masked) == pytest.approx(
-        loaded(colbert).score(question, [text])[0], abs=1e-5
+        query_scores(loaded(colbert), question, [text])[0], abs=1e-5
     )
 
 
@@ -245,7 +246,7 @@ def test_what_matched_what_in_texts_as_printed(colbert: Path, question: str, tex
     assert [match.query_token for match in result] == ["[CLS]", *asked.split(), "[SEP]"]
     assert all(asked[slice(*match.asked_at)] == match.query_token for match in result[1:-1])
     assert all(read[slice(*match.found_at)] == match.text_token for match in result if match.found_at != (0, 0))
-    assert sum(match.similarity for match in result) == pytest.approx(item.score(question, [text])[0], abs=1e-5)
+    assert sum(match.similarity for match in result) == pytest.approx(query_scores(item, question, [text])[0], abs=1e-5)
 
 
 def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,8 +278,10 @@ def test_the_cache_a_bundle_and_both_levels(colbert: Path, tmp_path: Path, capsy
 
 def test_it_is_pickled_and_copied(colbert: Path) -> None:
     item = loaded(colbert)
-    expected = item.score("does aspirin", ["the heart", "thin blood"]).tolist()
-    assert pickle.loads(pickle.dumps(item)).score("does aspirin", ["the heart", "thin blood"]).tolist() == expected
+    expected = query_scores(item, "does aspirin", ["the heart", "thin blood"]).tolist()
+    assert (
+        query_scores(pickle.loads(pickle.dumps(item)), "does aspirin", ["the heart", "thin blood"]).tolist() == expected
+    )
 
 
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mpir.lab.annotate import Lexicon
 from mpir.lab.annotate import negation_perspective as negation
 from mpir.lab.annotate.negation_perspective import NegationPerspective
 from mpir.models.perspectives.lru_cache import LruCache
+from tests.models.query_scores import query_scores
 
 LEXICON = Lexicon.of({"effusion": ["pleural effusion", "effusion*"]})
 
@@ -41,7 +42,7 @@ def test_texts_that_a_lexicon_has_read_do_not_gather(monkeypatch: pytest.MonkeyP
     for number in range(20):
         text = Text(f"Report {number}. No effusion." + " Clear." * 1_000)
         alive.add(text)
-        assert item.score("effusion", [text, text]).tolist() == [-1.0, -1.0]
+        assert query_scores(item, "effusion", [text, text]).tolist() == [-1.0, -1.0]
     gc.collect()
     assert 1 <= len(alive) < 50_000 / 7_000
 
@@ -51,5 +52,5 @@ def test_texts_that_a_lexicon_has_read_do_not_gather(monkeypatch: pytest.MonkeyP
 def test_a_lexicons_perspective_is_pickled_and_copied(likeness: float | None, made_again: Callable[[Any], Any]) -> None:
     item = NegationPerspective(LEXICON, likeness=likeness)
     texts = ["No effusion.", "Pleural effusions."]
-    expected = item.score("effusion", texts).tolist()
-    assert made_again(item).score("effusion", texts).tolist() == expected == [-1.0, 1.0]
+    expected = query_scores(item, "effusion", texts).tolist()
+    assert query_scores(made_again(item), "effusion", texts).tolist() == expected == [-1.0, 1.0]

@@ -14,6 +14,7 @@ from mpir.errors import InputError
 from mpir.lab.annotate import Lexicon
 from mpir.lab.annotate.negation_perspective import NegationPerspective
 from mpir.models.bundles.bundle import open_bundle
+from tests.models.query_scores import query_scores
 
 
 class Length(Perspective):
@@ -21,8 +22,8 @@ class Length(Perspective):
 
     name = "length"
 
-    def score(self, question: str, sentences: Sequence[str]) -> np.ndarray[Any, Any]:
-        return np.array([len(text) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
+        return np.array([len(text) for _, text in pairs], float)
 
 
 LEXICON = Lexicon.of({"effusion": ["pleural effusion", "effusion*"], "edema": ["edema"]})
@@ -42,7 +43,7 @@ TEXTS = ["Pleural effusion.", "No effusions.", "There may be an effusion.", "His
     ],
 )
 def test_polarities_agree_or_not(question: str, expected: list[float]) -> None:
-    assert PERSPECTIVE.score(question, TEXTS).tolist() == expected
+    assert query_scores(PERSPECTIVE, question, TEXTS).tolist() == expected
 
 
 def test_what_it_adds_to_a_document_does_not_depend_on_the_others() -> None:
@@ -58,21 +59,21 @@ def test_what_it_adds_to_a_document_does_not_depend_on_the_others() -> None:
 
 
 def test_no_texts_have_no_scores() -> None:
-    assert PERSPECTIVE.score("effusion", []).shape == (0,)
+    assert query_scores(PERSPECTIVE, "effusion", []).shape == (0,)
 
 
 @pytest.mark.parametrize(("several", "expected"), [("any", 1.0), ("mean", 1 / 3), ("last", -1.0)])
 def test_several_mentions_follow_the_rule(several: str, expected: float) -> None:
     report = "Left effusion.Right effusion. 1. No effusion."
     perspective = NegationPerspective(LEXICON, several=several)  # type: ignore[arg-type]
-    assert perspective.score("effusion", [report]).tolist() == pytest.approx([expected])
-    assert perspective.score("no effusion", [report]).tolist() == pytest.approx([-expected])
+    assert query_scores(perspective, "effusion", [report]).tolist() == pytest.approx([expected])
+    assert query_scores(perspective, "no effusion", [report]).tolist() == pytest.approx([-expected])
 
 
 def test_words_that_are_alike_count_from_a_likeness_on() -> None:
     nearly = ["effused, pleurally"]
-    assert PERSPECTIVE.score("pleural effusion", nearly).tolist() == [0]
-    assert NegationPerspective(LEXICON, likeness=0.5).score("pleural effusion", nearly).tolist() == [1]
+    assert query_scores(PERSPECTIVE, "pleural effusion", nearly).tolist() == [0]
+    assert query_scores(NegationPerspective(LEXICON, likeness=0.5), "pleural effusion", nearly).tolist() == [1]
 
 
 def test_it_says_why() -> None:
@@ -88,8 +89,8 @@ def test_it_says_why() -> None:
 @settings(deadline=None)  # the first text of a process waits for the patterns
 @given(st.permutations(TEXTS))
 def test_the_order_of_texts_does_not_matter(texts: list[str]) -> None:
-    by_text = dict(zip(TEXTS, PERSPECTIVE.score("no effusion", TEXTS), strict=True))
-    assert np.array_equal(PERSPECTIVE.score("no effusion", texts), [by_text[text] for text in texts])
+    by_text = dict(zip(TEXTS, query_scores(PERSPECTIVE, "no effusion", TEXTS), strict=True))
+    assert np.array_equal(query_scores(PERSPECTIVE, "no effusion", texts), [by_text[text] for text in texts])
 
 
 def test_offsets_are_into_the_whole_text() -> None:
@@ -119,4 +120,4 @@ def test_a_bundle_can_declare_it(tmp_path: Path) -> None:
     (tmp_path / "bundle.json").write_text(json.dumps({"format": 1, "perspectives": [entry]}), encoding="utf-8")
     (perspective,) = open_bundle(tmp_path).perspectives()
     assert perspective.name == "polarity"
-    assert perspective.score("effusion", ["lacking effusion", "no effusion"]).tolist() == [-1, 1]
+    assert query_scores(perspective, "effusion", ["lacking effusion", "no effusion"]).tolist() == [-1, 1]

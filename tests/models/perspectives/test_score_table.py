@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from mpir.models.perspectives import Perspective, ScoreCache
-from mpir.models.perspectives.adapters import adapted
 from mpir.models.perspectives.answers import Answer
-from mpir.models.perspectives.score_table import ScoreTable
-from mpir.models.perspectives.scoring import fill, portions, sharing
+from mpir.models.perspectives.scoring import ScoreTable, fill, portions, sharing
 
 PAIRS = [("q", text) for text in ("a", "bb", "ccc")]
 
@@ -23,9 +21,9 @@ class Length(Perspective):
         self.name, self.version = name, version
         self.asked: list[str] = []
 
-    def score(self, question: str, sentences: Sequence[str]) -> Any:
-        self.asked += sentences
-        return np.array([len(text) for text in sentences], float)
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
+        self.asked += [text for _, text in pairs]
+        return np.array([len(text) for _, text in pairs], float)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -76,12 +74,7 @@ def test_what_is_stored_is_known_next_time(cache: ScoreCache) -> None:
 
 
 def test_columns_that_share_a_model_are_together() -> None:
-    class Alone(Shared):
-        def score(self, question: str, sentences: Sequence[str]) -> Any:
-            return super().score(question, sentences)
-
-    perspectives = [Length("a"), Shared("b"), Length("c"), Shared("d"), Alone("e")]
-    assert sharing([adapted(item) for item in perspectives]) == [[0], [1, 3], [2], [4]]
+    assert sharing([Length("a"), Shared("b"), Length("c"), Shared("d")]) == [[0], [1, 3], [2]]
 
 
 @pytest.mark.parametrize(("per_save", "expected"), [(2, [[0, 1], [2]]), (9, [[0, 1, 2]])])

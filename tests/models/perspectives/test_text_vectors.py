@@ -9,6 +9,7 @@ from mpir.models.perspectives import Loading, ScoreCache, score_pairs
 from mpir.models.perspectives.base import build
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.reranking.reranker import Reranker
+from tests.models.query_scores import query_scores
 
 TEXTS = ["yes aspirin does thin the blood .", "the heart", "is a gene in a cell " * 20]
 
@@ -73,8 +74,8 @@ def test_vectors_of_one_number_format_are_not_read_by_another(
 def test_without_a_cache_they_stay_in_memory_until_it_is_closed(tiny_checkpoint: Path, texts_read: list[str]) -> None:
     perspective = loaded(tiny_checkpoint)
     for _ in range(2):
-        perspective.score("does aspirin thin blood", TEXTS)
+        query_scores(perspective, "does aspirin thin blood", TEXTS)
     assert len(texts_read) == 4
     perspective.close()
-    perspective.score("does aspirin thin blood", TEXTS)
+    query_scores(perspective, "does aspirin thin blood", TEXTS)
     assert len(texts_read) == 8
