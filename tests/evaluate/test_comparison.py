@@ -12,6 +12,7 @@ from mpir.evaluate.comparison import Comparison, compare_pairs, effect_size, few
 from mpir.evaluate.comparison_tables import describe, means_table, write_values
 from mpir.evaluate.groupings import LENGTH, RELEVANT, group_queries, range_of
 from mpir.evaluate.ir import compare_runs
+from mpir.evaluate.significance import paired_t_test, randomisation_test
 
 FIRST, SECOND, THIRD = np.array([0.9, 0.5, 0.4, 0.2]), np.array([0.7, 0.6, 0.4, 0.1]), np.zeros(4)
 
@@ -109,3 +110,36 @@ def test_a_grouping_without_its_texts_is_refused():
         group_queries(["length"], ["1"], relevant={})
     with pytest.raises(InputError, match="--by type needs BioASQ questions"):
         group_queries(["type"], ["1"], relevant={}, texts={"1": "a"})
+
+
+def random_runs(
+    seed: int, queries: int = 40
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
+    """Grades 0 to 2 of 20 documents of each query, and three systems' distinct scores of 30, ten of them unjudged."""
+    generator = np.random.default_rng(seed)
+    names = [f"q{number}" for number in range(queries)]
+    grades = {q: {f"d{i}": int(generator.integers(3)) for i in range(20)} | {"d0": 1} for q in names}
+    runs = {
+        system: {q: {f"d{i}": lift * grades[q].get(f"d{i}", 0) + generator.random() for i in range(30)} for q in names}
+        for system, lift in (("a", 0.0), ("b", 0.1), ("c", 0.4))
+    }
+    return grades, runs
+
+
+def test_means_and_tests_are_those_of_ranx():
+    """A peer that is no dependency of mpir, because it compiles its measures when they first run, for half a minute."""
+    ranx = pytest.importorskip("ranx", reason="needs ranx")
+    qrels, runs = random_runs(5)
+    theirs = {"AP": "map", "nDCG@10": "ndcg@10", "P@5": "precision@5", "RR": "mrr", "R@10": "recall@10"}
+    judged = ranx.Qrels(qrels)
+    compared = compare_runs(qrels, runs, list(theirs))
+    for system, run in runs.items():
+        expected = ranx.evaluate(judged, ranx.Run(run), list(theirs.values()))
+        assert [compared.total(system, name) for name in theirs] == pytest.approx(list(expected.values()), abs=1e-9)
+    for test, ours in (("student", paired_t_test), ("fisher", randomisation_test)):
+        systems = [ranx.Run(run, name=name) for name, run in runs.items()]
+        report = ranx.compare(judged, systems, ["map"], stat_test=test, n_permutations=20_000)
+        for first, second in (("a", "b"), ("b", "c")):
+            expected = report.comparisons[frozenset((first, second))]["map"]["p_value"]
+            values = (compared.systems[name]["AP"] for name in (first, second))
+            assert ours(*values) == pytest.approx(expected, abs=0.01)
