@@ -289,7 +289,7 @@ SCRIPTS = (
     ),
     Script(
         "experiments.tripclick.rerank",
-        "--output {work}/tripclick --models dot --depth 5 --device cpu --train "
+        "--output {work}/tripclick --models convknrm dot --depth 5 --device cpu --train "
         "--set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim"),
     ),

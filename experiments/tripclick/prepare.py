@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,25 +16,27 @@ from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.corpora.tripclick import DOCUMENTS
 from mpir.files.write import atomic_write
 from mpir.lab.sia.vectors import train_vectors
-from mpir.lab.train.tk_init import make_tk
+from mpir.lab.train.tk_init import make_conv_knrm, make_tk
 from mpir.lab.word_vectors import MADE_BY
 from mpir.search import LuceneIndex, build_index, index_matches
 
 DEV_QUERIES, DEV_DEPTH = 200, 50
 """Size of the dev set for choosing a run's best checkpoint: queries of each group, and documents of each."""
 WIDTH = 300
-"""Dimensions of TK's word vectors."""
+"""Dimensions of word vectors."""
+OF_WORDS: Mapping[str, Callable[[Path, Path], Path]] = {"tk": make_tk, "convknrm": make_conv_knrm}
+"""Models that start from word vectors, by mixture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The collection, its index, the folder of training data, and an encoder and a TK model to start from."""
+    """The collection, its index, its training data, and what to start from: an encoder, or words by mixture."""
 
     folder: Path
     index_folder: Path
     data: Path
     encoder: str
-    words: Path
+    words: Mapping[str, Path]
     is_sample: bool = False
 
 
@@ -81,11 +84,12 @@ def _prepare(
     (data / "documents").symlink_to(corpus.resolve(), target_is_directory=True)
     with LuceneIndex(output / "index") as index:
         _dev_rows(folder, index, data / "dev.jsonl", dev_depth)
-    words = output / "tk-start"
-    if not words.is_dir():
-        if vectors is None and not (output / "vectors" / MADE_BY).is_file():
-            train_vectors([corpus], output / "vectors", size=width, min_count=fewest)
-        make_tk(vectors or output / "vectors", words)
+    words = {name: output / f"{name}-start" for name in OF_WORDS}
+    for name, start in words.items():
+        if not start.is_dir():
+            if vectors is None and not (output / "vectors" / MADE_BY).is_file():
+                train_vectors([corpus], output / "vectors", size=width, min_count=fewest)
+            OF_WORDS[name](vectors or output / "vectors", start)
     return Prepared(folder, output / "index", data, encoder, words)
 
 

@@ -18,7 +18,14 @@ from mpir.search import LuceneIndex
 from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 
-NAMES = {"tk": "TK", "colbert": "ColBERT", "colbert-wide": "ColBERT, wide", "dot": "DOT", "cat": "CAT"}
+NAMES = {
+    "tk": "TK",
+    "convknrm": "ConvKNRM",
+    "colbert": "ColBERT",
+    "colbert-wide": "ColBERT, wide",
+    "dot": "DOT",
+    "cat": "CAT",
+}
 """The models, by their mixture and by their name in the paper, whose ColBERT is the wide one."""
 FOUR = ("tk", "colbert", "dot", "cat")
 TRIALS, SEED = 200, 1

@@ -59,7 +59,7 @@ def trained(name: str, prepared: Prepared, arguments: argparse.Namespace) -> Per
     """A model's perspective, trained unless it has been. Raises InputError where that was done with other settings."""
     folder = arguments.output / (name if arguments.seed == 1 else f"{name}-{arguments.seed}")
     mixture = ROOT / f"experiments/mixtures/tripclick-{name}.json"
-    start, options = prepared.words if name == "tk" else prepared.encoder, _settings(mixture, prepared, arguments)
+    start, options = prepared.words.get(name, prepared.encoder), _settings(mixture, prepared, arguments)
     data = {"collection": prepared.folder.name, "triples": arguments.triples, "mixture": read_json(mixture)}
     begun = {"checkpoint": Path(start).name, "content of the checkpoint": content_of(start)}
     check_made_by(folder, {**data, **begun, "options": options}, finished="bundle/bundle.json")

@@ -4,13 +4,12 @@
     python -m experiments.tripclick.variants --tripclick benchmark --checkpoint ENCODER --model cat \\
         --recipes above-click filtered --output runs/tripclick
     python -m experiments.tripclick.variants --tripclick benchmark --checkpoint SCIBERT --further PUBMEDBERT BERT \\
-        --model cat --recipes filtered --runs ConvKNRM=convknrm.trec --output runs/tripclick
+        --model cat --recipes filtered --runs BM25F=bm25f.trec --output runs/tripclick
 
 `above-click` are the collection's own negatives, results that were shown above the click; `filtered` are the paper's,
 of BM25's 500 best without the relevant pool; `unfiltered` leaves that pool in; `random` are documents drawn by chance.
-All else is the same: model, steps, seed. --runs adds rows of systems that are not trained here from their TREC runs,
-such as the collection's ConvKNRM. All pairs of systems are tested over the queries of all groups. Options and kept
-files are those of rerank.py.
+All else is the same: model, steps, seed. --runs adds rows of systems that are not trained here from their TREC runs.
+All pairs of systems are tested over the queries of all groups. Options and kept files are those of rerank.py.
 """
 
 from __future__ import annotations

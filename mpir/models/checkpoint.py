@@ -64,7 +64,7 @@ class TransformersCheckpoint:
         """Read configuration and tokenizer. Raises ArtefactError if that fails."""
         from transformers import AutoConfig, AutoTokenizer
 
-        import mpir.models.tk  # noqa: F401  (so that transformers knows this type, too)
+        import mpir.models.conv_knrm  # noqa: F401  (so that transformers knows this type and TK's, too)
 
         self.checkpoint, self.revision, self.trust_remote_code = checkpoint, revision, trust_remote_code
         self.config = self._load(AutoConfig)

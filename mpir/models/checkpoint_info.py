@@ -18,7 +18,7 @@ from mpir.models.identity import identity_of
 from mpir.models.model_files import MODULES
 from mpir.models.options import FORMATS, batch_size
 
-PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-tk"}
+PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-conv-knrm", "mpir-tk"}
 """Model types that read as many tokens as their configuration has positions."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
 """Model types whose positions start after the padding token's id, so that they read fewer tokens."""

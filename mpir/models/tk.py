@@ -50,25 +50,30 @@ class Kernels(nn.Module):
     """Compares a query's word vectors with those of documents; all have length 1, so products are cosines.
 
     K_i^k = Σ_j exp(−(q_i·d_j − μ_k)² / 2σ²)        s = Σ_i s_i        s_i = Σ_k w_k ln max(a_k·K_i^k, 1e-10)
+
+    `exact` is the σ of the first kernel, which counts equal words if it is small; by default that of the others.
     """
 
-    def __init__(self, sigma: float) -> None:
+    def __init__(self, sigma: float, exact: float | None = None) -> None:
         super().__init__()
-        self.sigma = sigma
+        self.sigmas = (sigma if exact is None else exact, *(sigma for _ in MUS[1:]))
         self.scale, self.weight = nn.Parameter(torch.ones(len(MUS))), nn.Parameter(torch.zeros(len(MUS)))
 
     def forward(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
         """The score of each token (N, W) in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
         cosines = documents.float() @ tokens.float().T
-        near = (torch.exp((cosines - mu).square() / (-2 * self.sigma**2)) for mu in MUS)
+        near = (
+            torch.exp((cosines - mu).square() / (-2 * sigma**2)) for mu, sigma in zip(MUS, self.sigmas, strict=True)
+        )
         counts = torch.stack(
             [torch.segment_reduce(kernel_values, "sum", lengths=lengths, axis=0) for kernel_values in near], dim=2
         )
         return torch.log((self.scale * counts).clamp(min=MIN_KERNEL_SUM)) @ self.weight
 
 
-class _Base(PreTrainedModel):  # type: ignore[misc]
-    config_class = TKConfig
+class KernelsModel(PreTrainedModel):  # type: ignore[misc]
+    """How a model with kernels is initialised and named."""
+
     base_model_prefix = "encoder"
 
     @torch.no_grad()
@@ -80,6 +85,10 @@ class _Base(PreTrainedModel):  # type: ignore[misc]
             module.mix.fill_(0.5)
         else:
             super()._init_weights(module)
+
+
+class _Base(KernelsModel):
+    config_class = TKConfig
 
 
 class TKEncoder(_Base):

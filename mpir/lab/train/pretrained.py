@@ -10,7 +10,7 @@ import torch
 from torch.nn import Linear
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-import mpir.models.tk  # noqa: F401  (so that transformers knows its type)
+import mpir.models.conv_knrm  # noqa: F401  (so that transformers knows this type and TK's)
 from mpir.errors import ArtefactError
 from mpir.models.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
 from mpir.models.pretrained import checkpoint_errors, load_pretrained

@@ -1,4 +1,4 @@
-"""Make an initial TK model: given word vectors, and everything else initialised."""
+"""Make an initial TK or Conv-KNRM model: given word vectors, and everything else initialised."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mpir.errors import ArtefactError
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
 from mpir.lab.word_vectors import read_word_vectors
+from mpir.models.conv_knrm import ConvKNRMConfig, ConvKNRMModel
 from mpir.models.tk import TKConfig, TKModel
 from mpir.validation import whole_number
 
@@ -44,17 +45,36 @@ def make_tk(
             "vectors of another width, or another number of heads."
         )
     torch.manual_seed(seed)
-    words = [word for word in word_vectors.index_to_key if word not in (PADDING, UNKNOWN)]
-    model = TKModel(
-        TKConfig(
-            vocab_size=len(words) + 2,
-            hidden_size=word_vectors.vector_size,
-            num_hidden_layers=layers,
-            num_attention_heads=heads,
-            intermediate_size=feed_forward,
-            max_position_embeddings=POSITIONS,
-        )
+    words = _words(word_vectors)
+    config = TKConfig(
+        vocab_size=len(words) + 2,
+        hidden_size=word_vectors.vector_size,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=feed_forward,
+        max_position_embeddings=POSITIONS,
     )
+    return _write(TKModel(config), word_vectors, words, folder)
+
+
+def make_conv_knrm(
+    vectors: str | Path, folder: str | Path, *, grams: int = 3, filters: int = 128, seed: int = 1
+) -> Path:
+    """Write a checkpoint of Conv-KNRM with the words of word2vec vectors and random convolutions, as `make_tk`."""
+    word_vectors = read_word_vectors(vectors)
+    torch.manual_seed(seed)
+    words = _words(word_vectors)
+    sizes = {"word_size": word_vectors.vector_size, "grams": grams, "filters": filters}
+    config = ConvKNRMConfig(vocab_size=len(words) + 2, max_position_embeddings=POSITIONS, **sizes)
+    return _write(ConvKNRMModel(config), word_vectors, words, folder)
+
+
+def _words(word_vectors: Any) -> list[str]:
+    return [word for word in word_vectors.index_to_key if word not in (PADDING, UNKNOWN)]
+
+
+def _write(model: Any, word_vectors: Any, words: list[str], folder: str | Path) -> Path:
+    """Save a model with its words' vectors, and the tokenizer."""
     with torch.no_grad():
         model.encoder.words.weight[:2] = 0.0
         model.encoder.words.weight[2:] = torch.from_numpy(

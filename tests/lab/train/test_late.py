@@ -1,7 +1,9 @@
-"""Late interaction and TK by the trainer: scores by hand, all kinds of losses, and the bundle that comes of it."""
+"""Late interaction, TK and Conv-KNRM by the trainer: scores by hand, all kinds of losses, and their bundles."""
 
 import json
 import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from mpir.lab.train.batch_layout import BatchLayout
 from mpir.lab.train.bundle import make_bundle
 from mpir.lab.train.mixture import allot, outputs_needed, read_mixture
 from mpir.lab.train.settings import TrainingSettings
-from mpir.lab.train.tk_init import make_tk
+from mpir.lab.train.tk_init import make_conv_knrm, make_tk
 from mpir.lab.train.trainer import FineTuner
 from mpir.lab.train.two_tower import ByToken
 from mpir.models.interaction import maxsim
@@ -120,26 +122,33 @@ def test_a_question_that_is_cut_is_counted(
     assert "1 questions exceed the token limit of late interaction, and were truncated" in caplog.text
 
 
-def test_tk_learns_its_kernels_ten_times_as_fast(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (partial(make_tk, feed_forward=12), {"scale", "weight"}),
+        (partial(make_conv_knrm, grams=1, filters=16), {"pairs.0.scale", "pairs.0.weight"}),
+    ],
+)
+def test_kernels_are_learned_ten_times_as_fast(make: Callable[..., Path], names: set[str], tmp_path: Path) -> None:
     pytest.importorskip("gensim", reason="needs the extra sia")
     words = sorted({*QUESTION.split(), *GOOD.split(), *BAD.split()})
     values = np.random.default_rng(0).normal(size=(len(words), 20)).round(4).tolist()
     rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, values, strict=True)]
     (tmp_path / "words.txt").write_text("\n".join([f"{len(words)} 20", *rows]) + "\n")
-    start = make_tk(tmp_path / "words.txt", tmp_path / "start", feed_forward=12)
+    start = make(tmp_path / "words.txt", tmp_path / "start")
     path = mixture(tmp_path, {"losses": ["ranknet(temperature=1)"], "late": "words"})
     trained = tuner(path, start, warmup=0.0)
     rates = {name: group["lr"] for group in trained.optimisation.optimiser.param_groups for name, p in
              trained.model.named_parameters() if any(p is item for item in group["params"])}  # fmt: skip
     assert set(rates) == set(dict(trained.model.named_parameters()))
     assert {name for name, rate in rates.items() if rate == pytest.approx(0.1)} == {
-        "interaction.scale",
-        "interaction.weight",
+        f"interaction.{name}" for name in names
     }
-    before = trained.model.interaction.weight.detach().clone()
+    *_, weight = trained.model.interaction.parameters()
+    before = weight.detach().clone()
     best = trained.run()
     assert trained.evaluate() == {"p0": 1.0}
-    assert (trained.model.interaction.weight != before).any()
+    assert (weight != before).any()
     make_bundle(best, trained, tmp_path / "bundle")
     (item,) = open_bundle(tmp_path / "bundle").perspectives(device="cpu")
     assert read_json_with_checksum(tmp_path / "bundle/bundle.json")["perspectives"][0]["kind"] == "tk"

@@ -74,7 +74,9 @@ def test_dot_reads_apart_and_multiplies_the_first_tokens(tiny_checkpoint: Path, 
     }
 
 
-@pytest.mark.parametrize(("name", "form"), [("colbert", "projected"), ("colbert-wide", "wide"), ("tk", "words")])
+@pytest.mark.parametrize(
+    ("name", "form"), [("colbert", "projected"), ("colbert-wide", "wide"), ("convknrm", "words"), ("tk", "words")]
+)
 def test_the_others_are_late_interactions_in_the_published_forms(data: Path, name: str, form: str) -> None:
     (task,) = read_mixture(MIXTURES / f"tripclick-{name}.json", data)
     assert isinstance(task.pooling, LateInteraction)
