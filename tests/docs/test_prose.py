@@ -28,13 +28,20 @@ INSTEAD = {
 LONGEST = 45
 """Words of a sentence: more cannot be read in one go."""
 WORD_LIMITS = {
-    "README.md": 1100,
+    "README.md": 950,
+    "docs/guides": 920,
+    "docs/evidence": 700,
+    "docs/evidence/negative-results.md": 8000,
+    "docs/evidence/papers.md": 1000,
+    "docs/evidence/calibration.md": 800,
+    "docs/evidence/first-stage.md": 800,
+    "docs/evidence/ranking-quality.md": 1100,
+    "docs/evidence/scale.md": 1450,
+    "docs/reference": 1000,
     "docs/reference/api.md": 6000,
     "docs/reference/cli.md": 16000,
-    "docs/guides": 950,
-    "docs/evidence/negative-results.md": 1500,
 }
-"""Words of a page, code included."""
+"""Words of a page, code and tables included; the longest path counts."""
 
 
 def prose(page: Path) -> str:
@@ -67,5 +74,7 @@ def test_sentences_can_be_read_in_one_go(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_pages_are_short(page: Path) -> None:
-    limits = [number for path, number in WORD_LIMITS.items() if ids(page).startswith(path)]
-    assert len(page.read_text(encoding="utf-8").split()) <= min(limits, default=2000)
+    limits = {path: number for path, number in WORD_LIMITS.items() if ids(page).startswith(path)}
+    words = [word for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)]
+    limit = limits[max(limits, key=len)] if limits else 1600
+    assert len(words) <= limit
