@@ -36,7 +36,10 @@ SEVERAL: dict[str, Any] = {"nargs": "+", "default": []}
 NUMBER: dict[str, Any] = {"metavar": "N"}
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
 BOOL: dict[str, Any] = {"type": switch, "choices": (True, False)}
-DOCS = "files or folders (.xml .nxml .nbib .ris .ciw .enw .bib .csv .tsv .txt .jsonl .json, also .gz; .xlsx .pdf)"
+DOCS = (
+    "files or folders (.xml .nxml .nbib .ris .ciw .enw .bib .csv .tsv .tab .txt .jsonl .ndjson .json, also .gz; "
+    ".xlsx .pdf)"
+)
 SEED = "the same seed gives the same file (%(default)s)"
 
 # fmt: off

@@ -11,7 +11,8 @@ import pytest
 import mpir
 from mpir.app.cli import make_parser
 from mpir.app.cli.command_table import COMMANDS as COMMAND_TABLE
-from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.option_table import DOCS, OPTIONS
+from mpir.files.corpora import formats
 
 ROOT = Path(mpir.__file__).parents[1]
 SCRIPTS = [
@@ -70,6 +71,13 @@ def test_every_option_is_declared_once_for_a_command_that_exists() -> None:
     assert {command for _, command in pairs} <= set(FLAGS)
     values = [(item.attribute, command) for item in OPTIONS for command in item.help if "*" not in item.name]
     assert len(values) == len(set(values))
+
+
+def test_the_help_of_docs_names_every_form() -> None:
+    """A name such as pubmed-*.txt counts by its suffix."""
+    patterns = [*formats._BY_NAME, *formats._OPEN_NAMES]
+    words = re.findall(r"\.\w+", DOCS)
+    assert sorted(words) == sorted({f".{pattern.rpartition('.')[2]}" for pattern in patterns} | {".gz"})
 
 
 def test_there_are_few_options() -> None:

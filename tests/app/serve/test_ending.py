@@ -202,7 +202,6 @@ def test_a_key_that_no_client_could_send_is_refused(
     key: str, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MPIR_API_KEY", key)
-    monkeypatch.setattr("mpir.app.serve.run.run_server", lambda *_, **__: None)
     assert main(["serve", "--bundle", str(tiny_bundle), "--port", "0"]) == 2
     said = "$MPIR_API_KEY is blank or has several lines; set it to a key of one line, or unset it to serve without one."
     assert capsys.readouterr().err == f"mpir: {said}\n"
