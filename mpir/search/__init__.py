@@ -2,6 +2,7 @@
 
 from mpir.search.base import Retriever
 from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.corpus_index import index_files
 from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
 from mpir.search.hybrid import HybridRetriever
 from mpir.search.indexer import build_index
@@ -24,6 +25,7 @@ __all__ = [
     "bm25_scores",
     "build_dense",
     "build_index",
+    "index_files",
     "index_matches",
     "read_info",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -62,20 +63,41 @@ def build_index(
         InputError: no documents, a repeated id, less than one thread, or unknown stop words.
         OutputError: the folder cannot be written, or contains something other than an index of mpir.
     """
-    threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
     target = Path(folder)
+    stream = tqdm(documents, desc="Indexing", unit=" documents", disable=not progress)
+    write = partial(write_lucene, stream, merge=True)
+    return fill_index(
+        target, atomic_folder(target, INDEX), write, source=source or {}, threads=threads, stop_words=stop_words
+    )
+
+
+def fill_index(
+    target: Path,
+    workspace: AbstractContextManager[Path],
+    write: Callable[[Path, Path, list[str]], int],
+    *,
+    source: Mapping[str, Any],
+    threads: int | None,
+    stop_words: StopWords,
+) -> IndexInfo:
+    """Build an index in a workspace, which replaces `target` at its end; arguments and errors are `build_index`'s.
+
+    `write` fills the Lucene folder that it is given, with the target for messages and Anserini's options, and returns
+    the number of documents.
+    """
+    threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
     stop_words_of(stop_words)
     INDEX.check_replaceable(target)
-    vectors = _same_vectors(target, source or {})
-    with atomic_folder(target, INDEX) as temporary:
-        lucene = temporary / LUCENE_FOLDER
-        options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, temporary)]
-        count = _write(documents, lucene, target, options, progress)
+    vectors = _same_vectors(target, source)
+    with workspace as folder:
+        lucene = folder / LUCENE_FOLDER
+        options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, folder)]
+        count = write(lucene, target, options)
         _check(lucene, count, target)
-        info = describe(temporary, count, dict(source or {}), stop_words)
-        write_info(temporary, info)
+        info = describe(folder, count, dict(source), stop_words)
+        write_info(folder, info)
         for name in vectors:
-            link_files(target / name, temporary / name)
+            link_files(target / name, folder / name)
     return info
 
 
@@ -121,10 +143,14 @@ INDEX = FolderFormat(marker=MANIFEST, names=("*.part.lock",), listed=_listed)
 """The files of an index, and of the vectors in it."""
 
 
-def _write(documents: Iterable[Document], lucene: Path, target: Path, options: list[str], progress: bool) -> int:
-    count = 0
-    stream = iter(tqdm(documents, desc="Indexing", unit=" documents", disable=not progress))
-    with _indexer(lucene, target, options) as indexer:
+def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, options: list[str], *, merge: bool) -> int:
+    """Write documents to a new Lucene index, optionally merged to one segment, and return their number.
+
+    Raises:
+        OutputError: Lucene cannot write or refuses a document; the message names the `target`.
+    """
+    count, stream = 0, iter(documents)
+    with _indexer(lucene, target, options, merge=merge) as indexer:
         while batch := list(islice(stream, BATCH)):
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
@@ -138,16 +164,16 @@ def _write(documents: Iterable[Document], lucene: Path, target: Path, options: l
 
 
 @contextmanager
-def _indexer(lucene: Path, target: Path, options: list[str]) -> Iterator[Any]:
+def _indexer(lucene: Path, target: Path, options: list[str], *, merge: bool) -> Iterator[Any]:
     arguments = ["-input", "", "-collection", "JsonCollection", "-index", str(lucene), *options]
     indexer = java_class("io.anserini.index.SimpleIndexer")([*arguments, "-storeRaw"])
-    merge = False
+    finished = False
     try:
         try:
             yield indexer
-            merge = True
+            finished = True
         finally:
-            indexer.close(merge)
+            indexer.close(merge and finished)
     except java_error() as error:
         raise _unfinished(target, reason(error)) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -12,20 +11,20 @@ from typing import Any
 
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Document
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError
 from mpir.files.files import link_file, link_files
 from mpir.files.paths import resolved
 from mpir.files.write import atomic_folder
 from mpir.search.analyzer import FILE as STOP_WORDS
-from mpir.search.analyzer import analyzer
 from mpir.search.dense import DenseIndex, read_dense_info
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import MANIFEST as DENSE_MANIFEST
 from mpir.search.dense.manifest import write_dense_info
 from mpir.search.dense.shards import Vectoriser
 from mpir.search.indexer import INDEX, build_index
-from mpir.search.java import java_class, java_error, reason
+from mpir.search.java import java_class
 from mpir.search.lucene import query_for_ids
+from mpir.search.lucene_writer import lucene_directory, lucene_writer
 from mpir.search.manifest import LUCENE_FOLDER, IndexInfo, describe, read_info, write_info
 
 CHANGES, UPDATES = "changes", "updates"
@@ -118,35 +117,11 @@ def _link_lucene(target: Path, temporary: Path) -> None:
 def _apply(changes: _Changes, temporary: Path, target: Path) -> None:
     """Remove changed and deleted documents, and add the segment of the changed ones."""
     stop_words = read_info(target).stop_words
-    with _writer(temporary / LUCENE_FOLDER, stop_words, target) as writer:
+    with lucene_writer(temporary / LUCENE_FOLDER, stop_words, target) as writer:
         writer.deleteDocuments(query_for_ids([*changes.names, *changes.deleted]))
-        directory = _directory(temporary / CHANGES / LUCENE_FOLDER)
+        directory = lucene_directory(temporary / CHANGES / LUCENE_FOLDER)
         writer.addIndexes(directory)
         directory.close()
-
-
-@contextmanager
-def _writer(lucene: Path, stop_words: Any, target: Path) -> Iterator[Any]:
-    """Context manager of Lucene's writer for an existing index. Raises OutputError if it fails."""
-    try:
-        config = java_class("org.apache.lucene.index.IndexWriterConfig")(analyzer(stop_words))
-        directory = _directory(lucene)
-        writer = java_class("org.apache.lucene.index.IndexWriter")(directory, config)
-        try:
-            yield writer
-            writer.commit()
-        finally:
-            writer.close()
-            directory.close()
-    except java_error() as error:
-        raise OutputError(
-            f"{target}: Lucene could not update the index ({reason(error)}); check free space and try again."
-        ) from error
-
-
-def _directory(path: Path) -> Any:
-    path_of = java_class("java.io.File")(str(resolved(path))).toPath()
-    return java_class("org.apache.lucene.store.FSDirectory").open(path_of)
 
 
 def _update_vectors(folder: Path, encoder: Vectoriser | None, changes: _Changes, source: Mapping[str, Any]) -> None:

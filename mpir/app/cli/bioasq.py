@@ -207,9 +207,9 @@ def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
 
 def _make_index(arguments: argparse.Namespace) -> Path:
     from mpir.core.checksum import fingerprint
-    from mpir.files.corpora import corpus_fingerprint, naming_places, read_collection
+    from mpir.files.corpora import corpus_fingerprint
     from mpir.files.write import cache_folder
-    from mpir.search import build_index, index_matches
+    from mpir.search import index_files, index_matches
 
     progress, source = shows_progress(arguments), corpus_fingerprint(arguments.corpus)
     if len(arguments.index or []) > 1:
@@ -218,8 +218,7 @@ def _make_index(arguments: argparse.Namespace) -> Path:
     if not index_matches(folder, source):
         if folder.exists():
             log.warning("%s: not a complete index of this corpus; a new index replaces it", folder)
-        with naming_places(arguments.corpus):
-            build_index(read_collection(arguments.corpus), folder, source=source, progress=progress)
+        index_files(arguments.corpus, folder, source=source, progress=progress)
     if arguments.mode != "bm25":
         keep_vectors(arguments.corpus, folder, arguments.encoder, progress=progress)
     return folder

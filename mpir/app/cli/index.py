@@ -27,7 +27,8 @@ A PATH is a file or a folder of PubMed XML (.xml), full papers as PMC gives them
 references as PubMed's site (.nbib, pubmed-*.txt) and reference managers (.ris) save them, gzipped or not; "-" is JSON
 lines on standard input. The index stores titles and abstracts, so a search needs no corpus. An existing index is
 replaced only once the new one is complete, and is kept if the files have not changed. A document that occurs in several
-files with the same id and text is indexed once; the same id with different texts is an error.
+files with the same id and text is indexed once; the same id with different texts is an error. PubMed's files are
+indexed in groups of a few minutes: after an interrupt, repeat the command to resume after the last group.
 
 examples:
   mpir index abstracts.jsonl --index pubmed-index
@@ -120,9 +121,8 @@ def _build(
     threads: int | None,
 ) -> int:
     """Build an index, or a shard of its vectors, unless a current one exists; 0 is the exit status."""
-    from mpir.files.corpora.corpus import naming_places, read_collection
     from mpir.files.read import STDIN
-    from mpir.search import build_index, index_matches, read_info
+    from mpir.search import index_files, index_matches, read_info
 
     progress = not arguments.quiet and sys.stderr.isatty()
     if encoder is not None and shard is not None and shard.count > 1:
@@ -131,10 +131,8 @@ def _build(
         arguments.index, source, stop_words=arguments.stop_words
     )
     if not is_current:
-        documents = read_collection(arguments.paths)
         options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
-        with naming_places(arguments.paths):
-            build_index(documents, arguments.index, source=source, progress=progress, **options)
+        index_files(arguments.paths, arguments.index, source=source, progress=progress, **options)
     if encoder is not None:
         is_current = _add_vectors(arguments, encoder, progress=progress) and is_current
     if not arguments.quiet:

@@ -21,7 +21,7 @@ from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
 from mpir.files.corpora.md5 import check_md5
 from mpir.files.corpora.pdf import read_pdf
-from mpir.files.corpora.pubmed import PUBMED, read_deleted, read_pubmed
+from mpir.files.corpora.pubmed import PUBMED, latest_first, read_deleted, read_pubmed
 from mpir.files.corpora.record_metadata import ids_of
 from mpir.files.corpora.references import read_refer, read_references, read_web_of_science
 from mpir.files.corpora.tables import read_table
@@ -73,9 +73,22 @@ def deleted_ids(paths: Iterable[str | Path]) -> Iterator[str]:
     Raises:
         InputError: as `read_corpus`.
     """
-    for file in _files(paths):
-        if format_of(file) == "xml" and root_tag(file, _ROOTS) in PUBMED:
-            yield from read_deleted(file)
+    for file in filter(_is_pubmed, _files(paths)):
+        yield from read_deleted(file)
+
+
+def pubmed_files(paths: Iterable[str | Path]) -> list[Path]:
+    """Return a corpus's files for `PubmedReader`, the latest first, if all of them are PubMed's; else an empty list.
+
+    Raises:
+        InputError: as `read_corpus`.
+    """
+    files = _files(paths)
+    return latest_first(files) if all(map(_is_pubmed, files)) else []
+
+
+def _is_pubmed(file: Path) -> bool:
+    return format_of(file) == "xml" and root_tag(file, _ROOTS) in PUBMED
 
 
 def corpus_fingerprint(paths: Iterable[str | Path]) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
+from typing import TypeVar
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Document
@@ -39,6 +40,7 @@ _BEGIN = re.compile(rb"<(?:[\w.-]+:)?(?:%b)(?=[\s/>])" % "|".join((*_RECORDS, _D
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _PAGE = 1 << 8
 _Key = tuple[int, int]  # PMID, version
+_P = TypeVar("_P", str, Path, str | Path)
 _PmidPages = defaultdict[int, bytearray]  # a byte for each PMID, in pages allocated on demand
 
 
@@ -54,10 +56,46 @@ def read_pubmed(files: Sequence[str | Path]) -> Iterator[Document]:
     Raises:
         InputError: malformed XML (with file, line and column), other XML, truncated gzip, or a citation without PMID.
     """
-    read_pmids: _PmidPages = defaultdict(lambda: bytearray(_PAGE))
-    deleted: set[_Key] = set()
-    for file in reversed(_oldest_first(files)):
-        yield from _unseen(file, read_pmids, deleted)
+    reader = PubmedReader()
+    for file in latest_first(files):
+        yield from reader.read(file)
+
+
+class PubmedReader:
+    """Read PubMed's files one by one, the latest first, and yield each PMID's latest record.
+
+    Attributes:
+        deleted: the PMIDs and versions that the files read so far delete.
+    """
+
+    def __init__(self) -> None:
+        self._read_pmids: _PmidPages = defaultdict(lambda: bytearray(_PAGE))
+        self.deleted: set[_Key] = set()
+
+    def read(self, file: str | Path) -> Iterator[Document]:
+        """Yield the file's documents that no file read before replaces or deletes. Raises InputError as `read_pubmed`.
+
+        The iterator must be exhausted before the next file is read.
+        """
+        records, gone = _read_file(file)
+        latest: dict[int, tuple[int, Document]] = {}
+        for (pmid, version), document in records.items():
+            known = self._read_pmids[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in self.deleted
+            if not known and version >= latest.get(pmid, (0,))[0]:
+                latest[pmid] = version, document
+        self.deleted |= gone
+        self._mark(latest)
+        for _, document in latest.values():
+            yield document
+
+    def resume(self, pmids: Iterable[int], deleted: Iterable[_Key]) -> None:
+        """Continue after files that another reader has read: the PMIDs of their documents, and its `deleted`."""
+        self._mark(pmids)
+        self.deleted.update(deleted)
+
+    def _mark(self, pmids: Iterable[int]) -> None:
+        for pmid in pmids:
+            self._read_pmids[pmid // _PAGE][pmid % _PAGE] = 1
 
 
 def read_deleted(file: str | Path) -> Iterator[str]:
@@ -67,24 +105,11 @@ def read_deleted(file: str | Path) -> Iterator[str]:
             yield from (str(_key(pmid, file, number)[0]) for pmid in element.iter("PMID"))
 
 
-def _oldest_first(files: Sequence[str | Path]) -> Sequence[str | Path]:
+def latest_first(files: Sequence[_P]) -> list[_P]:
+    """Return PubMed's files, given oldest first, from the latest on; NLM's names determine the order of its own."""
     of_nlm = [_OF_NLM.fullmatch(Path(file).name) is not None for file in files]
     from_nlm = iter(sorted(compress(files, of_nlm), key=lambda file: Path(file).name))
-    return [next(from_nlm) if named else file for named, file in zip(of_nlm, files, strict=True)]
-
-
-def _unseen(file: str | Path, read_pmids: _PmidPages, deleted: set[_Key]) -> Iterator[Document]:
-    """Yield the file's documents that no later file replaces or deletes; update `read_pmids` and `deleted`."""
-    records, gone = _read_file(file)
-    latest: dict[int, tuple[int, Document]] = {}
-    for (pmid, version), document in records.items():
-        known = read_pmids[pmid // _PAGE][pmid % _PAGE] or (pmid, version) in deleted
-        if not known and version >= latest.get(pmid, (0,))[0]:
-            latest[pmid] = version, document
-    deleted |= gone
-    for pmid, (_, document) in latest.items():
-        read_pmids[pmid // _PAGE][pmid % _PAGE] = 1
-        yield document
+    return [next(from_nlm) if named else file for named, file in zip(of_nlm, files, strict=True)][::-1]
 
 
 def _read_file(path: str | Path) -> tuple[dict[_Key, Document], set[_Key]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mpir.core.text import Document, Question
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.corpora import corpus_fingerprint, read_collection, read_questions
+from mpir.files.corpora import corpus_fingerprint, read_questions
 from mpir.files.corpora.corpus import corpus_content
 from mpir.files.hash import sha256
 from mpir.files.job_shards import Shard
@@ -31,7 +31,7 @@ from mpir.lab.sia.workspace import CHUNK, Record, Step, Workspace
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.models.device import choose_device, choose_dtype
 from mpir.models.perspectives import Perspective, open_bundle, score_pairs
-from mpir.search import LuceneIndex, build_index, index_matches
+from mpir.search import LuceneIndex, index_files, index_matches
 from mpir.validation import real_number, whole_number
 from mpir.version import __version__
 
@@ -263,7 +263,7 @@ class Generation:
         settings, counts = self.settings, Counter[str]()
         folder, source = self.space.path("corpus"), corpus_fingerprint(settings.corpus)
         if not index_matches(folder, source):
-            build_index(read_collection(settings.corpus), folder, source=source, progress=self.progress)
+            index_files(settings.corpus, folder, source=source, progress=self.progress)
         relevance = self._perspective("relevance")
         chosen = [name for name in ("graded", "coverage") if name in self.steps]
         identity = {
