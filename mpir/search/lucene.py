@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,6 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.core.text.field_syntax import is_field_search, report_field_search, truncated_query
+from mpir.core.text.greek import greek_forms, has_greek
 from mpir.core.text.legible import legible
 from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.question_words import without_question_words
@@ -106,7 +108,7 @@ class LuceneIndex:
         """
         text, k = self._read(query), self._at_most(k)
         with _reading(self._names):
-            return self._search_truncated(text, k) if is_truncated(text) else _documents(self._expander.search(text, k))
+            return self._search_alone(text, k) if _has_forms(text) else _documents(self._expander.search(text, k))
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -173,13 +175,13 @@ class LuceneIndex:
     def _search_together(self, queries: list[str], k: int, threads: int) -> Iterator[list[Document]]:
         """Search all queries in one call into Java, whose threads run without Python's lock."""
         strings = java_class("java.util.Arrays")
-        whole = {str(number): query for number, query in enumerate(queries) if not is_truncated(query)}
+        whole = {str(number): query for number, query in enumerate(queries) if not _has_forms(query)}
         hits = self._expander.batch_search(strings.asList(*whole.values()), strings.asList(*whole), k, threads)
         for number, query in enumerate(queries):
-            yield _documents(hits.get(str(number))) if str(number) in whole else self._search_truncated(query, k)
+            yield _documents(hits.get(str(number))) if str(number) in whole else self._search_alone(query, k)
 
-    def _search_truncated(self, query: str, k: int) -> list[Document]:
-        """Search for a query with truncated words, one at a time."""
+    def _search_alone(self, query: str, k: int) -> list[Document]:
+        """Search for a query with truncated words or Greek letters, one at a time."""
         return _documents(self._searcher.search(self._words(query), k))
 
     def _read(self, query: str) -> str:
@@ -196,10 +198,13 @@ class LuceneIndex:
         return _with_truncated(words, {word: self._whole_words(without_marks(word)) for word in truncated})
 
     def _whole_words(self, query: str) -> Any:
-        if self.rm3 is None or not (weights := self._expander.get_feedback_terms(query)):
-            words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
-            return words.buildQuery("contents", self._searcher.get_analyzer(), query)
-        return _weighted({str(term): float(weight) for term, weight in weights.items()})
+        if self.rm3 is not None and (weights := self._expander.get_feedback_terms(query)):
+            return _weighted({str(term): float(weight) for term, weight in weights.items()})
+        if has_greek(query):
+            analyze = java_class("io.anserini.analysis.AnalyzerUtils").analyze
+            return _weighted(Counter(map(str, analyze(self._searcher.get_analyzer(), query))))
+        words = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+        return words.buildQuery("contents", self._searcher.get_analyzer(), query)
 
     def _at_most(self, k: int) -> int:
         return min(whole_number("k", k), len(self))
@@ -213,13 +218,22 @@ def checked_info(folder: Path) -> IndexInfo:
 
 
 def _weighted(weights: Mapping[str, float]) -> Any:
-    """Build Lucene's query from weighted terms."""
+    """Build Lucene's query from weighted terms; the two spellings of a Greek letter count as one term."""
     occur, term = java_class("org.apache.lucene.search.BooleanClause$Occur"), java_class("org.apache.lucene.index.Term")
-    term_query, boosted = (java_class(f"org.apache.lucene.search.{name}") for name in ("TermQuery", "BoostQuery"))
-    words = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    names = ("SynonymQuery$Builder", "BoostQuery", "BooleanQuery$Builder")
+    forms, boosted, builder = (java_class(f"org.apache.lucene.search.{name}") for name in names)
+    words = builder()
     for name, weight in weights.items():
-        words.add(boosted(term_query(term("contents", name)), weight), occur.SHOULD)
+        synonyms = forms("contents")
+        for form in (name, *greek_forms(name)):
+            synonyms.addTerm(term("contents", form))
+        words.add(boosted(synonyms.build(), float(weight)), occur.SHOULD)
     return words.build()
+
+
+def _has_forms(query: str) -> bool:
+    """Whether a query has truncated words or Greek letters, which stand for several terms of the index."""
+    return is_truncated(query) or has_greek(query)
 
 
 def _with_truncated(words: Any, stems: Mapping[str, Any]) -> Any:

@@ -328,3 +328,16 @@ def test_what_not_excludes_is_not_searched_for_and_a_message_says_so(
     with LuceneIndex(tmp_path / "index") as index:
         assert ids(index.search("asthma[tiab] NOT children[tiab]")) == ["1"]
     assert "in a database's field syntax" in caplog.text
+
+
+def test_greek_letters_and_their_names_are_one_term(tmp_path: Path) -> None:
+    texts = ["α-synuclein", "alpha-synuclein", r"$\alpha$-synuclein", "synuclein and TNFα", "synuclein"]
+    build_index([Document(str(number), "", text) for number, text in enumerate(texts)], tmp_path / "index")
+    with LuceneIndex(tmp_path / "index") as index:
+        for query in ("α-synuclein", "Alpha-synuclein", r"$\alpha$-synuclein"):
+            (first, *_), together = index.search(query), index.search_batch([query, "synuclein"])[0]
+            scores = {document.id: document.score or 0 for document in together}
+            assert [scores[name] for name in "012"] == pytest.approx([first.score] * 3, abs=1e-5)
+            assert scores["0"] > scores["4"]
+            assert index.scores_of(query, ["1", "4"]) == pytest.approx([scores["1"], scores["4"]], abs=1e-5)
+        assert ids(index.search("tnfalpha")) == ["3"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from mpir.core.text.background import pubmed
-from mpir.core.text.markup import with_carets, without_markup
+from mpir.core.text.exponents import with_carets
+from mpir.core.text.markup import without_markup
 from mpir.core.text.normalise import LIGATURES, composed, without_surrogates
 from mpir.core.text.terms import terms
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from mpir.core.text.exponents import raised
+from mpir.core.text.latex import plain_formula
+
 _ATTRIBUTES = r"""(?:\s++[\w:-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'))*+\s*+/?>"""
 _PARAGRAPHS = r"p|div|h[1-6]|sec|title|abstracttext"
-_OTHER_BLOCKS = r"ul|ol|li|dl|dt|dd|table|tr|t[dh]|abstract"
+_OTHER_BLOCKS = r"ul|ol|li|dl|dt|dd|table|tr|t[dh]|abstract|abstract-text|list|list-item|disp-quote|fig|caption|label"
 _MATH = (
     r"math|semantics|m(?:row|i|o|n|text|s|space|su[bp]|subsup|frac|sqrt|root|over|under|underover|style|fenced|padded)"
 )
 _INLINE = (
     r"i|b|u|em|strong|su[bp]|inf|small|span|a|sc|scp|italic|bold|xref|inline-formula|named-content|styled-content"
     r"|monospace|roman|sans-serif|strike|underline|overline|ext-link|uri|email|tt|it|hi|font|abbrev|bold-italic"
-    rf"|alternatives|(?:mml:)?(?:{_MATH})"
+    r"|alternatives|tex-math|disp-formula|inline-graphic|graphic|ext|institution|related-article|chem-struct|private-char"
+    rf"|sup-?script|sub-?script|(?:mml:)?(?:{_MATH})"
 )
 _ANY = rf"(?:jats:)?(?:br|hr|{_PARAGRAPHS}|{_OTHER_BLOCKS}|{_INLINE})"
 # Patterns for the rules of `split`, case-insensitive. The "<" in "p < 0.05" or "a<b and c>d" does not begin a tag.
@@ -30,23 +34,13 @@ _ESCAPED = 3
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,30});")
 
 
+_SIGNS = re.compile(r"&(?:minus|plus|ndash|#8722|#x2212|#8211);", re.IGNORECASE)
+"""Entities that may stand in an exponent, which is read before other entities."""
+_TEX = re.compile(r"(?i:<(?:jats:)?tex-math[^<>]*+>)([^<>]{1,600})(?i:</(?:jats:)?tex-math>)")
 _SUP = re.compile(rf"(?i:(?<=\d)<(?:jats:)?sup{_ATTRIBUTES})\s*([-−–+]?\d{{1,4}})\s*(?i:</(?:jats:)?sup>)")
 _MSUP = re.compile(
     r"<((?:mml:)?)msup>\s*<\1m[nio]>([^<>]*)</\1m[nio]>\s*<\1m[nio]>\s*([-−–+]?\d{1,4})\s*</\1m[nio]>\s*</\1msup>"
 )
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_EXPONENT = re.compile(r"(?<=\d)[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-
-
-def raised(exponent: str) -> str:
-    """Return a number as superscript characters, so that 10⁶ does not become 106, and offsets stay the same."""
-    return "".join(exponent.split()).translate(_RAISED)
-
-
-def with_carets(text: str) -> str:
-    """Return a text with "10^6" for "10⁶", which models and BM25 read as two numbers."""
-    return text if text.isascii() else _EXPONENT.sub(lambda match: f"^{match[0].translate(_LOWERED)}", text)
 
 
 def has_tags(text: str) -> bool:
@@ -56,6 +50,8 @@ def has_tags(text: str) -> bool:
 
 def without_markup(text: str) -> str:
     """Return the text with entities decoded and tags removed, escaped ones too; block tags leave a space."""
+    if "&" in text and "<" in text:
+        text = _SIGNS.sub(lambda match: unescape(match.group()), text)
     text = _without_tags(text)
     for _ in range(_ESCAPED if "&" in text else 0):
         decoded = _ENTITY.sub(lambda match: unescape(match.group()), text)
@@ -68,6 +64,8 @@ def without_markup(text: str) -> str:
 def _without_tags(text: str) -> str:
     if not has_tags(text):
         return text
-    if "sup" in text:
+    if "tex-math" in text:
+        text = _TEX.sub(lambda match: plain_formula(match[1]), text)
+    if "sup" in text or "SUP" in text:
         text = _MSUP.sub(lambda match: match[2] + raised(match[3]), _SUP.sub(lambda match: raised(match[1]), text))
     return _BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", text))

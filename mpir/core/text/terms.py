@@ -1,4 +1,4 @@
-"""Tokenise a text for BM25: lower case, without stop words, plurals folded."""
+"""Tokenise a text for BM25: lower case, without stop words, plurals folded, Greek letters by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, get_args
 
+from mpir.core.text.greek import greek_names
 from mpir.core.text.normalise import composed
 from mpir.validation import check_choice
 
@@ -15,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
-    """Return a text's words for BM25, without stop words.
+    """Return a text's words for BM25, without stop words; "α" and TeX's "\\alpha" are the word "alpha".
 
     Stop words are Lucene's 33 English ones (``english``); the same without "no" and "not" (``not-no``), where "no
     effusion" must differ from "effusion"; or ``none``.
@@ -24,7 +25,7 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
         InputError: the name is unknown.
     """
     left_out = stop_words_of(stop_words)
-    return [_singular(word) for word in _WORD.findall(composed(text).lower()) if word not in left_out]
+    return [_singular(word) for word in _WORD.findall(greek_names(composed(text).lower())) if word not in left_out]
 
 
 @cache

@@ -70,7 +70,7 @@ def _fields(entry: Entry, values: Mapping[str, str], unknown: set[str]) -> dict[
         _NAMES.get(name.lower(), field_name(name)): _plain(text, unknown if name.lower() in _SHOWN else None)
         for name, text in values.items()
     }
-    if "month" in texts and "year" in texts:
+    if "month" in texts and "year" in texts and "date" not in texts:
         texts["date"] = " ".join(filter(None, (texts["year"], texts["month"], texts.get("day"))))
     if "author" in texts:
         texts["author"] = _OTHERS.sub("", texts["author"])

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from mpir.core.text.greek import greek_names
 from mpir.core.text.latex import plain_latex
 from mpir.core.text.legible import legible
 from mpir.core.text.normalise import normalise
@@ -28,19 +29,6 @@ _LIKE = 0.5
 """Share of the shorter abstract's words that two wordings of one abstract have in common."""
 _NEAR = 0.7
 """Share of all their words that two wordings of one title have in common."""
-_GREEK = str.maketrans(
-    dict(
-        zip(
-            "αβγδεζηθικλμνξοπρσςτυφχψω",
-            (
-                *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda"),
-                *("mu", "nu", "xi", "omicron", "pi", "rho", "sigma", "sigma", "tau", "upsilon", "phi", "chi", "psi"),
-                "omega",
-            ),
-            strict=True,
-        )
-    )
-)
 _ACCENT = re.compile("[\u0300-\u036f]")
 _NUMBER = re.compile(r"\d+")
 
@@ -140,7 +128,7 @@ def comparable_words(text: str) -> str:
     if text.isascii():
         return normalise(text)
     folded = normalise(unicodedata.normalize("NFKD", text))
-    return normalise(_ACCENT.sub("", unicodedata.normalize("NFKD", folded)).translate(_GREEK))
+    return normalise(greek_names(_ACCENT.sub("", unicodedata.normalize("NFKD", folded))).replace("μ", "mu"))
 
 
 def _without_latex(text: str) -> str:

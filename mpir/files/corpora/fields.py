@@ -71,14 +71,28 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
         *("meshheadings", "meshheadinglist", "indexkeywords", "keywordsplus", "manualtags", "automatictags"),
         *("subjects", "subject", "descriptors", "emtreemedicalindexterms", "emtreedrugindexterms", "medicalterms"),
     ),
-    "issn": ("issn", "sn", "isbn", "eissn", "issnprint", "issnl"),
+    "issn": ("issn", "sn", "isbn", "eissn", "issnprint", "issnl", "issns"),
     "publisher": ("publisher", "pb", "pu", "publishername"),
     "trials": ("trials", "si", "clinicaltrialnumber", "clinicaltrialnumbers"),
 }
 """Names of bibliographic fields, by preference."""
-NOTES = ("lid", "aid", "m3", "n1", "ids", "externalids", "note", "notes")
+REMARKS = ("note", "notes", "n1", "extra", "pui", "c3")
+"""Fields with remarks, which may name a PMID or PMCID."""
+NOTES = ("lid", "aid", "m3", "ids", "externalids", *REMARKS)
 """Further fields that may have a DOI."""
-LINKS = ("url", "link", "ur", "urls", "fulltexturl", "sourceurl", "studyurl", "articleurl", "landingpageurl")
+LINKS = (
+    "url",
+    "link",
+    "ur",
+    "urls",
+    "fulltexturl",
+    "sourceurl",
+    "studyurl",
+    "articleurl",
+    "landingpageurl",
+    "sourceurls",
+    "plink",
+)
 DATABASES = ("db", "database", "databasename", "databaseprovider", "remotedatabasename", "remotedatabaseprovider")
 FURTHER_IDS = (
     *("ids", "externalids", "pmc", "pmcid", "pmcids", "nctnumber", "nctid", "nct", "eid", "ut", "utuniquewosid", "pui"),
@@ -90,7 +104,7 @@ RETRACTIONS = ("retractionin", "rin", "isretracted", "retracted")
 """Names of fields that say that a paper was retracted: by a notice, or by true."""
 KNOWN = frozenset((*IDS, *TEXTS))
 """Names of fields that a document itself has: its id, title and body."""
-READ = KNOWN.union(chain.from_iterable(BIBLIOGRAPHY.values()), LINKS, DATABASES, FURTHER_IDS, RETRACTIONS)
+READ = KNOWN.union(*BIBLIOGRAPHY.values(), chain(LINKS, NOTES, DATABASES, FURTHER_IDS, RETRACTIONS))
 """All names that readers use."""
 _FEW = 64
 _PUNCTUATION = re.compile(r"[\W_]+")

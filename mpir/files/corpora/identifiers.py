@@ -16,12 +16,14 @@ _PREFIX = r"(?:(?:pmid|pubmed[ -]?id|pubmed|medline|pm)\s*[:#]\s*|pmid\s+)"
 _LINK = r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/(?:m/)?pubmed/(?:\?term=)?)"
 _BEHIND = r"/?(?=$|[\s;,\[(])"
 _PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})?0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
+_NOTED_PMID = re.compile(r"\b(?:pmid\s*:|pubmed(?: id)?\s*:?)\s*0*(\d{1,8})(?![\w.])", re.IGNORECASE)
 _PREFIXED_PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]{0,300}[^\s.,;:\"“”\]}]")
 _BEHIND_DOI = re.compile(r"/(?:full|abstract|pdf|epdf|html|meta)$|[?#].*$")
 _PUBMED_LINK = re.compile(rf"{_LINK}0*(\d{{1,8}})", re.IGNORECASE)
 _REGISTRIES = re.compile(
     r"\b(?:(?P<nct>NCT\d{8})|(?:WOS|ISI):(?P<wos>[A-Z0-9]{13,16})|(?P<scopus>2-s2\.0-\d{8,12})|(?P<pmcid>PMC\d{1,9})"
+    r"|ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/(?P<bare>\d{1,9})"
     r"|(?P<cochrane>CN-\d{6,9})|(?:openalex\.org/)(?:works/)?(?P<openalex>W\d{1,12}))(?!\w)",
     re.IGNORECASE,
 )
@@ -115,14 +117,26 @@ def registry_ids(name: str, text: str) -> dict[str, str]:
         name: the normalised name of the text's field, such as "ut", which says the registry of a bare number.
         text: an id or a link.
     """
-    if match := _REGISTRIES.search(text):
+    ids: dict[str, str] = {}
+    for match in _REGISTRIES.finditer(text):
         registry = str(match.lastgroup)
-        return {registry: match[registry].upper() if registry != "scopus" else match[registry]}
+        value = match[registry]
+        if registry == "bare":
+            registry, value = "pmcid", f"PMC{value}"
+        ids.setdefault(registry, value if registry == "scopus" else value.upper())
+    if ids:
+        return ids
     registry = _BY_FIELD.get(name, "")
     bare = text.strip()
     if not registry or not bare or not re.fullmatch(_BARE.get(registry, r"\S{1,60}"), bare, re.IGNORECASE):
         return {}
     return {registry: f"PMC{bare}" if registry == "pmcid" else bare}
+
+
+def noted_pmid(text: str) -> str:
+    """Return the PMID that a note names once, as in "PMID: 8906788 PMCID: PMC1" or "PUBMED 8906788,EMBASE 7", or ""."""
+    pmids = set(_NOTED_PMID.findall(text))
+    return pmids.pop() if len(pmids) == 1 else ""
 
 
 def pmid_in_link(text: str) -> str:

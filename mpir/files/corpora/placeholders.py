@@ -25,19 +25,38 @@ _PLACEHOLDER = re.compile(
             "(?:publisher )?(?:abstract|full text|summary) (?:is )?available (?:only )?(?:from|at|on|via|in) the "
             "(?:publisher|journal|author|print|original|full text)s?(?: version| article| web ?site| site| s site)?",
             "in process(?: citation)?|abstract truncated(?: at words)?|(?:abstract )?forthcoming",
-            "keine? (?:abstract|zusammenfassung|titel)(?: (?:verfügbar|vorhanden))?",
-            "(?:pas de résumé|résumé non)(?: disponible)?|(?:sin resumen|resumen no)(?: disponible)?",
+            f"(?:an? )?{_TEXT} is not available for this content so a preview has been provided|not reported",
+            "keine? (?:abstract|zusammenfassung|titel|angaben?)(?: (?:verfügbar|vorhanden))?",
+            "(?:pas de résumé|résumé non)(?: disponible)?|(?:sin resumen|resumen no|no hay resumen)(?: disponible)?",
+            "sem resumo(?: disponível)?|nessun abstract(?: disponibile)?|geen samenvatting(?: beschikbaar)?",
+            "нет аннотации|аннотация отсутствует|[暂暫]?[无無]摘要|摘要[无無]|抄録なし|초록 없음",
         )
     )
 )
-_TRUNCATED = re.compile(r"\s*[(\[]\s*abstract truncated(?: at \d{2,4} words)?\.?\s*[)\]]\s*$", re.IGNORECASE)
+_REMARK = re.compile(
+    r"(?:\s*[(\[]\s*abstract truncated(?: at \d{2,4} words| by [\w ]{1,30})?\.?\s*[)\]]\.?"
+    r"|\s*[(\[](?:APA )?PsycINFO Database Record[^\])]*(?:\(c\)[^\])]*)?[)\]]\.?"
+    r"|\s*[(\[]?\b(?:abstract from (?:author|publisher)|(?:author|publisher)(?:'s)? abstract)(?:s|\(s\))?\b[)\]]?\.?"
+    r"|(?<=[.!?)\]])\s*Copyright of [^\n]{1,200} is the property of [^\n]*"
+    r"|\s*This article is protected by copyright\.(?: All rights reserved)?\.?"
+    r"|(?<=[.!?)\]])\s*(?:All rights reserved|Published by [A-Z][^.]{2,60}(?:(?:Inc|Ltd|Co|B\.V|S\.A)\.?)?)\.?"
+    r"|(?<=[.!?)\]])\s*(?:©|℗)[^.]{3,100}\.?"
+    r"|(?<=[.!?)\]])\s*(?:S\. )?Karger AG, Basel\.?|(?<=[.!?)\]])\s*Georg Thieme Verlag KG,? [^.]{3,40}\.?)\s*$",
+    re.IGNORECASE,
+)
+"""Remarks of databases and publishers at an abstract's end."""
+_REMARKS_HAVE = re.compile("truncated|abstract|psycinfo|propert|copyright|reserved|published by|[©℗]| ag,| kg")
 _SIGN = r"(?:(?:crown )?copyright\b\s*(?:©|\(c\))?|©|\(c\)|℗)"
 _NOTICE = rf"{_SIGN}[\s:,]*(?:(?:the )?(?:author|editor|publisher)|(?:by )?(?:19|20)\d\d)"
 _LAST_NOTICE = re.compile(rf"(?:^|(?<=[.!?)\]])\s*|(?<=\s)){_NOTICE}(?:[^.]|\.(?!\s*$)){{0,250}}\.?\s*$", re.IGNORECASE)
 _FIRST_NOTICE = re.compile(
-    rf"\W*{_NOTICE}(?:[^.]|\.(?=\S)){{0,150}}\.(?:\s*all rights reserved\.)?(?:\s+|$)", re.IGNORECASE
+    rf"\W*{_NOTICE}(?:[^.]|\.(?-i:(?=[^\sA-Z]|[A-Z]\.))){{0,150}}\.(?:\s*all rights reserved\.)?"
+    rf"(?:[^.]{{0,80}}\bpublished by [^.]{{2,80}}\.)?(?:\s+|$|(?-i:(?=[A-Z][a-z]+ )))",
+    re.IGNORECASE,
 )
 _NEAR_END = 320
+_REMARKS = 3
+"""Maximum number of remarks at the end of an abstract."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -62,8 +81,11 @@ def _short_says_nothing(text: str) -> bool:
 def without_remarks(text: str) -> str:
     """Return an abstract without "(ABSTRACT TRUNCATED AT 250 WORDS)" and copyright notices at its ends."""
     end = text[-_NEAR_END:].lower()
-    if "truncated" in end:
-        text = _TRUNCATED.sub("", text)
+    for _ in range(_REMARKS if _REMARKS_HAVE.search(end) else 0):
+        match = _REMARK.search(text, max(0, len(text) - _NEAR_END))
+        if not match:
+            break
+        text = text[: match.start()].rstrip()
     if "©" in end or "copyright" in end or "(c)" in end:
         head = len(text) - _NEAR_END if len(text) > _NEAR_END else 0
         if match := _LAST_NOTICE.search(text, head):

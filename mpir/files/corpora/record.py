@@ -36,6 +36,7 @@ from mpir.files.corpora.fields import (
     LINKS,
     NOTES,
     PMIDS,
+    REMARKS,
     RETRACTIONS,
     TITLES,
     ranks_of,
@@ -45,6 +46,7 @@ from mpir.files.corpora.identifiers import (
     ListId,
     clean_id,
     doi_of,
+    noted_pmid,
     pmid_in_link,
     pmid_of,
     registry_ids,
@@ -68,6 +70,8 @@ _RETRACTED_TITLE = re.compile(
 _NO = frozenset(("false", "no", "0"))
 _DASHES = re.compile(r"\s*[-–—]+\s*")
 _NUMBER = re.compile(r"\d{7,12}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])(?! )")
+_ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")
 Value = str | Sequence[str]
 
 
@@ -87,6 +91,7 @@ def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
         identity = pmid
     else:
         identity = clean_id(text, is_pmid=name in PMIDS) if name else fallback_id
+        identity = pmid if pmid and noted_pmid(identity) == pmid else identity
     if not pmid or identity != pmid:
         if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
             identity = ListId(identity)
@@ -146,6 +151,9 @@ def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
         for text in _texts(values[name]):
             if pmid := pmid_in_link(text):
                 return pmid
+    for name in names.remarks:
+        if pmid := noted_pmid(" ".join(_texts(values[name]))):
+            return pmid
     return ""
 
 
@@ -190,20 +198,30 @@ def _add_date(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     metadata |= ({YEAR: year} if year else {}) | ({"date": date} if date else {})
 
 
-def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool) -> _Add:
-    """Return a function that adds the names in the first field that has any, or in every field."""
+def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool, plain: Callable[[str], str] = str) -> _Add:
+    """Return a function that adds the names, made plain, in the first field that has any, or in every field."""
 
     def add(metadata: dict[str, Any], values: Iterable[Value]) -> None:
         """Set `key` to the names in the values, in their order, each once."""
         names = list[str]()
         for value in values:
-            names += distinct_names(split(value) if isinstance(value, str) else value)
+            names += distinct_names(map(plain, split(value) if isinstance(value, str) else value))
             if names and not every:
                 break
         if names:
             metadata[key] = list(dict.fromkeys(names)) if every else names
 
     return add
+
+
+def _type(name: str) -> str:
+    """Return a publication type, or "" for a DOI, which some programs write there; words of S2 are split."""
+    return "" if doi_of(name) else _CAMEL.sub(" ", name)
+
+
+def _heading(keyword: str) -> str:
+    """Return a keyword without the asterisk of a major MeSH heading: "*Sweat/chemistry", "Sweat/*chemistry"."""
+    return keyword.removeprefix("*").replace("/*", "/") if "*" in keyword else keyword
 
 
 def _add_pages(metadata: dict[str, Any]) -> None:
@@ -224,6 +242,12 @@ def _add_journal(metadata: dict[str, Any], values: Iterable[Value]) -> None:
         metadata[JOURNAL] = journal
 
 
+def _add_issn(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    if text := first_telling(map(_text, values)):
+        match = _ISSN.search(text)
+        metadata["issn"] = "-".join(match.groups()).upper() if match else text
+
+
 def _add_reference_type(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     if reference_type := reference_type_of(_text(next(iter(values)))):
         metadata["reference_type"] = reference_type
@@ -234,10 +258,11 @@ _READERS: dict[str, _Add] = {
     YEAR: _add_date,
     JOURNAL: _add_journal,
     PAGES: _add_page_range,
+    "issn": _add_issn,
     "reference_type": _add_reference_type,
     AUTHORS: _add_names(AUTHORS, split_authors, every=False),
-    TYPES: _add_names(TYPES, split_names, every=False),
-    KEYWORDS: _add_names(KEYWORDS, split_names, every=True),
+    TYPES: _add_names(TYPES, split_names, every=False, plain=_type),
+    KEYWORDS: _add_names(KEYWORDS, split_names, every=True, plain=_heading),
     LANGUAGE: _add_names(LANGUAGE, split_names, every=False),
     "trials": _add_names("trials", split_names, every=True),
 }
@@ -254,6 +279,7 @@ class _Ranked(NamedTuple):
     bodies: _Names
     pmids: _Names
     links: _Names
+    remarks: _Names
     may_hold_doi: _Names
     databases: _Names
     numbers: _Names
@@ -262,7 +288,7 @@ class _Ranked(NamedTuple):
     bibliography: tuple[tuple[str, _Names], ...]
 
 
-_WORLDS = (*FURTHER_IDS, *(name for name in IDS if name not in PMIDS and name not in DOIS))
+_WORLDS = (*FURTHER_IDS, *REMARKS, *(name for name in IDS if name not in PMIDS and name not in DOIS))
 
 
 @lru_cache(maxsize=2**10)  # the records of a file share a few sets of names
@@ -278,6 +304,7 @@ def _by_rank(names: _Names) -> _Ranked:
         bodies=ranked(BODIES),
         pmids=ranked(PMIDS),
         links=ranked(LINKS),
+        remarks=ranked((*REMARKS, *ACCESSION_NUMBERS)),
         may_hold_doi=(*ranked(DOIS), *ranked(LINKS), *ranked(NOTES)),
         databases=ranked(DATABASES),
         numbers=ranked(_PMID_ELSEWHERE),

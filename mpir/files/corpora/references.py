@@ -45,7 +45,7 @@ def _same_names(tags: str) -> dict[str, str]:
 
 _RIS = {
     **_same_names("AN DO LID AID TI T1 TT BTI AB N2 OAB AU A1 PY Y1 DA JF JO T2 JA J2 VL IS SP EP LA KW M3 SN PB UR"),
-    **_same_names("DB C2 C7 PM N1"),
+    **_same_names("DB C2 C3 C7 PM N1"),
     **{"ID": "referenceid", "DP": "databaseprovider", "L2": "link", "U2": "pui", "PT": "publicationtype"},
     **{"TY": "referencetype"},
 }
@@ -56,7 +56,7 @@ _MEDLINE = {
     **{"RIN": "retractionin"},
 }
 _WOS = {
-    **_same_names("TI AB DI UT PM AU AF SO JI PY VL IS BP EP AR LA DT"),
+    **_same_names("TI AB DI UT PM AU AF SO JI PY PD VL IS BP EP AR LA DT"),
     **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "referencetype"},
 }
 _REFER = {

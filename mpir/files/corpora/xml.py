@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from xml.etree import ElementTree as ET
 from xml.parsers.expat import errors
 
-from mpir.core.text.markup import raised
+from mpir.core.text.exponents import raised
 from mpir.errors import InputError, shortened
 from mpir.files.limits import limit_bytes, too_large
 from mpir.files.read import open_bytes
@@ -89,9 +89,12 @@ def mark_exponents(element: ET.Element) -> None:
             elif (tag == "sup" or child.get("face") == "superscript") and before[-1:].isdigit() and not len(child):
                 if _EXPONENT.fullmatch(text):
                     child.text = raised(text)
-            elif tag == "msup" and len(child) == 2 and _EXPONENT.fullmatch(child[1].text or ""):
+            elif tag == "msup" and len(child) == 2 and _EXPONENT.fullmatch(exponent := "".join(child[1].itertext())):
                 if "".join(child[0].itertext()).strip()[-1:].isdigit():
-                    child[1].text = raised(child[1].text or "")
+                    del child[1][:]
+                    child[1].text = raised(exponent)
+            elif tag == "msqrt":
+                child.text = f"√{text.lstrip()}"
             elif tag == "mfrac" and len(child) == 2:
                 child[0].tail = "/"
             before = child.tail or "".join(child.itertext()) or before

@@ -20,7 +20,6 @@ Answer = tuple[tuple[str, ...], ...]
 
 _PARENTHESIS = re.compile(r"(?<!\s)\s*+\(([^()]*+)\)")
 _ENUMERATION = re.compile(r",(?! and\b)|;|\band\b|\bor\b")
-_GREEK = re.compile(r"[\u03b1-\u03c9\u0391-\u03a1\u03a3-\u03a9]")
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5}
 _COUNT_ASKED_FOR = re.compile(rf"\b(?:list|name|what|which|are|the)\s+(\d|{'|'.join(_NUMBERS)})\s")
 _EQUALS = (" (", "/")
@@ -159,9 +158,8 @@ def _words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2**12)
 def _terms(text: str) -> frozenset[str]:
-    """The terms of a text without accents, and with Greek letters spelled out."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return frozenset(terms(_GREEK.sub(lambda match: unicodedata.name(match.group()).split()[-1], plain)))
+    """The terms of a text without accents."""
+    return frozenset(terms("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))))
 
 
 def _alike(first: str, second: str) -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mpir.core.text.greek import greek_forms
 from mpir.core.text.terms import terms
 
 
@@ -28,3 +29,17 @@ def test_terms_are_singular_words_without_stop_words() -> None:
 )
 def test_the_first_rule_whose_ending_fits_decides(word: str, singular: str) -> None:
     assert terms(word) == [singular]
+
+
+@pytest.mark.parametrize(
+    "text", ["α-synuclein", "Alpha-Synuclein", r"$\alpha$-synuclein", r"{\textalpha}-synuclein", "Α-synuclein"]
+)
+def test_a_greek_letter_its_name_and_tex_are_one_term(text: str) -> None:
+    assert terms(text) == ["alpha", "synuclein"]
+
+
+def test_mu_is_a_word_but_for_units() -> None:
+    assert terms("5 µg of a μ-opioid, TNFα") == ["5", "μg", "mu", "opioid", "tnfalpha"]
+    assert [greek_forms(word) for word in ("tnfα", "tnfalpha", "μ", "menu", "kappa")] == [
+        *(("tnfalpha",), ("tnfα",), ("mu",), (), ("κ",))
+    ]

@@ -1,0 +1,48 @@
+"""Greek letters by name, so that "α-synuclein", "alpha-synuclein" and "$\\alpha$-synuclein" have the same words."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = """
+alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi
+omega
+"""
+NAMES = tuple(_NAMES.split())
+LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
+_NAME_OF = dict(zip(LETTERS, NAMES, strict=True))
+_FORMS = {"ς": "sigma", "ϑ": "theta", "ϕ": "phi", "ϰ": "kappa", "ϱ": "rho", "ϵ": "epsilon", "ϖ": "pi"}
+_TABLE = str.maketrans({letter: name for letter, name in (_NAME_OF | _FORMS).items() if name != "mu"} | {"µ": "μ"})
+_MU = re.compile("μ(?![a-zα-ω])")
+"""Mu as a letter of its own: "μ-opioid", unlike the prefix of a unit ("5 μg")."""
+_LETTER = re.compile("[α-ωϑϕϰϱϵϖµ]")
+_COMMAND = re.compile(rf"\\(?:text|up|var)(?={'|'.join(NAMES)})")
+_SHORTEST = 4
+"""Minimum length of a name that is also found at the end of a word: "tnfalpha", but not "menu"."""
+_LONG = "|".join(name for name in NAMES if len(name) >= _SHORTEST)
+_ANY_NAME = re.compile(rf"(?:\b(?:{'|'.join(NAMES)})|(?:{_LONG}))\b", re.IGNORECASE)
+_NAMED = re.compile(rf"(.*?)({'|'.join(NAMES)})")
+
+
+def greek_names(text: str) -> str:
+    r"""Return a lower-case text with names in place of Greek letters and of TeX's "\textalpha" and "\varepsilon"."""
+    if "\\" in text:
+        text = _COMMAND.sub(r"\\", text)
+    if text.isascii() or not _LETTER.search(text):
+        return text
+    return _MU.sub("mu", text.translate(_TABLE))
+
+
+def greek_forms(word: str) -> tuple[str, ...]:
+    """Return the other spelling of a lower-case word: "tnfα" of "tnfalpha", and the reverse; () without Greek."""
+    if (named := greek_names(word)) != word:
+        return (named,)
+    match = _NAMED.fullmatch(word)
+    if match and (not match[1] or len(match[2]) >= _SHORTEST):
+        return (match[1] + LETTERS[NAMES.index(match[2])],)
+    return ()
+
+
+def has_greek(text: str) -> bool:
+    """Whether a text has a Greek letter, or a word that is or ends with its name."""
+    return _ANY_NAME.search(text) is not None or (not text.isascii() and _LETTER.search(text.lower()) is not None)
