@@ -164,9 +164,18 @@ def _documents(
             results.pop("pubmed")
             return _documents(service, results, faults, k, report)
         by_source[eutils.NAME] = fetched
+        _note_merged(results["pubmed"], fetched)
         available = {document_id for documents in by_source.values() for document_id in documents}
         _note_missing(results["pubmed"], [pmid for pmid in pmids if pmid not in available], len(ids))
     return joined(ids, by_source)
+
+
+def _note_merged(result: SourceResult, fetched: Mapping[str, Document]) -> None:
+    merged = [f"{pmid} (now {document.id})" for pmid, document in fetched.items() if document.id != pmid]
+    if merged:
+        result.warnings.append(
+            f"{eutils.NAME} has merged records that it listed into others: PMIDs {format_names(merged)}."
+        )
 
 
 def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> None:

@@ -71,7 +71,10 @@ class PubMed:
         )
 
     def fetch(self, pmids: Sequence[str], report: Callable[[int], None]) -> dict[str, Document]:
-        """The documents by PMID, without those that PubMed fails to deliver twice. Raises ServiceError."""
+        """The documents by PMID, without those that PubMed fails to deliver twice. Raises ServiceError.
+
+        A PMID that was merged into another has the document of the other, whose id is the other PMID.
+        """
         documents: dict[str, Document] = {}
         for start in range(0, len(pmids), BATCH):
             documents |= self._records(pmids[start : start + BATCH])
@@ -88,9 +91,17 @@ class PubMed:
             "efetch.fcgi",
             parameters,
             read_records,
-            is_complete=lambda records: set(pmids) <= records.keys(),
+            is_complete=lambda records: len(records) >= len(pmids) or set(pmids) <= records.keys(),
         )
-        return {pmid: documents[pmid] for pmid in pmids if pmid in documents}
+        return _by_requested(pmids, documents)
+
+
+def _by_requested(pmids: Sequence[str], documents: Mapping[str, Document]) -> dict[str, Document]:
+    """The documents by requested PMID; one of another PMID stands in the place of the PMID merged into it."""
+    requested = set(pmids)
+    others = iter(document for pmid, document in documents.items() if pmid not in requested)
+    found = ((pmid, documents.get(pmid) or next(others, None)) for pmid in pmids)
+    return {pmid: document for pmid, document in found if document is not None}
 
 
 def _common(settings: Settings) -> dict[str, str]:

@@ -153,6 +153,8 @@ class Handler(BaseHTTPRequestHandler):
             records = []
         if fault == "missing ids":
             records = records[::2]
+        if fault == "merged":  # the first PMID was merged into another, the second one was deleted
+            records = [records[0].replace(values["id"].split(",")[0], "77777777"), *records[2:]]
         if fault == "duplicates":
             records = [record for record in records[: 1 + len(records) // 2] for _ in range(2)]
         return f'<?xml version="1.0" ?>\n<PubmedArticleSet>{"".join(records)}</PubmedArticleSet>'

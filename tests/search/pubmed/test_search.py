@@ -72,6 +72,16 @@ def test_a_search_that_pubmed_restricts_says_so_and_is_kept(server: Server, sett
     assert len(server.requests) == 2
 
 
+def test_merged_and_deleted_pmids_are_named(server: Server, settings: Make) -> None:
+    tagged = {"own_query": "fibrosis[tiab]", "settings": settings(cache=False)}
+    merged, deleted, *others = (document.id for document in search(QUERY, 5, **tagged))  # type: ignore[arg-type]
+    server.faults = [("efetch.fcgi", "merged"), ("efetch.fcgi", "no records"), ("efetch.fcgi", "no records")]
+    result = search(QUERY, 5, **tagged)  # type: ignore[arg-type]
+    assert [document.id for document in result] == ["77777777", *others]
+    assert f"PubMed has merged records that it listed into others: PMIDs {merged} (now 77777777)." in result.warnings
+    assert any(f"did not deliver, so they are left out: PMIDs {deleted}." in warning for warning in result.warnings)
+
+
 def test_a_search_of_words_in_no_record_is_empty_and_names_them(settings: Make) -> None:
     result = search(QUERY, 5, own_query="zyxwv", sources=["pubmed"], settings=settings())
     assert (len(result), result.warnings) == (0, ("PubMed on the query: not found: zyxwv.",))
