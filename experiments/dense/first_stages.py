@@ -4,9 +4,10 @@
 
 The collections are SciFact, NFCorpus, MED and Cranfield, which are outside the training data, and BioASQ's questions
 (dev, or --split test) over whole abstracts (`abstracts`), or also over records assembled from snippets (`pool`). The
-script prints recall at 100 and 1,000, MAP, MRR@10 and nDCG@10 for BM25, for vectors, and for both by reciprocal rank
-fusion and by the sum of z-scores. Every first stage searches the whole collection for 1,000 documents; with --rerank N,
-a bundle's blend then reranks the first N of each, with BM25 and the index's vectors as columns. Results are means over
+script prints recall at 100, 1,000 and 2,000, MAP, MRR@10 and nDCG@10 for BM25, for BM25 with RM3, for vectors, and for
+BM25 and vectors by reciprocal rank fusion and by the sum of z-scores. Every first stage searches the whole collection
+for 2,000 documents; with --rerank N, a bundle's blend then reranks the first N of each, with BM25 and the index's
+vectors as columns. Results are means over
 queries, and the p-value of a paired randomisation test on nDCG@10 against BM25, corrected for the number of systems
 (Holm). The vectors are kept in the folder of indexes; an interrupted run resumes.
 """
@@ -42,10 +43,18 @@ from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
 from mpir.search.dense import build_dense, dense_matches
 from mpir.search.dense.shards import Vectoriser
+from mpir.search.feedback import Rm3
 
-MEASURES = {"R@100": "R@100", "R@1000": "R@1000", "AP": "MAP", "RR@10": "MRR@10", "nDCG@10": "nDCG@10"}
+MEASURES = {
+    "R@100": "R@100",
+    "R@1000": "R@1000",
+    "R@2000": "R@2000",
+    "AP": "MAP",
+    "RR@10": "MRR@10",
+    "nDCG@10": "nDCG@10",
+}
 MAIN = "nDCG@10"
-DEPTH = 1000
+DEPTH = 2000
 POOLS = {"abstracts": ("abstracts.jsonl",), "pool": ("abstracts.jsonl", "partial.jsonl")}
 SETS = ("scifact", "nfcorpus", "med", "cranfield", *POOLS)
 FOREIGN = SETS[:4]
@@ -119,6 +128,7 @@ def first_stages(test: TestSet, folder: Path, encoder: Vectoriser, factory: str)
     both = [Once(LuceneIndex(folder / "bm25")), Once(DenseIndex(folder / "dense", encoder))]
     return {
         "BM25": both[0],
+        "BM25 + RM3": LuceneIndex(folder / "bm25", rm3=Rm3()),
         "vectors": both[1],
         "both, RRF": HybridRetriever(both),
         "both, z-scores": HybridRetriever(both, fusion="sum"),

@@ -56,7 +56,7 @@ def test_a_row_for_every_first_stage(
     monkeypatch.setattr(sys, "argv", ["dense.py", "--data", str(data), *options])
     assert script["main"]() == 0
     rows = [line.split("|")[2].strip() for line in capsys.readouterr().out.splitlines()[2:]]
-    assert rows == ["BM25", "vectors", "both, RRF", "both, z-scores"]
+    assert rows == ["BM25", "BM25 + RM3", "vectors", "both, RRF", "both, z-scores"]
 
 
 def test_the_blend_orders_the_first_of_each_list_anew(
