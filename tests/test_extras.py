@@ -37,7 +37,7 @@ def test_reranking_needs_no_extra(tiny_bundle: Path) -> None:
         ),
         (
             ["score", "--graded", "{docs}", "--output", "{out}", "--ray", "local"],
-            r"--ray needs the package ray, which is not installed; run `pip install 'mpir\[ray\]'`",
+            r"a Ray cluster needs the package ray, which is not installed; run `pip install 'mpir\[ray\]'`",
         ),
         (
             ["index", "{docs}", "--index", "{out}"],

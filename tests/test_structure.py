@@ -52,6 +52,17 @@ def subpackage(module: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] not in root_modules else None
 
 
+def test_the_command_line_alone_names_its_options() -> None:
+    """Messages of other modules also reach people who call functions or send requests."""
+    flag = re.compile(r"(?<![\w-])--[a-z](?!nable-native-access)")
+    for module in MODULES:
+        if not module.startswith("mpir.app.cli"):
+            texts = [node.value for node in nodes(module) if isinstance(node, ast.Constant)]
+            named = [text for text in texts if isinstance(text, str) and flag.search(text)]
+            named = [text for text in named if "<!--" not in text]
+            assert not named, f"{module}: {named}"
+
+
 def test_every_subpackage_is_listed() -> None:
     assert {subpackage(name) for name in MODULES} - {None} <= set(SUBPACKAGES)
 

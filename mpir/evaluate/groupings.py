@@ -41,7 +41,7 @@ def group_queries(
     for name in groupings:
         if name not in makers:
             needed = "the queries' texts" if name == "length" else "BioASQ questions with a type"
-            raise InputError(f"--by {name} needs {needed}; give the queries, or leave it out.")
+            raise InputError(f"grouping by {name} needs {needed}; give the queries, or leave it out.")
     return {name: [makers[name](query) for query in queries] for name in groupings}
 
 

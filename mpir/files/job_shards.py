@@ -16,7 +16,7 @@ SHARD_MANIFEST = "shard.json"
 CORPUS = "corpus"
 """The entry of a job with the files of its documents."""
 SLURM = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN")
-_REMEDY = "make this shard again with --shard"
+_REMEDY = "make this shard again"
 Item = TypeVar("Item")
 
 
@@ -35,7 +35,7 @@ class Shard:
         """Parse ``i/n``. Raises InputError for another form, or if i is not from 1 to n."""
         number, _, count = text.partition("/")
         if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= 10**6):
-            raise InputError(f"--shard is {format_value(text)}; expected i/n, from 1/n to n/n, such as 3/10.")
+            raise InputError(f"shard is {format_value(text)}; expected i/n, from 1/n to n/n, such as 3/10.")
         return cls(int(number), int(count))
 
     @classmethod
@@ -49,12 +49,14 @@ class Shard:
         if not task or not count:
             return cls()
         if not all(text.isdecimal() for text in (task, count, first or "0")):
-            raise InputError(f"{SLURM[0]} is {format_value(task)} and {SLURM[1]} {format_value(count)}; give --shard.")
+            raise InputError(
+                f"{SLURM[0]} is {format_value(task)} and {SLURM[1]} {format_value(count)}; give the shard."
+            )
         number = int(task) - int(first or 0) + 1
         if not 1 <= number <= int(count):
             raise InputError(
                 f"task {task} does not fit a Slurm array of {count}, perhaps because the array's numbers have gaps; "
-                "give --shard i/n."
+                "give the shard as i/n."
             )
         return cls(number, int(count))
 
@@ -117,8 +119,8 @@ def read_finished(folder: str | Path) -> FinishedShard:
     """
     if not is_finished(folder):
         raise ArtefactError(
-            f"{folder}: has no {SHARD_MANIFEST}, so it is an unfinished shard or not a shard; repeat its command with "
-            "--shard to resume it, or give other folders."
+            f"{folder}: has no {SHARD_MANIFEST}, so it is an unfinished shard or not a shard; repeat the command that "
+            "makes it, or give other folders."
         )
     try:
         values = read_json_with_checksum(Path(folder) / SHARD_MANIFEST, _REMEDY)
@@ -144,7 +146,7 @@ def in_order(shards: Sequence[FinishedShard]) -> list[FinishedShard]:
         by_number[number] = shard
     count = shards[0].position.count
     if missing := [str(Shard(number, count)) for number in range(1, count + 1) if number not in by_number]:
-        raise InputError(f"shards are missing: {format_names(missing)}; make them with --shard, and give all of them.")
+        raise InputError(f"shards are missing: {format_names(missing)}; make them, and give all of them.")
     return [by_number[number] for number in range(1, count + 1)]
 
 

@@ -57,7 +57,7 @@ def check_replaceable_file(
 ) -> None:
     """Refuse to replace a file whose first `HEAD` bytes the option would not have written, unless it is empty.
 
-    With `overwrite` (``--overwrite``), any file is replaced; None is for commands without that option.
+    With `overwrite`, any file is replaced; None is for commands without that option.
 
     Raises:
         OutputError: the file has another origin, or cannot be read.
@@ -70,7 +70,9 @@ def check_replaceable_file(
     except OSError as error:
         raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
     if head and not is_own(head):
-        remedy = "remove it or choose another name" if overwrite is None else "choose another name, or add --overwrite"
+        remedy = (
+            "remove it or choose another name" if overwrite is None else "choose another name, or allow to overwrite it"
+        )
         raise OutputError(f"{path}: exists and was not written by {option}, so it is not replaced; {remedy}.")
 
 

@@ -68,7 +68,7 @@ class ChatEndpoint:
     with_key: bool = True
 
     def __post_init__(self) -> None:
-        self.url = checked_url(self.url, option="--llm", key=KEY, example="http://localhost:11434/v1")
+        self.url = checked_url(self.url, option="llm", key=KEY, example="http://localhost:11434/v1")
 
     def models(self) -> list[str] | None:
         """Return the names of the endpoint's models, or None if it does not list them.

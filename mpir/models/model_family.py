@@ -95,11 +95,11 @@ def _wrong_task(files: ModelFiles, family: ModelFamily) -> str:
     if family.task == "embedding":
         return (
             f"{files.name}: is an embedding model ({describe(files)}), which makes vectors and does not rerank; use it "
-            "with --encoder in `mpir index --dense`, or name a reranker with --model."
+            "as an encoder, for an index with vectors, or name a reranker as the model."
         )
     return (
-        f"{files.name}: is a reranker ({describe(files)}), which scores pairs and makes no vectors; use it with "
-        "--model in `mpir rerank`, or name an embedding model with --encoder."
+        f"{files.name}: is a reranker ({describe(files)}), which scores pairs and makes no vectors; use it as the "
+        "model of `mpir rerank`, or name an embedding model as the encoder."
     )
 
 

@@ -102,8 +102,8 @@ def _known(name: str, instruction: str | None, checkpoint: str) -> TextTemplate:
 def _chat(tokenizer: Any, instruction: str | None, checkpoint: str) -> ChatTemplate:
     if not getattr(tokenizer, "chat_template", None):
         raise ArtefactError(
-            f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as --set model."
-            "template=qwen3-reranker."
+            f"{checkpoint}: its tokenizer has no chat template. Name a known one, such as "
+            "model.template=qwen3-reranker."
         )
     plain, *texts = _render(tokenizer, instruction, checkpoint)
     if instruction and texts[0] == plain:

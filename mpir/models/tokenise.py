@@ -95,7 +95,7 @@ class PairTokenizer:
         if max_length < extra + SHORTEST:
             raise InputError(
                 f"max_length is {max_length} tokens, of which {extra} are special; give at least {extra + SHORTEST} "
-                f"(--set model.max_length={extra + SHORTEST}), whatever the model's files declare."
+                f"(model.max_length={extra + SHORTEST}), whatever the model's files declare."
             )
 
     def read(self, pairs: Sequence[Pair]) -> TokenisedPairs:

@@ -166,7 +166,7 @@ class Ranking(RankedList):
     def to_html(self) -> str:
         """Return a compact HTML table for a notebook, page or email: no scripts, legible on light and dark backgrounds.
 
-        `mpir rerank --output FILE.html` writes an interactive page with sliders.
+        `mpir rerank` writes an interactive page with sliders.
         """
         from mpir.reranking.render.markup import to_html
 

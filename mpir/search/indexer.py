@@ -110,7 +110,7 @@ def _same_vectors(target: Path, source: Mapping[str, Any]) -> list[str]:
         else:
             _log.warning(
                 "%s: its vectors were made from another corpus and are removed when the new index replaces the old "
-                "one; --dense computes new ones",
+                "one; index it with vectors to compute new ones",
                 target / name,
             )
     return matching

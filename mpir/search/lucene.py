@@ -310,7 +310,7 @@ def _reading(names: str) -> Iterator[None]:
     except (java_errors, ValueError, KeyError, TypeError) as error:
         raise ArtefactError(
             f"{names}: Lucene cannot read the index ({shortened(reason(error))}); it is damaged, so build it again "
-            "with `mpir index PATH… --index DIR`."
+            "with `mpir index`."
         ) from error
 
 

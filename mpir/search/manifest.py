@@ -21,7 +21,7 @@ FORMAT = 1
 LUCENE_FOLDER = "lucene"
 MANIFEST = "manifest.json"
 _log = logging.getLogger(__name__)
-REMEDY = "build it with `mpir index PATH… --index DIR`"
+REMEDY = "build it with `mpir index`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def _checked(folder: Path, values: dict[str, Any]) -> IndexInfo:
         if values.get(name) not in known:
             raise ArtefactError(
                 f"{folder}: its {name} is {format_value(values.get(name))}, and this mpir reads "
-                f"{' or '.join(map(repr, known))}; build it again with `mpir index PATH… --index DIR`."
+                f"{' or '.join(map(repr, known))}; build it again with `mpir index`."
             )
     values = {"files": {}, **values}
     missing = [item.name for item in fields(IndexInfo) if item.name not in values]

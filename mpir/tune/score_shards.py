@@ -40,7 +40,7 @@ def merge(folders: Sequence[str | Path]) -> Dataset:
 def _as_shard(folder: Path, dataset: Dataset) -> FinishedShard:
     """The shard in a scored set. Raises InputError for a complete set."""
     if KEY not in dataset.made_by:
-        raise InputError(f"{folder}: is a complete set, not a shard; give folders that --shard i/n made.")
+        raise InputError(f"{folder}: is a complete set, not a shard; give folders of shards.")
     shard = dataset.made_by[KEY]
     job = {key: value for key, value in dataset.made_by.items() if key != KEY}
     return FinishedShard(

@@ -117,7 +117,7 @@ def test_so_many_are_kept_and_they_are_the_first_of_all(tmp_path: Path) -> None:
         (["--qrels", "{folder}/other"], "no triples found; do candidates and judgements have the same ids"),
         (["--set", "negatives.skip=-1"], "negatives.skip is -1; expected a whole number of at least 0"),
         (["--seed", "-1"], "--seed: '-1' is given; expected a whole number of at least 0"),
-        (["--exclude", "{folder}/kept.tsv"], "--exclude needs --questions, which is not given"),
+        (["--exclude", "{folder}/kept.tsv"], "exclude needs questions; give them"),
         (
             ["--exclude", "{folder}/kept.tsv", "--questions", "{folder}/asked.tsv"],
             "question 'q1': 'Does aspirin thin blood?' is kept for evaluation and may not be trained on",

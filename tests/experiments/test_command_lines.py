@@ -49,7 +49,7 @@ IMPOSSIBLE = [
     ("radiology/__main__", ["folds", *DATA, *OUTPUT, "--seeds", "0"], "--seeds: '0' is given"),
     ("radiology/__main__", ["folds", *DATA, *OUTPUT, "--sentences", "many"], "--sentences: 'many' is given"),
     ("splitting/compare", [*DATA, "--seconds", "0"], "--seconds is 0.0; expected a number above 0"),
-    ("tripclick/rerank", [*OUTPUT, "--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
+    ("tripclick/rerank", [*OUTPUT, "--seed", "-1"], "seed is -1; expected a whole number of at least 0"),
     ("tripclick/rerank", [*OUTPUT, "--faster", "0"], "--faster is 0.0; expected a number above 0"),
     ("tuning/compare", [*TUNING, "--folds", "1"], "--folds: '1' is given; expected a whole number of at least 2"),
     ("ranking/evaluation", [*DATA, "--depth", "0"], "--depth: '0' is given"),

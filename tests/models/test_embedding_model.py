@@ -137,7 +137,7 @@ def test_what_is_not_computed_is_refused(
 
 
 def test_a_reranker_makes_no_vectors(tiny_checkpoint: Path) -> None:
-    with pytest.raises(InputError, match=r"is a reranker .BertForSequenceClassification.*use it with --model"):
+    with pytest.raises(InputError, match=r"is a reranker .BertForSequenceClassification.*use it as the model"):
         open_embedding_model(str(tiny_checkpoint))
     with pytest.raises(ArtefactError, match="no such folder"):
         open_embedding_model("./nowhere")

@@ -125,7 +125,7 @@ def test_code_of_a_model_runs_only_by_the_users_word(
         "class CodedModel(BertForSequenceClassification):\n    config_class = CodedConfig\n"
     )
     models = NamedModels(names=(folder,), only=True, options={"output": 0})
-    with pytest.raises(ArtefactError, match="--trust-code"):
+    with pytest.raises(ArtefactError, match="trust_code"):
         Reranker(models=models, device="cpu")
     assert not marker.exists()
     reranker = Reranker(models=models, device="cpu", run=RunOptions(trust_code=True))

@@ -158,7 +158,7 @@ def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, t
         (tmp_path / "empty", ArtefactError, "has neither a config.json nor a modules.json"),
         (unknown, ArtefactError, "declare WhisperForAudioClassification.; expected one of .*sequence classification"),
         (decoder, InputError, "Qwen3ForSequenceClassification.*near random without the prompt"),
-        (embedding, InputError, "is an embedding model .BertModel.*--encoder"),
+        (embedding, InputError, "is an embedding model .BertModel.*as an encoder"),
         ("./nowhere", ArtefactError, "no such folder"),
         ("org/never-fetched", ArtefactError, "neither a folder nor in the local cache"),
         ("", InputError, "expected a hub name or a folder"),

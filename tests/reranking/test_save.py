@@ -84,7 +84,7 @@ def test_an_object_of_the_callers_is_not_saved(tiny_bundle: Path, tmp_path: Path
 
 
 def test_a_model_where_a_bundle_is_asked_for(model: Path, tiny_bundle: Path, tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match=r"It is a model: name it as models=.*judge"):
+    with pytest.raises(ArtefactError, match=r"It is a model: name it as such"):
         Reranker(model)
     outside = Path(shutil.copytree(tiny_bundle, tmp_path / "outside"))
     manifest = json.loads((outside / "bundle.json").read_text())
@@ -141,7 +141,7 @@ def test_a_bundle_goes_to_a_hub_and_comes_back(tiny_bundle: Path, tmp_path: Path
     assert lines[0] == f"{url}/org/mine/commit/{COMMIT}"
     assert lines[1:3] == [f"{name} ['relevance', 'sts', 'sia']" for name in ("org/mine", "org/mine@main")]
     assert lines[3].startswith("bundle 'org/plain': the repository has no bundle.json")
-    assert "models='org/plain' (--model org/plain)" in lines[3]
+    assert "Name a reranker as a model" in lines[3]
     assert lines[4].startswith("bundle 'org/unknown': the hub has no such model, or only for those with a key")
     assert refused.returncode == 2
     assert "the hub rejected the upload (status 401). Set $HF_TOKEN" in refused.stderr

@@ -57,7 +57,7 @@ class HostCheck:
 
 def _foreign(name: str, value: str) -> ApiError:
     return ApiError(
-        403, f"{name} {format_value(value)} is not allowed here; start the server with --allowed-host NAME to allow it."
+        403, f"{name} {format_value(value)} is not allowed here; name it as an allowed host when you start the server."
     )
 
 

@@ -30,7 +30,7 @@ def listen(host: str, port: int) -> socket.socket:
         InputError: the port is taken or not allowed, or there is no such address.
     """
     if not 0 <= port < 2**16:
-        raise InputError(f"port {port} does not exist; choose a --port from 0 (a free one) to {2**16 - 1}.")
+        raise InputError(f"port {port} does not exist; choose one from 0 (a free one) to {2**16 - 1}.")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -41,7 +41,7 @@ def listen(host: str, port: int) -> socket.socket:
         reason = "no host has such a name" if isinstance(error, UnicodeError) else error.strerror or error
         raise InputError(
             f"cannot listen on {format_value(host)} port {port} ({reason}); "
-            "choose another --port (0 takes a free one) or --host."
+            "choose another port (0 takes a free one) or host."
         ) from error
     return listener
 

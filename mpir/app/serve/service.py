@@ -100,7 +100,7 @@ class Service:
             raise ApiError(
                 404,
                 f"model {format_value(model)} is not served here; ask for one of {format_names(sorted(known))}, "
-                "name no model, or start the server with --any-model.",
+                "name no model, or start the server so that it takes any name.",
             )
 
     async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
@@ -120,7 +120,7 @@ class Service:
             ApiError: no such first stage (404, 400), too many searches are waiting (429), or PubMed fails (502).
         """
         if not self.indexes:
-            raise ApiError(404, "this server has no index to search; start it with --index DIR or --pubmed.")
+            raise ApiError(404, "this server has no index to search; start it with an index or with PubMed.")
         if mode not in self.indexes:
             raise ApiError(400, f"mode is {format_value(mode)}; expected one of {', '.join(self.indexes)}.")
         if not self._room.acquire(blocking=False):

@@ -1,4 +1,4 @@
-"""Read files dropped on the explain page, as `mpir rerank --docs` reads them."""
+"""Read files dropped on the explain page, as `mpir rerank` reads documents."""
 
 from __future__ import annotations
 

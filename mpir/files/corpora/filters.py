@@ -29,7 +29,9 @@ class RecordFilter:
 
     def __post_init__(self) -> None:
         if self.first_year is not None and self.last_year is not None and self.first_year > self.last_year:
-            raise InputError(f"--from {self.first_year} is after --to {self.last_year}; swap the two years.")
+            raise InputError(
+                f"the first year {self.first_year} is after the last year {self.last_year}; swap the two years."
+            )
 
     @property
     def by_year(self) -> bool:
@@ -82,7 +84,7 @@ class RecordFilter:
             if _folded(name).isdisjoint(known):
                 nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
                 names = format_names([known[key] for key in nearest]) if nearest else "none at all"
-                raise InputError(f"--type: no document has the type {format_value(name)} (the documents have {names}).")
+                raise InputError(f"no document has the type {format_value(name)} (the documents have {names}).")
 
 
 def format_counts(counts: dict[str, int]) -> str:

@@ -146,7 +146,7 @@ class ActorPool:
         cpus, gpus = int(resources.get("CPU", 0)), resources.get("GPU", 0)
         if cpus < workers or gpus < workers * gpus_per_worker:
             raise InputError(
-                f"--workers is {workers}, with a CPU and {gpus_per_worker:g} GPUs each, but the cluster has {cpus} "
+                f"workers is {workers}, with a CPU and {gpus_per_worker:g} GPUs each, but the cluster has {cpus} "
                 f"CPUs and {gpus:g} GPUs; ask for fewer."
             )
         make: Any = ray.remote(num_cpus=1, num_gpus=gpus_per_worker, scheduling_strategy="SPREAD")(ModelActor).remote

@@ -21,7 +21,7 @@ LISTENS, ANSWERS = 10.0, 60.0
 
 def import_ray() -> Any:
     """Import Ray. Raises MissingExtraError if it is not installed."""
-    with needs("ray", "--ray"):
+    with needs("ray", "a Ray cluster"):
         import ray
     return ray
 
@@ -49,18 +49,18 @@ def cluster(address: str) -> Iterator[Any]:
     except (OSError, RuntimeError, ValueError) as error:
         reason = shortened(str(error) or f"no answer in {ANSWERS:g} seconds", 200)
         raise DeviceError(
-            f"--ray {address}: no cluster can be used ({reason}); start one with `ray start`, give its head's port (by "
-            "default 6379), set RAY_AUTH_MODE=token if it asks for a token, or take --ray local."
+            f"Ray at {address}: no cluster can be used ({reason}); start one with `ray start`, give its head's port "
+            "(by default 6379), set RAY_AUTH_MODE=token if it asks for a token, or take local."
         ) from error
     try:
         yield ray
     except (ray.exceptions.OutOfDiskError, ray.exceptions.ObjectStoreFullError) as error:
         raise DeviceError(
-            f"--ray {address}: Ray has no room for a task or its result ({shortened(str(error))}); free disk space or "
-            "start the cluster with a larger --object-store-memory, and run the same command again."
+            f"Ray at {address}: there is no room for a task or its result ({shortened(str(error))}); free disk space "
+            "or start the cluster with a larger object store, and run the same command again."
         ) from error
     except ray.exceptions.RayError as error:  # not a task's error
-        raise DeviceError(f"--ray {address}: {shortened(str(error), 200)}; run the same command again.") from error
+        raise DeviceError(f"Ray at {address}: {shortened(str(error), 200)}; run the same command again.") from error
     finally:
         ray.shutdown()
 
@@ -86,11 +86,13 @@ def _check_answers(address: str) -> None:
     """Check that the address accepts connections; Ray would retry for minutes. Raises DeviceError or InputError."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal() or int(port) > 65_535:
-        raise InputError(f"--ray is {format_value(address)}; expected local, auto, or HOST:PORT of a cluster's head.")
+        raise InputError(
+            f"the address of Ray is {format_value(address)}; expected local, auto, or HOST:PORT of a cluster's head."
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS).close()
     except OSError as error:
         raise DeviceError(
-            f"--ray {address}: does not answer ({error.strerror or error}); check that the cluster runs and that its "
+            f"Ray at {address}: does not answer ({error.strerror or error}); check that the cluster runs and that its "
             "port can be reached from here."
         ) from error

@@ -47,8 +47,7 @@ class SpacyEntities:
                 else f"install it with: pip install {RELEASE.format(name=name)}"
             )
             raise InputError(
-                f"entities: the spaCy pipeline {format_value(name)} cannot be loaded; {install}, or use --entities "
-                "terms."
+                f"entities: the spaCy pipeline {format_value(name)} cannot be loaded; {install}, or take terms."
             ) from error
         if not {"ner", "entity_ruler", "span_ruler"} & set(self._pipeline.pipe_names):
             raise InputError(

@@ -65,7 +65,7 @@ def merge_shards(shards: Sequence[FinishedShard], folder: Path, *, progress: boo
         check_files(shard.folder, shard.details["files"], f"make shard {shard.position} again", content=True)
     settings = _settings(shards[0].job["settings"])
     inputs = {name: getattr(settings, name) for name in ("qasc", "vectors", *LISTS)}
-    check_inputs(folder, [(f"--{name}", path) for name, paths in inputs.items() for path in _as_tuple(paths)])
+    check_inputs(folder, [(f"the input {name}", path) for name, paths in inputs.items() for path in _as_tuple(paths)])
     workspace = Workspace(folder)
     for shard in shards:
         _link_steps(shard, workspace.folder)

@@ -58,15 +58,15 @@ class Generation:
         """
         self.settings, self.steps, self.progress = settings, settings.chosen(), progress
         real_number("sia.probability", settings.probability, SHARE, is_share)
-        whole_number("--seed", settings.seed, minimum=0)
+        whole_number("seed", settings.seed, minimum=0)
         self._training = Training(checkpoint=settings.writer, **settings.training)
         self._decoding = Decoding(**settings.decoding)
         self._answers = self._load_answers() if {"graded", "coverage"} & set(self.steps) else {}
         is_shard = shard is not None and shard.count > 1
         if is_shard and "generated" in self.steps:
             raise InputError(
-                "--shard: the language models of the method generated learn from all rows, so it has no shards; leave "
-                "it out of --methods, or make all of it with --shard 1/1."
+                "the language models of the method generated learn from all rows, so it has no shards; leave the "
+                "method out, or make one shard 1/1."
             )
         self._swapping = self._load_swapping() if "swap" in self.steps and not is_shard else None
         self.space = Workspace(folder, resume=resume, progress=progress, shard=shard, accept_changes=accept_changes)

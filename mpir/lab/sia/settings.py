@@ -101,10 +101,10 @@ class GenerationSettings:
         """The steps to run, in order. Raises InputError for an unknown one, or one whose input is missing."""
         for name in self.steps:
             if name not in STEPS:
-                raise InputError(f"--methods: {format_value(name)} is unknown; choose from {', '.join(STEPS)}.")
+                raise InputError(f"method {format_value(name)} is unknown; choose from {', '.join(STEPS)}.")
             for need in STEPS[name]:
                 if not getattr(self, need):
-                    raise InputError(f"--methods: {name} needs --{need}; give it, or leave the method out.")
+                    raise InputError(f"method {name} needs {need}; give it, or leave the method out.")
         able = [name for name, needs in STEPS.items() if all(getattr(self, need) for need in needs)]
         chosen = [name for name in able if not self.steps or name in self.steps]
         if not chosen:

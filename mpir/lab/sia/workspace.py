@@ -68,8 +68,8 @@ class Step:
 
 def check_inputs(folder: Path, read: Sequence[tuple[str, str | None]]) -> None:
     """Raise OutputError for a generation whose outputs would replace its inputs."""
-    check_files([("--output", folder / name) for name in FILES], read)
-    check_folders([("--output", folder / STEPS), ("--output", folder / "dataset")], read)
+    check_files([("the output", folder / name) for name in FILES], read)
+    check_folders([("the output", folder / STEPS), ("the output", folder / "dataset")], read)
 
 
 class Workspace:
@@ -172,7 +172,7 @@ def _write(path: Path, records: Iterable[Record], counts: Mapping[str, int]) -> 
 
 def _read(path: Path) -> Iterator[tuple[int, Record]]:
     """Yield (line number, record) of a chunk. Raises ArtefactError for a line that does not match its checksum."""
-    return read_json_lines_with_checksums(path, f"remove {path.name} and continue with --resume")
+    return read_json_lines_with_checksums(path, f"remove {path.name} and resume")
 
 
 def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:

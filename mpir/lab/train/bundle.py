@@ -119,5 +119,5 @@ def check_labels(rows: Sequence[Example], location: str) -> None:
     if positive in (0, len(rows)):
         raise InputError(
             f"{location} has {len(rows)} rows, {positive} of them with a positive label; calibration needs some with "
-            "and some without, so add them, or name other rows with --calibrate."
+            "and some without, so add them, or name other rows to calibrate on."
         )

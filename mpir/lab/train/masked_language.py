@@ -69,7 +69,7 @@ def _texts(corpus: Sequence[str]) -> list[str]:
         dict.fromkeys(item.text for document in documents for item in sentences(document, splitting=SPLITTING))
     )
     if not texts:
-        raise InputError("--corpus has no text to train on; give documents.")
+        raise InputError("the corpus has no text to train on; give documents.")
     return texts
 
 
@@ -97,7 +97,7 @@ def _train(model: Any, tokenizer: Any, texts: Sequence[str], settings: TrainingS
         bar.set_postfix(loss=f"{losses[-1]:.3f}")
         bar.update()
     if not losses:
-        raise InputError("--corpus has too little text: no token was masked; give more, or take more steps.")
+        raise InputError("the corpus has too little text: no token was masked; give more, or take more steps.")
     return float(np.mean(losses[-max(1, steps // 10) :]))
 
 

@@ -49,7 +49,7 @@ def read_negative_inputs(settings: NegativeSettings) -> NegativeInputs:
     questions = [question for question in given if not evaluation.holds(question.id, question.body)]
     if settings.source != "titles" and not any(map(gold_sentences, questions)):
         raise InputError(
-            f"{settings.questions}: no question outside --exclude has a gold snippet; give BioASQ questions with "
+            f"{settings.questions}: no question but those to exclude has a gold snippet; give BioASQ questions with "
             "snippets."
         )
     excluded += [question for question in given if evaluation.holds(question.id, question.body)]
@@ -67,10 +67,10 @@ def check_outputs(settings: NegativeSettings, *, overwrite: bool = False) -> Non
 
     A training file is known to be mpir's by the journal beside it, which only ``candidates`` have.
     """
-    read = [("--questions", settings.questions), ("--index", settings.index)]
-    read += [("--exclude", path) for path in settings.exclude]
-    read += [("--corpus", path) for path in settings.corpus]
-    written = {"--output": settings.output, "--dev": settings.dev}
+    read = [("the questions", settings.questions), ("the index", settings.index)]
+    read += [("the questions to exclude", path) for path in settings.exclude]
+    read += [("the corpus", path) for path in settings.corpus]
+    written = {"the output": settings.output, "the dev rows": settings.dev}
     check_files(written.items(), read)
     for option, path in written.items():
         has_journal = path is not None and Path(f"{path}{SCORES_SUFFIX}").is_file()

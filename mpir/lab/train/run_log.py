@@ -39,7 +39,7 @@ class RunLog:
         curves = self.folder / "curves.png"
         if first is None or (curves.exists() and not first):
             foreign = self.path if first is None else curves
-            raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another --output.")
+            raise OutputError(f"{foreign}: was not written by a training run; move it, or choose another folder.")
 
     def _first_line(self) -> str | None:
         """Return the first line, or "" for an empty file; None if it is not the log of a run."""

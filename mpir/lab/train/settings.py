@@ -96,5 +96,5 @@ class TrainingSettings:
             )
         values = declared | {name: value for name, value in overrides.items() if value is not None}
         if "checkpoint" not in values:
-            raise InputError(f"{path}: declares no checkpoint to start from; name one with --checkpoint.")
+            raise InputError(f"{path}: declares no checkpoint to start from; name one.")
         return cls(**values)

@@ -28,7 +28,7 @@ def make_smaller(
         MpirError: no texts, an unsupported encoder, or a folder that must not be replaced.
     """
     if not corpus and not rows:
-        raise InputError("no texts to count tokens in; name --corpus, --rows or both.")
+        raise InputError("no texts to count tokens in; name a corpus, rows or both.")
     CHECKPOINT.check_replaceable(folder)
     check_folder(folder.parent)
     from mpir.lab.train.shrink import shrink

@@ -32,7 +32,7 @@ def relevant(settings: TripleSettings) -> dict[str, Judged]:
             question.id: dict.fromkeys(question.documents or (), 1) for question in read_questions(settings.questions)
         }
     if not any(map(answered, judged.values())):
-        source = next(iter(settings.qrels), settings.questions) or "--qrels"
+        source = next(iter(settings.qrels), settings.questions) or "qrels"
         raise InputError(f"{source}: no document has a grade above 0; expected judgements, such as clicks.")
     return judged
 

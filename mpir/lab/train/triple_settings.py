@@ -11,7 +11,7 @@ from mpir.errors import InputError
 from mpir.lab.train.clicks import Recipe
 from mpir.validation import whole_number
 
-NAMES = {"skip": "negatives.skip", "negatives": "negatives.most", "evaluation": "--exclude"}
+NAMES = {"skip": "negatives.skip", "negatives": "negatives.most", "evaluation": "exclude"}
 """The command line's names of settings whose values are checked here."""
 
 
@@ -47,4 +47,4 @@ class TripleSettings:
             whole_number(NAMES.get(option, option), getattr(self, option), minimum=lowest)
         for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
             if getattr(self, option) and not getattr(self, needed):
-                raise InputError(f"{NAMES.get(option, f'--{option}')} needs --{needed}, which is not given.")
+                raise InputError(f"{NAMES.get(option, option)} needs {needed}; give them, or leave it out.")

@@ -57,7 +57,7 @@ def write_negatives(
             )
     lines = [f"{path}: {counts}." for path, counts in files.items()]
     if inputs.left_out:
-        lines.append(f"{inputs.left_out} questions of --exclude were left out.")
+        lines.append(f"{inputs.left_out} questions to exclude were left out.")
     if incomplete:
         lines.append(f"{incomplete} questions without a positive or a negative were left out.")
     return lines

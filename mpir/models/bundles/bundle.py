@@ -118,8 +118,8 @@ class Bundle:
         if "url" in options and not loading.trust_code and str(options["url"]).rstrip("/") not in loading.addresses:
             raise InputError(
                 f"{self.folder}: the perspective {format_value(item['name'])} would send queries and documents to "
-                f"{format_value(options['url'])}; if you trust the bundle, name that address yourself with llm=… "
-                "(--llm URL), which then gets your key, or allow it without a key by trust_code=True (--trust-code)."
+                f"{format_value(options['url'])}; if you trust the bundle, name that address yourself (llm), "
+                "which then gets your key, or allow it without a key (trust_code)."
             )
         try:
             perspective = build(item["kind"], item["name"], options, loading)
@@ -255,7 +255,7 @@ def _locate(which: str | Path) -> Path:
         return fetch_bundle(which, MANIFEST)
     if located is None:
         is_model = found_file(Path(which) / "config.json") is not None
-        hint = f" It is a model: name it as models={str(which)!r} (--model {which})." if is_model else ""
+        hint = " It is a model: name it as such, not as a bundle." if is_model else ""
         raise ArtefactError(
             f"bundle {format_value(str(which))} not found; expected a folder with a {MANIFEST}, one of "
             f"{', '.join(shipped)}, or a hub's org/name.{hint}"

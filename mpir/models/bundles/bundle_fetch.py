@@ -59,7 +59,6 @@ def _listed_files(manifest_path: Path) -> list[str]:
 
 def _no_bundle(name: str, manifest: str) -> str:
     return (
-        f"bundle {format_value(name)}: the repository has no {manifest}, so it is not a bundle. Load a reranker with "
-        f"models={name!r} (--model {name}), and an embedding model with NamedModels(encoders=[{name!r}]) "
-        f"(--encoder {name})."
+        f"bundle {format_value(name)}: the repository has no {manifest}, so it is not a bundle. Name a reranker "
+        "as a model, and an embedding model as an encoder."
     )

@@ -90,7 +90,6 @@ def _check_finite(perspective: Perspective, values: F64, pairs: Sequence[Pair]) 
 def _remedy(perspective: Perspective) -> str:
     if getattr(perspective, "identity", {}).get("precision") == "float16":
         return (
-            "Half precision overflows beyond 65,504; use --precision fp32 (precision='fp32'), bf16, or auto, which "
-            "takes one of these."
+            "Half precision overflows beyond 65,504; use the precision fp32, bf16, or auto, which takes one of these."
         )
     return "Its checkpoint may be damaged."

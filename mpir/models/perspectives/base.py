@@ -226,8 +226,8 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
         return _as_factory(_import(type_name))
     if ":" in type_name:
         raise InputError(
-            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, pass "
-            "trust_code=True (--trust-code)."
+            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, allow "
+            "that (trust_code)."
         )
     known = format_names(sorted(_factories))
     raise InputError(

@@ -193,7 +193,7 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
         raise InputError(
             f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
             "and its scores are near random without the prompt that it was trained with; name the prompt with "
-            f"--set model.template=NAME (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
+            f"model.template (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
         )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
         labels = recognised.files.config.get("id2label")

@@ -16,7 +16,7 @@ from mpir.version import __version__
 
 FORMAT = 1
 MANIFEST = "dense.json"
-REMEDY = "build it with `mpir index PATH… --index DIR --dense`"
+REMEDY = "build it with `mpir index`, and with vectors"
 COMPARED = ("checkpoint", "reading", "pooling", "similarity", "head", "dimensions", "prompts", "query_encoder")
 """Entries of an encoder's identity that must agree between documents and queries; number formats may differ."""
 _log = logging.getLogger(__name__)

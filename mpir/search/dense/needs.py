@@ -27,7 +27,7 @@ def check_needs(folder: str | Path, count: int, width: int, factory: str) -> Non
             raise OutputError(
                 f"{folder}: an index of {count:,} vectors of width {width} needs {need / GIB:.1f} GiB of {name} (free: "
                 f"{free / GIB:.1f} GiB). Free some, or choose "
-                + ("a machine with more." if factory == BINARY else "--kind binary, which needs less.")
+                + ("a machine with more." if factory == BINARY else "the kind binary, which needs less.")
             )
 
 

@@ -91,7 +91,7 @@ def from_files(
         InputError: other numbers of files, ids or columns than expected (`width`), or as `from_parts`.
     """
     if len(vectors) != len(ids):
-        raise InputError(f"--ids: {len(ids)} files of ids for {len(vectors)} of vectors; give one for each.")
+        raise InputError(f"there are {len(ids)} files of ids for {len(vectors)} of vectors; give one for each.")
     parts = [(Path(path), Path(names)) for path, names in zip(vectors, ids, strict=True)]
     count = 0
     for path, names in parts:
@@ -210,7 +210,7 @@ def _check_lengths(source: str, names: Sequence[str], vectors: npt.NDArray[np.fl
         name = names[int(np.searchsorted(first, wrong[0], side="right")) - 1]
         raise InputError(
             f"{source}: the vector of document {format_value(name)} has length {lengths[wrong[0]]:.3g} (expected 1, as "
-            "those of the encoder). Name the encoder that the vectors belong to with --encoder."
+            "those of the encoder). Name the encoder that the vectors belong to."
         )
 
 
@@ -245,5 +245,5 @@ def _check_shape(part: VectorPart, width: int | None = None) -> None:
     if width is not None and shape[1] != width:
         raise InputError(
             f"{part.name}: has vectors of width {shape[1]} (expected {width}, that of the encoder's vectors). Name the "
-            "encoder of queries that the vectors belong to with --encoder."
+            "encoder of queries that the vectors belong to."
         )

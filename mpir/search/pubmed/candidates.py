@@ -65,7 +65,7 @@ def search(
         ServiceError: no service gives a usable answer. If only one of two fails, the result has a warning.
     """
     _check(query, own_query)
-    k = whole_number("--k", k, maximum=LARGEST)
+    k = whole_number("k", k, maximum=LARGEST)
     limits = read_limits(start, end, types)
     settings = Settings.from_environment() if settings is None else settings
     text = own_query or (query if has_syntax(query) else None)
@@ -96,7 +96,7 @@ def search(
 
 
 def _check(query: str, own_query: str | None) -> None:
-    for name, text in (("query", query), ("--query", own_query)):
+    for name, text in (("query", query), ("service's query", own_query)):
         if text is None:
             continue
         if not text.strip():
@@ -112,9 +112,9 @@ def _sources(sources: Sequence[str] | None, own_query: str | None) -> tuple[list
     if sources is not None:
         names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
         for name in names:
-            check_choice("--source", name, SOURCES)
+            check_choice("source", name, SOURCES)
         if not names:
-            raise InputError(f"--source names no service; choose from {', '.join(SOURCES)}.")
+            raise InputError(f"no service is named; choose from {', '.join(SOURCES)}.")
         return names, []
     if own_query is not None and has_pubmed_tags(own_query):
         return ["pubmed"], [f"The query is in {eutils.NAME}'s syntax, so {europepmc.NAME} was not asked."]

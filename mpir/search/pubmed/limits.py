@@ -36,15 +36,15 @@ def read_limits(start: str | None = None, end: str | None = None, types: Sequenc
     Raises:
         InputError: an invalid date, a start after the end, or an unknown type (the error suggests the nearest ones).
     """
-    first = EARLIEST if start is None else _date("--from", start, last=False)
-    last = LATEST if end is None else _date("--to", end, last=True)
+    first = EARLIEST if start is None else _date("the first date", start, last=False)
+    last = LATEST if end is None else _date("the last date", end, last=True)
     if first > last:
-        raise InputError(f"--from {start} is after --to {end}; exchange them.")
+        raise InputError(f"the first date {start} is after the last date {end}; exchange them.")
     names = [types] if isinstance(types, str) else types
     return Limits(start=first, end=last, types=tuple(dict.fromkeys(map(_type, names))))
 
 
-def _date(option: str, text: str, *, last: bool) -> str:
+def _date(name: str, text: str, *, last: bool) -> str:
     match = _DATE.fullmatch(str(text).strip())
     if match:
         year, month, day = (int(number) if number else 0 for number in match.groups())
@@ -54,7 +54,7 @@ def _date(option: str, text: str, *, last: bool) -> str:
             day = day or (days if last else 1)
             if 1 <= day <= days:
                 return f"{year:04}-{month:02}-{day:02}"
-    raise InputError(f"{option}: no such date (got {format_value(text)}, expected YYYY, YYYY-MM or YYYY-MM-DD).")
+    raise InputError(f"{name}: no such date (got {format_value(text)}, expected YYYY, YYYY-MM or YYYY-MM-DD).")
 
 
 def _type(name: str) -> str:
@@ -65,7 +65,7 @@ def _type(name: str) -> str:
     nearest = get_close_matches(folded, known, n=3, cutoff=0.5)
     nearest += [full for full in known if folded and folded in full and full not in nearest][: 3 - len(nearest)]
     hint = ", ".join(f'"{known[close]}"' for close in nearest) or '"Clinical Trial", "Review", "Meta-Analysis"'
-    raise InputError(f"--type: unknown publication type {format_value(name)}; did you mean one of {hint}?")
+    raise InputError(f"unknown publication type {format_value(name)}; did you mean one of {hint}?")
 
 
 def limited_for_pubmed(query: str, limits: Limits) -> str:

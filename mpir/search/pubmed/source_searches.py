@@ -104,7 +104,9 @@ def _check_query(name: str, wish: Wish, message: str) -> None:
     if message and wish.own_query is not None:
         raise InputError(f"{name} rejects the query: {message.rstrip('.')}. Correct its quotes or brackets first.")
     if message:
-        raise ServiceError(name, "rejected a query of plain words; try again later, or give your own with --query.")
+        raise ServiceError(
+            name, "rejected a query of plain words; try again later, or give a query in the service's syntax."
+        )
 
 
 def _check_balance(query: str) -> None:

@@ -59,7 +59,7 @@ def test_candidates_in_a_process_of_its_own(tmp_path: Path, index: Path, tiny_bu
     words = candidates(tmp_path, index, tiny_bundle, reserved)
     finished = subprocess.run([sys.executable, "-m", "mpir", *words], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
-    assert "1 questions of --exclude were left out." in finished.stdout
+    assert "1 questions to exclude were left out." in finished.stdout
     rows = rows_of(tmp_path / "mined.jsonl")
     assert f"mined.jsonl: {len(rows)} rows of 8 questions (golden " in finished.stdout
     assert kinds(rows) == {("golden", 1.0), ("mined", 0.0)}
@@ -128,10 +128,10 @@ USUAL = ["--questions", str(SAMPLE / "questions.json")]
             "--index does not apply to --source titles (only to candidates, t",
         ),
         (["topics", "--questions", "nowhere.json"], "nowhere.json: "),
-        (["topics", *USUAL, "--exclude", USUAL[1]], "no question outside --exclude has a gold snippet; give BioASQ"),
+        (["topics", *USUAL, "--exclude", USUAL[1]], "no question but those to exclude has a gold snippet; give BioASQ"),
         (["topics", *USUAL, "--output", "{folder}/taken/rows.jsonl"], "taken: cannot be written, because"),
-        (["topics", *USUAL, "--output", "{folder}/notes.txt"], "notes.txt: exists and was not written by --output"),
-        (["topics", "--questions", "{folder}/q.json", "--output", "{folder}/q.json"], "q.json: is also --questions"),
+        (["topics", *USUAL, "--output", "{folder}/notes.txt"], "notes.txt: exists and was not written by the output"),
+        (["topics", "--questions", "{folder}/q.json", "--output", "{folder}/q.json"], "q.json: is also the questions"),
         (["titles", "--corpus", "{folder}/short.jsonl"], "no document has a title of 5 words and an abstract of 400"),
         (["topics", "--questions", "{folder}/q.json"], "no question with both a positive and a negative is left to"),
     ],

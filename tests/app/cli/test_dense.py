@@ -129,7 +129,7 @@ def test_vectors_of_another_corpus_go_with_a_word(
     assert main(["index", str(corpus), "--index", str(index), "--quiet"]) == 0
     assert caplog.messages == [
         f"{index / 'dense'}: its vectors were made from another corpus and are removed when the new index replaces the "
-        "old one; --dense computes new ones"
+        "old one; index it with vectors to compute new ones"
     ]
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 2
     assert "there is no dense index here" in capsys.readouterr().err

@@ -62,8 +62,8 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([QUERY, "--k", "10001"], "--k is 10001"),
-        ([QUERY, "--from", "2020-13"], "--from: no such date"),
+        ([QUERY, "--k", "10001"], "k is 10001"),
+        ([QUERY, "--from", "2020-13"], "the first date: no such date"),
         ([QUERY, "--type", "clinical tril"], "unknown publication type 'clinical tril'; did you mean"),
         ([QUERY, "--query", '"nintedanib[tiab]'], "PubMed rejects the query: Unbalanced quotes"),
         ([QUERY, "--set", "pubmed.eutils=here"], "pubmed.eutils: invalid URL 'here'"),

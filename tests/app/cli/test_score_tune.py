@@ -390,7 +390,7 @@ def test_parts_are_together_what_one_run_makes(
     assert content_of(tmp_path / "joined") == content_of(work / "scored")
     capsys.readouterr()
     for wrong, message in (
-        (parts[:2], "shards are missing: 1/3; make them with --shard"),
+        (parts[:2], "shards are missing: 1/3; make them"),
         ([*parts, parts[0]], "is shard 2, and so is "),
         ([*parts, str(work / "scored")], "is a complete set, not a shard"),
     ):

@@ -95,7 +95,7 @@ class TestVectors:
         (tmp_path / "notes/thesis.tex").write_text("years of work")
         capsys.readouterr()
         for given, output, message in (
-            (shards[:1], "x", "shards are missing: 2/2; make them with --shard, and give all of them."),
+            (shards[:1], "x", "shards are missing: 2/2; make them, and give all of them."),
             ([*shards, shards[0]], "x", f"{shards[0]}: is shard 1, and so is {shards[0]}; give each shard once."),
             ([shards[0], changed], "x", f"{changed}: was made from another corpus than {shards[0]} (they differ in"),
             (

@@ -222,5 +222,5 @@ def test_a_folder_with_files_of_the_users_is_no_run(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text(content)
     assert train(options) == 2
-    assert f"{name}: was not written by a training run; move it, or choose another --output" in capsys.readouterr().err
+    assert f"{name}: was not written by a training run; move it, or choose another folder" in capsys.readouterr().err
     assert (tmp_path / "run" / name).read_text() == content

@@ -399,7 +399,7 @@ def test_the_served_page_ranks_what_is_pasted(chromium: Any, server: Server) -> 
     page.get_by_text("Ask a question").click()
     page.get_by_label("Documents, one in a paragraph").fill("")
     page.get_by_role("button", name="Rank", exact=True).click()
-    page.get_by_text("start it with --index DIR").wait_for()
+    page.get_by_text("start it with an index").wait_for()
     assert faults == []
     page.close()
 
@@ -422,7 +422,7 @@ def test_a_dropped_file_is_ranked(chromium: Any, server: Server, tmp_path: Path)
     page.get_by_text("Ask a question").click()
     page.get_by_role("button", name="Forget the files").click()
     page.get_by_role("button", name="Rank", exact=True).click()
-    page.get_by_text("start it with --index DIR").wait_for()
+    page.get_by_text("start it with an index").wait_for()
     page.close()
 
 

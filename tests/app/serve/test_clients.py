@@ -94,7 +94,7 @@ def test_models_are_listed_as_openai_s(server: Server, path: str) -> None:
 def test_a_model_of_the_client_s_own(server: Server) -> None:
     refused = server.post("/v2/rerank", {**COMMON, "model": "bge-reranker"})
     assert refused.status_code == 404
-    assert refused.json()["message"].endswith("name no model, or start the server with --any-model.")
+    assert refused.json()["message"].endswith("name no model, or start the server so that it takes any name.")
 
 
 @pytest.mark.slow

@@ -212,5 +212,5 @@ def test_a_host_that_is_none_is_shown(host: str, capsys: pytest.CaptureFixture[s
     assert main(["serve", "--port", "0", "--host", host]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"mpir: cannot listen on {host!r} port 0 (")
-    assert said.endswith("); choose another --port (0 takes a free one) or --host.\n")
+    assert said.endswith("); choose another port (0 takes a free one) or host.\n")
     assert said.count("\n") == 1

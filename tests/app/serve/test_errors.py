@@ -98,7 +98,7 @@ BAD = [
     ({**COMMON, "top_n": 2.5}, 400, "top_n is 2.5"),
     ({**COMMON, "top_n": [2]}, 400, "top_n is [2]"),
     ({**COMMON, "model": "another"}, 404, "model 'another' is not served here; ask for one of"),
-    ({**COMMON, "model": "rerank-v9"}, 404, "name no model, or start the server with --any-model."),
+    ({**COMMON, "model": "rerank-v9"}, 404, "name no model, or start the server so that it takes any name."),
     ({**COMMON, "model": 3}, 400, "model is 3"),
     ({**COMMON, "return_documents": "maybe"}, 400, "return_documents is 'maybe'; expected true or false"),
     ({**COMMON, "return_documents": 2}, 400, "return_documents is 2; expected true or false"),

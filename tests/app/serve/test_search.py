@@ -28,7 +28,7 @@ def corpus_in(folder: Path) -> str:
 def test_without_an_index_it_says_so(server: Server) -> None:
     response = server.post("/search", {"query": QUERY})
     assert response.status_code == 404
-    assert "start it with --index DIR" in response.json()["message"]
+    assert "start it with an index" in response.json()["message"]
 
 
 def test_it_ranks_what_bm25_finds(start_server: Callable[..., Server], tmp_path: Path) -> None:

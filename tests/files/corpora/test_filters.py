@@ -50,7 +50,7 @@ def test_years_and_types_may_be_texts() -> None:
     [
         ({"types": ("Reviews",)}, r"no document has the type 'Reviews' \(the documents have review"),
         ({"first_year": 2021}, r"no document matches the filter \(3 of other years, 1 without a year\)"),
-        ({"first_year": 2021, "last_year": 2020}, "--from 2021 is after --to 2020"),
+        ({"first_year": 2021, "last_year": 2020}, "the first year 2021 is after the last year 2020"),
     ],
 )
 def test_a_filter_that_leaves_nothing_says_why(record_filter: dict, message: str) -> None:

@@ -117,8 +117,8 @@ def test_an_object_store_that_is_too_small_on_a_full_disk(tmp_path: Path) -> Non
             finished = big_tasks(variables)
     assert finished.returncode == 1
     last = finished.stderr.splitlines()[-1]
-    assert "DeviceError: --ray 127.0.0.1:" in last
-    assert "free disk space or start the cluster with a larger --object-store-memory" in last
+    assert "DeviceError: Ray at 127.0.0.1:" in last
+    assert "free disk space or start the cluster with a larger object store" in last
 
 
 def test_a_full_disk_under_the_journal(graded: Path, tiny_bundle: Path, tmp_path: Path) -> None:

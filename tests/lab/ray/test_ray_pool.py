@@ -175,7 +175,7 @@ def test_what_a_worker_raises_stops_the_job_with_its_sentence(tiny_bundle: Path)
 
 @pytest.mark.usefixtures("local")
 def test_a_cluster_that_is_too_small(tiny_bundle: Path) -> None:
-    for workers, gpus, message in ((999, 0, "--workers is 999"), (1, 2, "and 2 GPUs each")):
+    for workers, gpus, message in ((999, 0, "workers is 999"), (1, 2, "and 2 GPUs each")):
         with pytest.raises(InputError, match=message):
             pooled(load(tiny_bundle), partial(load, tiny_bundle), workers=workers, gpus_per_worker=gpus)
 
@@ -188,7 +188,7 @@ def test_a_port_that_is_no_clusters(graded: Path, tiny_bundle: Path) -> None:
         process = started(*words_of, program=program)
         _, errors = process.communicate(timeout=100)
     assert process.returncode == 2
-    assert f"--ray {address}: no cluster can be used (no answer in 3 seconds); start one" in errors
+    assert f"Ray at {address}: no cluster can be used (no answer in 3 seconds); start one" in errors
 
 
 def test_clusters_that_cannot_be_used(
@@ -199,8 +199,8 @@ def test_clusters_that_cannot_be_used(
         probe.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{probe.getsockname()[1]}"
     for options, message in (
-        (["--ray", closed], f"--ray {closed}: does not answer \\(Connection refused\\); check that"),
-        (["--ray", "head"], "--ray is 'head'; expected local, auto, or HOST:PORT"),
+        (["--ray", closed], f"Ray at {closed}: does not answer \\(Connection refused\\); check that"),
+        (["--ray", "head"], "the address of Ray is 'head'; expected local, auto, or HOST:PORT"),
         (["--ray", "ray://head:10001"], "expected local, auto, or HOST:PORT"),
         (["--set", "ray.gpus_per_worker=0"], "ray.gpus_per_worker: needs --ray"),
         (["--ray", "local", "--set", "ray.gpus_per_worker=1.5"], "ray.gpus_per_worker is 1.5; expected"),

@@ -64,5 +64,5 @@ def test_options_and_workers_that_do_not_fit(
     assert "--ray says how vectors are made; add --dense, or leave it out." in capsys.readouterr().err
     status, errors = ended(*words(corpus, tiny_encoder, tmp_path / "never", "--ray", local, "--workers", 99))
     assert status == 2
-    assert "--workers is 99, with a CPU and 0 GPUs each" in errors.splitlines()[-1]
+    assert "workers is 99, with a CPU and 0 GPUs each" in errors.splitlines()[-1]
     assert not (tmp_path / "never").exists()

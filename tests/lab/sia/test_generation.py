@@ -95,9 +95,9 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--methods", "nonsense"], "--methods: 'nonsense' is unknown; choose from combined, partial, similar"),
-        (["--methods", "swap"], "--methods: swap needs --vectors"),
-        (["--methods", "graded"], "--methods: graded needs --bioasq"),
+        (["--methods", "nonsense"], "method 'nonsense' is unknown; choose from combined, partial, similar"),
+        (["--methods", "swap"], "method swap needs vectors"),
+        (["--methods", "graded"], "method graded needs bioasq"),
         (["--set", "sia.least_relevance=nan"], "sia.least_relevance is nan; expected a number"),
         (["--set", "sia.least_grounded=60"], "sia.least_grounded is 60.0; expected a number, at most 1"),
         (["--set", "sia.probability=2"], "sia.probability is 2.0; expected a number above 0"),

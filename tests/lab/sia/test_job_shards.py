@@ -112,7 +112,7 @@ def test_an_unfinished_part_is_none(command: list[str], tmp_path: Path, capsys: 
     capsys.readouterr()
     assert main(["merge", str(tmp_path / "1"), "--output", str(tmp_path / "x")]) == 2
     assert (
-        "1: has no shard.json, so it is an unfinished shard or not a shard; repeat its command with --shard"
+        "1: has no shard.json, so it is an unfinished shard or not a shard; repeat the command that makes it"
         in error(capsys)
     )
 
@@ -126,5 +126,5 @@ def test_a_part_of_a_kind_that_is_unknown(tmp_path: Path, capsys: pytest.Capture
 def test_language_models_have_no_parts(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     writer = ["--writer", "some/model", "--sources", str(SAMPLE / "documents.jsonl")]
     assert main([*command, *writer, "--output", str(tmp_path / "1"), "--shard", "1/2"]) == 2
-    assert "--shard: the language models of the method generated learn from all rows, so it has" in error(capsys)
+    assert "the language models of the method generated learn from all rows, so it has" in error(capsys)
     assert not (tmp_path / "1").exists()

@@ -57,9 +57,7 @@ def test_spacy_entities_are_spans_of_the_text(pipeline: str) -> None:
 
 
 def test_a_missing_scispacy_model_names_the_install_line() -> None:
-    with pytest.raises(
-        InputError, match=r"pip install https://\S+/en_core_sci_sm-0.5.4.tar.gz, or use --entities terms"
-    ):
+    with pytest.raises(InputError, match=r"pip install https://\S+/en_core_sci_sm-0.5.4.tar.gz, or take terms"):
         entity_finder("scispacy:en_core_sci_sm")
 
 

@@ -210,7 +210,7 @@ def test_command_line_ranks_with_it_and_shows_the_cost(
     ("options", "message"),
     [
         (["--set", "llm.timeout=3"], "--set llm.timeout: needs --llm"),
-        (["--llm", "localhost"], "--llm: invalid URL 'localhost'"),
+        (["--llm", "localhost"], "llm: invalid URL 'localhost'"),
         (["--llm", f"{'http://127.0.0.1:9/v1'}#m"], "cannot be reached"),
     ],
 )

@@ -27,7 +27,7 @@ def declare(folder: Path, entry: dict[str, object]) -> Path:
 
 
 def test_an_address_in_a_bundle_is_named_and_not_asked(bundle: Path, chat_url: str) -> None:
-    with pytest.raises(InputError, match=rf"would send queries and documents to '{chat_url}/'.*--trust-code"):
+    with pytest.raises(InputError, match=rf"would send queries and documents to '{chat_url}/'.*trust_code"):
         Reranker(bundle)
 
 
@@ -69,7 +69,7 @@ def test_another_address_than_the_users_is_asked_for(bundle: Path, start_chat: C
 @pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder", "multi-vector", "language-model"])
 def test_a_hubs_name_in_a_bundle_is_named_and_not_fetched(kind: str, tmp_path: Path) -> None:
     bundle = declare(tmp_path, {"name": "judge", "kind": kind, "checkpoint": "org/model"})
-    with pytest.raises(InputError, match=r"model 'org/model': would be fetched .* not done unasked.*--trust-code"):
+    with pytest.raises(InputError, match=r"model 'org/model': would be fetched .* not done unasked.*trust_code"):
         Reranker(bundle)
 
 

@@ -52,7 +52,7 @@ def test_perspectives_share_the_encoder_they_declare(bundle: Path) -> None:
 
 def test_a_perspective_by_its_place_in_a_module(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "length", "kind": f"{__name__}:Length", "unit": 2}])
-    with pytest.raises(InputError, match=r"would run code of that module; .* trust_code=True \(--trust-code\)"):
+    with pytest.raises(InputError, match=r"would run code of that module; .* allow that \(trust_code\)"):
         open_bundle(bundle).perspectives()
     (perspective,) = open_bundle(bundle).perspectives(trust_code=True)
     assert perspective.name == "length"

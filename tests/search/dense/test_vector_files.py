@@ -119,11 +119,11 @@ def test_files_that_are_no_arrays(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("a\n")
     with pytest.raises(InputError, match=r"v\.npy: is no array of vectors"):
         from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
-    with pytest.raises(InputError, match="--ids: 0 files of ids for 1 of vectors; give one for each"):
+    with pytest.raises(InputError, match="there are 0 files of ids for 1 of vectors; give one for each"):
         from_files([tmp_path / "v.npy"], [], tmp_path / "i", width=16)
 
 
-@pytest.mark.parametrize(("factory", "remedy"), [("Flat", "--kind binary"), ("binary", "a machine with more")])
+@pytest.mark.parametrize(("factory", "remedy"), [("Flat", "the kind binary"), ("binary", "a machine with more")])
 def test_too_little_memory_or_disk_is_said_before_the_work(factory: str, remedy: str, tmp_path: Path) -> None:
     memory = free_memory()
     assert memory is None or memory > 0

@@ -236,9 +236,9 @@ def test_this_machine_is_reached_without_a_proxy(settings: Make, monkeypatch: py
     [
         ({"query": " "}, "the query is blank"),
         ({"query": "x" * 5000}, "the query has 5,000 characters"),
-        ({"k": 10_001}, "--k is 10001; expected a whole number from 1 to 10,000"),
-        ({"k": 0}, "--k is 0"),
-        ({"sources": ["medline"]}, "--source is 'medline'; choose from pubmed, europepmc"),
+        ({"k": 10_001}, "k is 10001; expected a whole number from 1 to 10,000"),
+        ({"k": 0}, "k is 0"),
+        ({"sources": ["medline"]}, "source is 'medline'; choose from pubmed, europepmc"),
         ({"query": "?!"}, "the query has no word"),
     ],
 )
