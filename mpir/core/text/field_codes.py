@@ -25,11 +25,13 @@ _EMBASE = "ti ab kw de tt tn dn lnk"
 _EMBASE_LIMITS = "la py au it jt dt dtype ad ca cy"
 _WOS = "TS TI AB AK KP ALL"
 _WOS_LIMITS = "PY LA DT AU SO WC SU OG CU CI AD FO GP DO IS DOP PMID"
-_CALLS = "TITLE-ABS-KEY-AUTH TITLE-ABS-KEY TITLE-ABS AUTHKEY INDEXTERMS noft ft diskw mainsubject mjmesh mesh emb mjemb"
+_CALLS = (
+    "TITLE-ABS-KEY-AUTH TITLE-ABS-KEY TITLE-ABS AUTHKEY INDEXTERMS noft ft tiab diskw mainsubject mjmesh mesh emb mjemb"
+)
 _SHORT_CALLS = "TITLE ABSTRACT ABS KEY ALL CHEMNAME TI AB SU IF SUBJECT"
 _CALL_LIMITS = """LIMIT-TO EXCLUDE LANGUAGE DOCTYPE SUBJAREA (?:EXACT)?SRCTITLE SRCTYPE AUTH AUTHOR-NAME
 AUTH(?:LAST|FIRST) FIRSTAUTH AFFIL[A-Z]* AU-ID AF-ID ISSN DOI EID PMID CONFNAME PUBSTAGE ACCESSTYPE OPENACCESS
-FUND-[A-Z]+ LA YR PD PUB AU [DRS]TYPE AT"""
+FUND-[A-Z]+ LA YR PD PUB AU [DRS]TYPE AT PEER"""
 _COLONS = "TITLE_ABS TITLE ABSTRACT KW KEYWORD MESH METHODS RESULTS DISEASE GENE_PROTEIN CHEM ORGANISM"
 _SMALL_COLONS = "title abstract keyword ti ab tw mh field_of_study full_text mesh_term[a-z_.]* (?:all)?intitle"
 _COLON_LIMITS = """AUTH AUTHOR PUB_YEAR FIRST_PDATE [PE]_PDATE_D SRC PUB_TYPE OPEN_ACCESS HAS_[A-Z_]+ IN_EPMC IN_PMC
@@ -39,7 +41,7 @@ source[a-z_.]* author[a-z_.]* la languages? db year_cluster type_of_study collec
 _IEEE = "Document+Title Abstract All+Metadata Index+Terms Author+Keywords Mesh_Terms IEEE+Terms Full+Text+[&A-Za-z+]+"
 _IEEE_LIMITS = "Publication+Year Publication+Title Authors Author+Affiliations? Publisher ISSN DOI"
 _EBSCO = "TI AB MH MM MJ SU DE TX KW XB MW"
-_EBSCO_LIMITS = "PT LA DT PY JN SO AU EM ZT RV AF"
+_EBSCO_LIMITS = "PT LA DT PY JN SO AU EM ZT ZY ZU ZC RV AF FT"
 _OVID_FILES = (
     r"(?:p[mpr]\w?ez\w*|prmz\w*|medall|medline|mes[xz]\w*|em[ce]\w{1,3}|oemez\w*|cctr\w*|coch|cl\w{3,4}"
     r"|psy\w{1,2}|cagh|amed)"
@@ -87,6 +89,8 @@ _MESH_LINE = (
 _PLAIN_LIMIT = r"\[[^\[\]\n]{1,80}\]/(?:lim|py|sd)(?!\w)"
 _SCOPUS_YEAR = r"(?<!\w)(?:PUBYEAR|(?:ORIG-)?LOAD-DATE) ?(?:[<>=]{1,2}|AFT|BEF|IS) ?\d{4,8}"
 _NEAR = r"(?<!\w)(?:adj\d{1,3}|(?:O?NEAR|NEXT|PRE|[WNP])/\d{1,3})(?!\w)"
+_WOS_TOPIC = r"(?<!\w)(?:TOPIC|TITLE|Topic|Title|ALL FIELDS): ?(?=\()"
+_WOS_REFINED = r"(?<!\w)(?:LANGUAGES?|DOCUMENT TYPES?|AUTHORS?|PUBLICATION NAME|YEAR PUBLISHED): ?(?=\()"
 _EBSCO_LINE = r"(?:Limiters|Expanders|Search modes|Narrow by \w+) ?[-–:] [^\n]*"
 _EXPLANATION = r"\[[a-z]{2}=[^\[\]\n]*\]"
 _DIMENSIONS = r"search publications(?: in \w+)? for \"((?:[^\"\\]|\\.){1,4000}+)\""
@@ -97,7 +101,7 @@ EUROPE_PMC = re.compile(rf"(?<![\w.]){codes(_COLONS, _COLON_LIMITS)}:(?=[\"(\[\w
 """Europe PMC's fields (https://europepmc.org/searchsyntax), so that "TG:HDL" is none."""
 STRONG_MARKS = (
     *map(re.compile, (_OVID_FIELDS, _OVID_LIMIT, _EMBASE_FIELDS, _EMBASE_TREE, _NEAR, _HEADING, _LIMITED)),
-    *map(re.compile, (_PLAIN_LIMIT, _EXPLANATION, _MESH_LINE, _SCOPUS_YEAR, _EBSCO_LINE, _DIMENSIONS)),
+    *map(re.compile, (_WOS_TOPIC, _PLAIN_LIMIT, _EXPLANATION, _MESH_LINE, _SCOPUS_YEAR, _EBSCO_LINE, _DIMENSIONS)),
     re.compile(rf"(?<![\w\"]){codes(_WOS)} ?= ?(?=[(\"A-Za-z*])"),
     re.compile(rf"(?<![\w.])(?:{codes(_CALLS)}|(?i:{codes(_CALLS)}(?:\.(?:EXACT|EXPLODE|X))+)|LIMIT-TO) ?(?=\()"),
     re.compile(rf"(?<![\w.])(?:{codes(_SMALL_COLONS)}:(?=[(\"])|(?i:{codes('ti ab su')}\.EXACT)\()"),
@@ -114,6 +118,7 @@ WEAK_MARKS = (
 
 ROWS = (
     _row(r"(?m:^)([^\S\n]*+[#S]?\d{1,3}[.)]?)[^\S\n]++(?=\D|\d{1,3} ++(?:and|or|not) )", rf"\1{LINE}"),
+    _row(rf"({LINE}[^\n]*?)(?:\s*\([\d,]{{1,12}}\)|\t+[\d,]{{1,12}})[^\S\n]*+(?=\n|$)", r"\1"),  # numbers of hits
     _row(r"(?<![\w'])'([^'\n\"]{2,200}+)'(?!\w)", r'"\1"'),
     _row(_DIMENSIONS, lambda match: match[1].replace('\\"', '"')),
     _exact(r"(?<!\w)where (?:year|type|category)[^\n]*|(?<!\w)return (?:publications|\w+\[)[^\n]*"),
@@ -125,6 +130,7 @@ ROWS = (
     _row(rf"\[{codes(_PUBMED_LIMITS)}\]", LIMIT),
     _row(rf"\[{codes(_PUBMED)}{_PUBMED_END}", FIELD),
     _row(r"(?<!\w)(?:hasabstract|hasstructuredabstract|(?:loattr)?(?:free )?full text(?=\ue001))(?!\w)"),
+    _row(r"(?<=[\"\w])/it(?!\w)", LIMIT),
     _row(_EMBASE_TREE, FIELD),
     _row(rf"(?<=[\"*)\w]):{_CODE_LIST.format(codes(_EMBASE))}(?!\w)", FIELD),
     _row(rf"(?<=[\"*)\w]):{codes(_EMBASE_LIMITS)}(?!\w)", LIMIT),
@@ -143,7 +149,9 @@ ROWS = (
     _exact(r"\bAND NOT\b", "NOT"),
     _exact(rf"(?<![\w\"]){codes(_WOS)} ?= ?(?=[(\"\w*])", BEGIN),
     _exact(rf"(?<![\w\"]){codes(_WOS_LIMITS)} ?= ?(?=[(\"\w*])", LIMIT_NEXT),
-    _row(r"(?:Indexes|Timespan|Databases?) ?= ?[^\n]*|Refined by:[^\n]*|" + _EBSCO_LINE),
+    _exact(_WOS_TOPIC, BEGIN),
+    _exact(_WOS_REFINED, LIMIT_NEXT),
+    _row(r"(?:Indexes|Timespan|Databases?) ?[=:] ?[^\n]*|Refined by:[^\n]*|" + _EBSCO_LINE),
     _exact(rf"{_EDGE}{codes(_EBSCO_LIMITS)} ++(?=[\"(\w])(?!(?:AND|OR|NOT)\b)", LIMIT_NEXT),
     _exact(rf"{_EDGE}{codes(_EBSCO)} ++(?=[\"(\w*])(?!(?:AND|OR|NOT)\b)", BEGIN),
     _exact(r"(?<=\w)\+(?=\")"),

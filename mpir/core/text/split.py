@@ -56,7 +56,7 @@ _ABBREVIATION = re.compile(
     _BEFORE
     + r"""(?:
         (?i:vs|e\.g|i\.e|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
-        |suppl?|natl|sect|serovar|biovar|pathovar)
+        |suppl?|natl|sect|serovar|biovar|pathovar)|ser
         |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
         |(?:Dr|Mr|Mrs|Ms|Prof)\.\ (?:[A-Z]\.\ ?)?[A-Z]|Capt|Lt|Sgt|Ft
         |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",

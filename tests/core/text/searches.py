@@ -30,7 +30,11 @@ SEARCHES = {
     "warfarin.ti,ab. and english.lg. and 2010:2020.(sa_year). and lancet.jn.": "warfarin",
     "delirium.ab. /freq=2 and randomized controlled trial.pt.": "delirium",
     "(burn* adj4 (silver or honey)).ti,ab,kw,kf. not case reports.pt.": "burn silver honey",
+    "1     exp Burns/ (12345)\n2     honey.ti,ab. (1,017)\n3     1 or 2 (13,001)\n4     limit 3 to humans (100)": (
+        "Burns honey"
+    ),
     # Embase.com
+    "rosacea:ab,ti NOT ([embase]/lim AND [medline]/lim) AND 'review'/it": "rosacea",
     "'heart failure'/exp OR hfref:ti,ab": "heart failure hfref",
     "'gout'/exp/mj AND [english]/lim AND [2001-2021]/py NOT [medline]/lim": "gout",
     "'allopurinol'/exp/dd_dt,dd_to OR 'urate lower*':ti,ab,kw": "allopurinol urate lower",
@@ -56,7 +60,10 @@ SEARCHES = {
     "AB=rosacea AND AK=ivermectin NOT AU=Smith AND WC=(Dermatology)\nIndexes=SCI-EXPANDED Timespan=1990-2020": (
         "rosacea ivermectin"
     ),
+    "TOPIC: (rosacea AND laser*) AND LANGUAGE: (English)\nRefined by: DOCUMENT TYPES: ( ARTICLE )\nTimespan: All years."
+    " Indexes: SCI-EXPANDED, SSCI.": "rosacea laser",
     # EBSCO
+    '(MH "Burns") OR TX honey AND (ZY "iran") AND FT Y': "Burns honey",
     '(MH "Heart Failure+") AND TI ( nurs* OR caregiver ) AND LA English': "Heart Failure nurs caregiver",
     'S1 MH "Pressure Ulcer+"\nS2 TI bedsore* OR AB bedsore*\nS3 S1 OR S2': "Pressure Ulcer bedsore",
     '(MM "Delirium") N5 ("night shift") OR SU family visits\nLimiters - Published Date: 20100101-20201231': (
@@ -67,6 +74,7 @@ SEARCHES = {
     'ti("health literacy") AND ab(diabet*) AND la(english) AND yr(2010-2020)': "health literacy diabet",
     'MESH.EXACT.EXPLODE("Burns") AND TI,AB(honey NEAR/3 dressing) NOT stype("Dissertations")': "Burns honey dressing",
     'noft(rosacea) OR MAINSUBJECT.EXACT("Skin diseases") AND pd(20000101-20201231)': "rosacea Skin diseases",
+    'SU.EXACT("Rosacea") AND tiab(laser) AND PEER(yes)': "Rosacea laser",
     # Europe PMC
     'TITLE:"heart failure" AND (ABSTRACT:sglt2 OR KW:gliflozin) AND FIRST_PDATE:[2015-01-01 TO 2020-12-31]': (
         "heart failure sglt2 gliflozin"
@@ -119,6 +127,7 @@ QUESTIONS = [
     "Ti(IV) and La(III) in bone; Ab(1-42) in brain",
     "MH (malignant hyperthermia) susceptibility of swine",
     "IgG:ab ratio of antigen",
+    "Topic: which burns heal, and in how many years (2010)?",
     "CYP2C19 *2 allele and 10 mg/d",
     "does all (acute lymphoblastic leukaemia) recur in the ti/ab region",
 ]

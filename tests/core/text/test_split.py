@@ -264,3 +264,8 @@ def test_ends_behind_abbreviations_and_without_white_space(first: str, second: s
 @pytest.mark.parametrize("text", ["We used Node.js and R.", "See www.Example.com for it.", "The e.g.The is odd."])
 def test_full_stops_inside_names_are_no_ends(text: str) -> None:
     assert len(split(text)) == 1
+
+
+def test_a_serotype_belongs_to_its_sentence() -> None:
+    text = "Salmonella enterica ser. Typhi grew. It died."
+    assert [text[begin:end] for begin, end in split(text)] == ["Salmonella enterica ser. Typhi grew.", "It died."]
