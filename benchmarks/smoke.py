@@ -281,7 +281,16 @@ SCRIPTS = (
         "mpir data negatives",
         f"--source search --questions {SAMPLE}/questions.json --index {{work}}/index --output {{work}}/search.jsonl",
     ),
+    Script(
+        "mpir data lexicon-pairs",
+        f"{SAMPLE}/radiology/reports.jsonl --lexicon {SAMPLE}/radiology/chest-xray.tsv --output {{work}}/pairs.jsonl",
+    ),
     Script("mpir evaluate bioasq", f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json --by type"),
+    Script(
+        "mpir train",
+        f"--objective mlm --checkpoint mpir/bundles/fast/model --corpus {SAMPLE}/documents.jsonl --output {{work}}/mlm "
+        "--set train.max_steps=1",
+    ),
     Script("mpir train average", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
     Script(
         "mpir train shrink",

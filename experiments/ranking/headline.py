@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +25,29 @@ from tabulate import tabulate
 
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.path_options import check_figures, file_path, text_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.comparison_tables import format_interval
 from mpir.files.read import read_json
+from mpir.files.write import write_json
 from mpir.types import F64
 
 BLEND = "blend"
 SYSTEMS = (BM25, COSINE, SUMMED, BLEND)
 Values = Mapping[str, Mapping[str, F64]]
 """Set → row → value of each question (Q,)."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row's mean in a set less that of the reference, and p by the randomisation test, Holm-adjusted over all."""
+
+    set: str
+    row: str
+    reference: str
+    above: float
+    p: float
 
 
 def main() -> int:
@@ -46,19 +59,33 @@ def main() -> int:
         "results", type=text_path, nargs="+", metavar="NAME[/BUNDLE]=FILE", help="what evaluation.py wrote with --json"
     )
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, help="rows of each file (default: %(default)s)")
-    return guarded("headline", lambda: run(**vars(parser.parse_args())))
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write means, intervals and tests there")
+    return guarded("headline", lambda: run(parser.parse_args()))
 
 
-def run(results: Sequence[str], systems: Sequence[str]) -> int:
-    """The table, and the sets where another row is significantly above the blend."""
-    values = merged([read_result(text) for text in results], systems)
-    reference = label(BLEND, results[0].partition("=")[0])
+def run(arguments: argparse.Namespace) -> int:
+    """The table, and the sets where another row is above the blend."""
+    check_figures(arguments)
+    values = merged([read_result(text) for text in arguments.results], arguments.systems)
+    tested = differences(values, label(BLEND, arguments.results[0].partition("=")[0]))
     rows = list(dict.fromkeys(row for of_set in values.values() for row in of_set))
     table = [[row, *(cell(of_set.get(row)) for of_set in values.values())] for row in rows]
     heads = [f"{name}, {len(next(iter(of_set.values())))}" for name, of_set in values.items()]
     print(tabulate(table, ["", *heads], tablefmt="github", disable_numparse=True))
-    print(f"\n{losses(values, reference)}")
+    print(f"\n{losses(tested)}")
+    if arguments.json:
+        write_json(arguments.json, record(values, tested))
     return 0
+
+
+def record(values: Values, tested: Sequence[Difference]) -> dict[str, object]:
+    """What README and the tests of README read."""
+    return {
+        "questions": {name: len(next(iter(rows.values()))) for name, rows in values.items()},
+        "means": {name: {row: float(x.mean()) for row, x in rows.items()} for name, rows in values.items()},
+        "intervals": {name: {row: bootstrap_interval(x) for row, x in rows.items()} for name, rows in values.items()},
+        "differences": [asdict(difference) for difference in tested],
+    }
 
 
 def read_result(text: str) -> tuple[str, Mapping[str, Mapping[str, list[float]]]]:
@@ -99,10 +126,10 @@ def cell(row: F64 | None) -> str:
     return "" if row is None else f"{row.mean():.3f} ({format_interval(bootstrap_interval(row), '.3f')})"
 
 
-def losses(values: Values, reference: str) -> str:
-    """One sentence on where other rows are above mpir, significantly or not."""
+def differences(values: Values, reference: str) -> list[Difference]:
+    """Every row of a set that has the reference, against it. Raises InputError where none has."""
     pairs = [
-        (set_name, row, of_set[row] - of_set[reference])
+        (set_name, row, of_set[row], of_set[reference])
         for set_name, of_set in values.items()
         if reference in of_set
         for row in of_set
@@ -110,12 +137,17 @@ def losses(values: Values, reference: str) -> str:
     ]
     if not pairs:
         raise InputError(f"no set has the row {reference!r}; give results of a bundle.")
-    p_values = holm([randomisation_test(difference, np.zeros_like(difference)) for *_, difference in pairs])
-    above = [
-        f"{row} on {set_name} (+{difference.mean():.3f}, p {p:.4f})"
-        for (set_name, row, difference), p in zip(pairs, p_values, strict=True)
-        if difference.mean() > 0
+    p_values = holm([randomisation_test(row, blend) for *_, row, blend in pairs])
+    return [
+        Difference(name, row, reference, float((x - blend).mean()), float(p))
+        for (name, row, x, blend), p in zip(pairs, p_values, strict=True)
     ]
+
+
+def losses(tested: Sequence[Difference]) -> str:
+    """One sentence on where other rows are above mpir, significantly or not."""
+    reference = tested[0].reference
+    above = [f"{item.row} on {item.set} (+{item.above:.3f}, p {item.p:.4f})" for item in tested if item.above > 0]
     return f"Above {reference}: {'; '.join(above)}." if above else f"No row is above {reference}."
 
 

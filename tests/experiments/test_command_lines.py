@@ -67,6 +67,7 @@ UNWRITABLE = [
     ("perspectives/sia", ["--rows", "nowhere"], "--json"),
     ("splitting/compare", DATA, "--json"),
     ("ranking/evaluation", DATA, "--json"),
+    ("ranking/headline", ["x=nowhere.json"], "--json"),
 ]
 
 
