@@ -17,7 +17,7 @@ repeat the command with --resume to continue where it stopped. docs/guides/sia.m
 
 examples:
   mpir data sia --qasc qasc/train.jsonl --vectors runs/vectors --output runs/sia
-  mpir data sia --qasc allenai/qasc --entities scispacy:en_core_sci_sm --vectors PubMed.bin \\
+  mpir data sia --qasc allenai/qasc --set sia.entities=scispacy:en_core_sci_sm --vectors PubMed.bin \\
     --bioasq training.json --exclude 5B1_golden.json --corpus abstracts.jsonl --output sia --seed 7
 
 On a cluster, each task makes one shard, and `mpir merge` joins the shards and finishes the job (docs/guides/scale.md):

@@ -38,8 +38,8 @@ def _without_excluded(documents: Sequence[Document], query: str) -> tuple[list[D
 
     search = read_query(query)
     if not search.excluded:
-        raise InputError("--exclude-not: the query excludes nothing (expected NOT, as in 'asthma NOT (child*)').")
+        raise InputError("filter.exclude_not: the query excludes nothing (expected NOT, as in 'asthma NOT (child*)').")
     passing = [document for document in documents if not search.excludes(document.text)]
     if documents and not passing:
-        raise InputError("--exclude-not: NOT excludes every document; narrow what follows it.")
+        raise InputError("filter.exclude_not: NOT excludes every document; narrow what follows it.")
     return passing, len(documents) - len(passing)

@@ -285,8 +285,8 @@ FILTERS = (
         dest="last_year", type=positive, metavar="YEAR"),
     option("filter.type", {"rerank": "their publication types, such as review"}, needs="--docs", dest="type",
         default=(), type=path_list, metavar="NAME,…"),
-    option("--exclude-not", {"rerank": "leave out documents of --docs that match what NOT excludes in the query"},
-        needs="--docs", default=False, action="store_true", group="filters", advanced=True),
+    option("filter.exclude_not", {"rerank": "leave out documents of --docs that match what NOT excludes in the query"},
+        needs="--docs", dest="exclude_not", default=False, **BOOL),
 )
 """Which documents."""
 
@@ -500,7 +500,7 @@ LAB = (
     option("--qasc",
         {"data_sia": "rows for combined, partial, similar, swap: JSON lines, or a hub dataset (allenai/qasc)"},
         type=text_path, metavar="FILE"),
-    option("--entities", {"data_sia": "terms, or scispacy:NAME (%(default)s)"}, default="terms", metavar="NAME"),
+    option("sia.entities", {"data_sia": "terms, or scispacy:NAME"}, dest="entities", default="terms", metavar="NAME"),
     option("--vectors", {"data_sia": "word vectors, for swap"}, type=text_path, metavar="PATH"),
     option("--bioasq", {"data_sia": "questions with gold snippets, for graded and coverage"}, type=text_path,
         metavar="FILE", **SEVERAL),

@@ -245,13 +245,22 @@ def test_truncated_words_count_for_bm25(tmp_path: Path, capsys: pytest.CaptureFi
 def test_what_not_excludes_may_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [{"id": "1", "title": "Asthma of adults."}, {"id": "2", "title": "Asthma of a child."}]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
-    docs = ["--docs", str(tmp_path / "in.jsonl"), "--exclude-not", "--set", "cache.folder=none", "--format", "trec"]
+    docs = [
+        "--docs",
+        str(tmp_path / "in.jsonl"),
+        "--set",
+        "filter.exclude_not=true",
+        "--set",
+        "cache.folder=none",
+        "--format",
+        "trec",
+    ]
     assert main(["rerank", "asthma[ti] NOT child*[ti]", *docs]) == 0
     printed = capsys.readouterr()
     assert [line.split()[2] for line in printed.out.splitlines()] == ["1"]
     assert "left out 1 excluded by NOT; 1 documents remain" in printed.err
     assert main(["rerank", "asthma", *docs]) == 2
-    assert "--exclude-not: the query excludes nothing (expected NOT" in capsys.readouterr().err
+    assert "filter.exclude_not: the query excludes nothing (expected NOT" in capsys.readouterr().err
 
 
 def test_years_and_types_choose_the_documents(
