@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,7 @@ from mpir.app.cli import main as mpir
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
 from mpir.errors import MpirError
-from mpir.evaluate import evaluate_queries, grouped_t_test
-from mpir.evaluate.comparison import compare_pairs
-from mpir.evaluate.comparison_tables import HEADERS, pair_cells
+from mpir.evaluate import evaluate_queries
 from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.read import read_json
@@ -135,38 +132,3 @@ class Reranked:
             [*(documents[item.id] for item in ranking.documents), *rest[self.depth :]]
             for documents, ranking, rest in zip(known, rankings, lists, strict=True)
         ]
-
-
-def rows_of(systems: Mapping[str, Values], shown: Sequence[str]) -> list[list[str]]:
-    """A row for each system, of means."""
-    return [[name, *(f"{values[measure].mean():.4f}" for measure in shown)] for name, values in systems.items()]
-
-
-PAIR_HEADERS = [*HEADERS, "p, ten groups (range)"]
-
-
-def pair_rows(systems: Mapping[str, Values], main: str) -> list[list[str]]:
-    """A row for each pair of systems, tested on `main`.
-
-    The last column is a t-test over ten groups of queries, as the thesis had it, not corrected: its p depends on how
-    they are drawn, so the median and the range of a hundred drawings are shown. The others are as in `mpir evaluate`.
-    """
-    values = {name: figures[main] for name, figures in systems.items()}
-    return [[*pair_cells(pair), spread(values[pair.first], values[pair.second])] for pair in compare_pairs(values)]
-
-
-def type_rows(types: Sequence[str], systems: Mapping[str, Values], main: str) -> list[list[str]]:
-    """A row for each type of question (Q,), with its number of questions and each system's mean of `main`."""
-    names = np.array(types)
-    return [
-        [name, str(count), *(f"{values[main][names == name].mean():.4f}" for values in systems.values())]
-        for name, count in Counter(types).most_common()
-    ]
-
-
-def spread(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> str:
-    """The p-values of the thesis's test over many drawings of its groups: median and range; "" for too few queries."""
-    if len(first) < GROUPS:
-        return ""
-    p_values = [grouped_t_test(first, second, seed=seed) for seed in range(GROUPINGS)]
-    return f"{np.median(p_values):.4f} ({min(p_values):.4f}–{max(p_values):.4f})"

@@ -20,23 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
 from experiments.dense.answer_types import answer_type
-from experiments.dense.bi_encoders import (
-    PAIR_HEADERS,
-    QuerySet,
-    Recipe,
-    Values,
-    cached_values,
-    found_by,
-    pair_rows,
-    rows_of,
-    searched,
-    trained,
-    type_rows,
-)
+from experiments.dense.bi_encoders import QuerySet, Recipe, Values, cached_values, found_by, searched, trained
 from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_set
+from experiments.dense.tables import means_table, pairs_table, table, type_rows
 from mpir.app.cli import guarded
 from mpir.core.text import Question
 from mpir.files.corpora import corpus_fingerprint, read_corpus
@@ -92,7 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
     data = arguments.output / "data"
     dev = prepare(arguments)
     test = query_set(dev, data)
-    heads = ["", *SHOWN.values()]
     print(f"{len(dev)} questions, {arguments.steps} steps, seed {arguments.seed}.")
     for name in arguments.grids:
         cells = GRIDS[name]
@@ -100,12 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
         systems[BOTH] = both_values(arguments, test)
         systems |= {label: cell_values(arguments, test, cell) for label, cell in cells.items()}
         if name == "types":
-            tables = [(type_table(dev, systems), ["", "questions", *systems])]
+            tables = [table(type_table(dev, systems), ["", "questions", *systems])]
         else:
-            tables = [(rows_of(systems, list(SHOWN)), heads), (pair_rows(systems, MAIN), PAIR_HEADERS)]
-        print(f"\n{name}")
-        for rows, headers in tables:
-            print(f"\n{tabulate(rows, headers, tablefmt='github', disable_numparse=True)}")
+            tables = [means_table(systems, SHOWN), pairs_table(systems, MAIN)]
+        print("\n\n".join([f"\n{name}", *tables]))
     return 0
 
 

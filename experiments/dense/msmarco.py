@@ -19,26 +19,21 @@ import argparse
 import sys
 from pathlib import Path
 
-from tabulate import tabulate
-
 from experiments.common.provenance import content_of
 from experiments.dense.answer_types import answer_type
 from experiments.dense.bi_encoders import (
     MEASURES,
-    PAIR_HEADERS,
     QuerySet,
     Recipe,
     Reranked,
     Values,
     cached_values,
     found_by,
-    pair_rows,
-    rows_of,
     searched,
     trained,
-    type_rows,
 )
 from experiments.dense.msmarco_sample import random_encoder, write_msmarco
+from experiments.dense.tables import means_table, pairs_table, table, type_rows
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
@@ -106,12 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
             recipe = Recipe(checkpoint, ("triplet",), [{"triples": str(triples)}], dev, settings(arguments), pooling)
             systems[f"{name}, {pooling}"] = values_of(arguments, test, recipe, arguments.output / f"{name}-{pooling}")
     types = [answer_type(question) for question in topics.values()]
-    for rows, heads in (
-        (rows_of(systems, list(SHOWN)), ["", *SHOWN.values()]),
-        (type_rows(types, systems, MAIN), ["MRR@10 by type", "queries", *systems]),
-        (pair_rows(systems, MAIN), PAIR_HEADERS),
-    ):
-        print(f"{tabulate(rows, heads, tablefmt='github', disable_numparse=True)}\n")
+    by_type = table(type_rows(types, systems, MAIN), ["MRR@10 by type", "queries", *systems])
+    print("\n\n".join([means_table(systems, SHOWN), by_type, pairs_table(systems, MAIN)]))
     return 0
 
 

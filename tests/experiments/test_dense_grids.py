@@ -192,7 +192,7 @@ def test_types_and_first_words(script: Callable[..., Any]) -> None:
 
 def test_all_pairs_have_the_p_values_of_all_tests(script: Callable[..., Any]) -> None:
     script("grids")
-    from experiments.dense.bi_encoders import pair_rows
+    from experiments.dense.tables import pair_rows
 
     base = np.random.default_rng(0).random(40)
     systems = {"one": {"RR@10": base}, "same": {"RR@10": base.copy()}, "better": {"RR@10": base + 0.3}}

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.dense.answer_types import SAMPLE, TYPES, answer_type, read_labelled
-from experiments.dense.bi_encoders import PAIR_HEADERS, Reranked, pair_rows, rows_of, type_rows
+from experiments.dense.bi_encoders import Reranked
 from experiments.dense.picture import nearest_relevant
+from experiments.dense.tables import PAIR_HEADERS, pair_rows, rows_of, type_rows
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
 

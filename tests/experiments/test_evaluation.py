@@ -18,6 +18,7 @@ from mpir.models.encoder import Encoder
 from mpir.reranking.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
+EXACTLY = ["--device", "cpu", "--precision", "fp32", "--set", "cache.folder=none"]
 SAMPLE = Path(mpir.__file__).parent / "sample"
 
 
@@ -208,7 +209,7 @@ def test_passages_are_a_collection_of_d(
     (tmp_path / "medquad").mkdir()
     (tmp_path / "medquad/medquad.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d"]
-    options += ["--sets", "medquad", "--device", "cpu", "--precision", "fp32", "--set", "cache.folder=none"]
+    options += ["--sets", "medquad", *EXACTLY]
     monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     table = capsys.readouterr().out
@@ -225,16 +226,7 @@ def test_over_the_same_candidates_the_free_sum_is_itself_where_all_documents_are
     (tmp_path / "med/MED.QRY").write_text(".I 1\n.W\ndoes aspirin thin blood\n.I 2\n.W\nthe cell .\n")
     (tmp_path / "med/MED.REL").write_text("1 1 1\n1 4 1\n2 2 1\n")
     options = ["--data", tmp_path, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "d", "--sets", "med"]
-    options += [
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        "--set",
-        "cache.folder=none",
-        "--json",
-        tmp_path / "figures.json",
-    ]
+    options += [*EXACTLY, "--json", tmp_path / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     values = read_json(tmp_path / "figures.json")["values"]["d MED"]
@@ -258,18 +250,7 @@ def test_everything_in_one_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options = ["--data", data, "--bundle", tiny_bundle, "--start", tiny_checkpoint, "--only", "a", "b", "c", "f", "g"]
-    options += [
-        "--device",
-        "cpu",
-        "--precision",
-        "fp32",
-        "--set",
-        "cache.folder=none",
-        "--limit",
-        3,
-        "--json",
-        data / "figures.json",
-    ]
+    options += [*EXACTLY, "--limit", 3, "--json", data / "figures.json"]
     monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     figures = read_json(data / "figures.json")
