@@ -20,6 +20,7 @@ from mpir.types import F64
 from mpir.validation import check_choice, whole_number
 
 ENGINES, MODES = ("opensearch", "elasticsearch"), ("bm25", "dense")
+MILVUS = "milvus"
 FIELDS = ("title", "abstract", "vector")
 USER, PASSWORD, KEY = "ENGINE_USER", "ENGINE_PASSWORD", "ENGINE_API_KEY"
 """Environment variables of the login: a name with a password, or a key."""
@@ -33,7 +34,7 @@ CANDIDATES = 10_000
 
 def is_engine(address: str | Path) -> bool:
     """Whether an index's name is an address in an engine, such as opensearch+https://localhost:9200/pubmed."""
-    return str(address).partition("+")[0] in ENGINES and "://" in str(address)
+    return str(address).partition("+")[0] in (*ENGINES, MILVUS) and "://" in str(address)
 
 
 class EngineIndex:
@@ -49,7 +50,7 @@ class EngineIndex:
         *,
         mode: str = "bm25",
         encoder: Vectoriser | None = None,
-        fields: tuple[str, str, str] = FIELDS,
+        fields: tuple[str, ...] = FIELDS,
         timeout: float = 30.0,
     ) -> None:
         """Connect to the index at an address such as ``elasticsearch+https://localhost:9200/pubmed``.
@@ -72,8 +73,8 @@ class EngineIndex:
         if mode == "dense" and encoder is None:
             raise InputError(f"{address}: a search by vectors needs the encoder of the index's vectors; pass one.")
         self.address, self.name, self.encoder, self.fields = address, mode, encoder, fields
-        self.engine, url, self.index = _parts(address)
-        self._client = _client(self.engine, url, timeout)
+        self.engine, url, self.index = self._parts(address)
+        self._client = self._connect(url, timeout)
         len(self)
 
     @property
@@ -133,6 +134,14 @@ class EngineIndex:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _parts(self, address: str) -> tuple[str, str, str]:
+        """Return the engine, the URL of the server, and the index. Raises InputError for another form."""
+        return _parts(address)
+
+    def _connect(self, url: str, timeout: float) -> Any:
+        """Return the engine's client, with the login of the environment. Raises MissingExtraError without it."""
+        return _client(self.engine, url, timeout)
 
     def _query(self, query: str, k: int, only: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the body of a search, in the engine's own form, for all documents or `only` those of a filter."""

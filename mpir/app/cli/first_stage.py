@@ -61,32 +61,43 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
 
 def _with_passages(dense: DenseIndex | DenseIndexes, arguments: argparse.Namespace) -> DenseIndex | DenseIndexes:
     """Let the chat model write a passage for each query, if `llm.hyde` is set."""
-    if getattr(arguments, "llm_hyde", False):
-        from mpir.app.cli.llm_options import open_endpoint
-        from mpir.models.hyde import HydeEncoder
-        from mpir.search.dense import DenseIndex
+    from mpir.search.dense import DenseIndex
 
-        first = dense if isinstance(dense, DenseIndex) else dense.indexes[0]
-        first.encoder = HydeEncoder(cast("PooledEncoder", first.encoder), open_endpoint(arguments))
+    first = dense if isinstance(dense, DenseIndex) else dense.indexes[0]
+    first.encoder = _writing_passages(cast("PooledEncoder", first.encoder), arguments)
     return dense
+
+
+def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> Vectoriser:
+    """Return the encoder, or the one that encodes a passage with each query if `llm.hyde` is set."""
+    if not getattr(arguments, "llm_hyde", False):
+        return encoder
+    from mpir.app.cli.llm_options import open_endpoint
+    from mpir.models.hyde import HydeEncoder
+
+    return HydeEncoder(encoder, open_endpoint(arguments))
 
 
 def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Retriever:
     """The first stage of the mode in an engine, by its own BM25. Raises InputError for options of Lucene's."""
     from mpir.search import HybridRetriever
     from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
-    from mpir.search.engine import EngineIndex
+    from mpir.search.engine import MILVUS, EngineIndex
+    from mpir.search.milvus import MilvusIndex
 
     if len(addresses) > 1:
         raise InputError(f"--index: {addresses[0]} is in an engine and cannot be searched with others; name it alone.")
     if feedback(arguments) or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B) or not arguments.question_words:
         raise InputError(f"{addresses[0]}: settings of bm25 and rm3 are for mpir's own indexes; leave them out.")
-    encoder = None if arguments.mode == "bm25" else open_encoder(arguments.encoder or DEFAULT)
-    if arguments.mode != "hybrid":
-        return EngineIndex(addresses[0], mode=arguments.mode, encoder=encoder)
+    engine = MilvusIndex if addresses[0].startswith(f"{MILVUS}+") else EngineIndex
+    if arguments.mode == "bm25":
+        return engine(addresses[0])
+    encoder = _writing_passages(open_encoder(arguments.encoder or DEFAULT), arguments)
+    dense = engine(addresses[0], mode="dense", encoder=encoder)
+    if arguments.mode == "dense":
+        return dense
     weight = dense_weight(arguments.dense_weight)
-    stages = [EngineIndex(addresses[0]), EngineIndex(addresses[0], mode="dense", encoder=encoder)]
-    return HybridRetriever(stages, fusion=arguments.fusion, weights=[1 - weight, weight])
+    return HybridRetriever([engine(addresses[0]), dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
 
 def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
@@ -107,9 +118,11 @@ def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> De
 
 
 def index_source(folders: Sequence[str | Path]) -> Any:
-    """The corpus of an index, or the corpora of several, for identifying stored results."""
+    """The corpus of an index, the corpora of several, or an engine's address, for identifying stored results."""
     from mpir.search import read_info
 
+    if any(map(is_engine, folders)):
+        return [str(folder) for folder in folders]
     sources = [dict(read_info(folder).source) for folder in folders]
     return sources[0] if len(sources) == 1 else sources
 

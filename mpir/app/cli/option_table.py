@@ -79,10 +79,12 @@ INPUTS = (
     option("--qrels", {"benchmark": "the judgements of the --queries",
         "evaluate_run": "judgements: query 0 document grade"}, type=text_path, metavar="FILE", required="evaluate_run"),
     option("--index", {"search": "folder that `mpir index` made, or an index in an engine "
-            "(opensearch+https://HOST/NAME, elasticsearch+…); several folders, each with --index, are searched as one",
-        "bioasq": "index folder, built from --corpus unless it matches these files (default: a cache)",
-        "score": "index that `mpir index` made", "serve explain": "index of `mpir index`, for /search",
-        "mcp": "index of `mpir index`, for search_index"}, type=text_path, metavar="DIR", required="search",
+            "(opensearch+https://HOST/NAME, elasticsearch+…, milvus+…); several folders, each with --index, are "
+            "searched as one",
+        "bioasq": "index folder, built from --corpus unless it matches these files (default: a cache), or an engine's "
+            "address", "score": "index that `mpir index` made, or an engine's address",
+        "serve explain": "index of `mpir index`, for /search", "mcp": "index of `mpir index`, for search_index"
+        }, type=text_path, metavar="DIR", required="search",
         action="append"),
     option("--index", {"index": "folder that the index goes to", "data_triples": "candidates from a search, by --mode",
         "data_negatives": "index of candidates, searched by --mode"}, type=text_path, metavar="DIR", required="index"),

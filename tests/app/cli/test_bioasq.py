@@ -17,6 +17,7 @@ from mpir.app.cli import main as mpir_main
 from mpir.app.cli.bioasq import main
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.corpora import read_questions, read_run
+from tests.search.engine_server import serving
 
 SCRIPT = Path(__file__).parents[3] / "experiments/bioasq.py"
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
@@ -118,6 +119,18 @@ def test_writes_a_valid_submission_and_measures_it(
     trec = read_run(tmp_path / "run.trec")
     assert list(trec) == list(QUESTIONS)
     assert max(trec["q1"], key=lambda name: trec["q1"][name]) == "T1"
+
+
+def test_candidates_come_from_an_engine(run: Callable[..., int], job: dict[str, Path]) -> None:
+    pytest.importorskip("opensearchpy")
+    documents = [{"id": name, "title": title, "abstract": text} for name, (title, text) in DOCUMENTS.items()]
+    with serving(documents) as engine:
+        assert run(corpus=None, index=engine.address("opensearch")) == 0
+        assert read_questions(job["output"])[0].documents == ("T1", "T3", "T2")
+        job["output"].unlink()
+        Words.calls = 0
+        assert run(corpus=None, index=engine.address("opensearch")) == 0
+    assert Words.calls == 0  # the journal knows the engine's address
 
 
 def test_questions_for_which_nothing_is_found_are_named(

@@ -18,6 +18,7 @@ from mpir.models.bundles.bundle import seal
 from mpir.models.perspectives.agreement import Agreement
 from mpir.reranking.reranker import Reranker
 from mpir.tune.dataset import Dataset
+from tests.search.engine_server import serving
 
 AGREEMENT = "agreement"
 
@@ -67,6 +68,17 @@ def score(folder: Path, bundle: Path, output: str, *more: str) -> int:
 def tune(folder: Path, *more: str, scored: str = "scored") -> int:
     quick = ["--method", "random", "--set", "tune.calls=5", "--set", "tune.loops=1", "--set", "tune.folds=2"]
     return main(["tune", str(folder / scored), "--output", str(folder / "weights.json"), *quick, *more])
+
+
+def test_candidates_come_from_an_engine(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
+    pytest.importorskip("opensearchpy")
+    documents = [json.loads(line) for line in (work / "corpus.jsonl").read_text().splitlines()]
+    with serving(documents) as engine:
+        index = ["--index", engine.address("opensearch"), "--set", "score.gold_in_index=true", "--k", "5"]
+        questions = ["--questions", str(work / "questions.json"), "--output", str(tmp_path / "scored")]
+        assert main(["score", *questions, *index, "--bundle", str(tiny_bundle), "--device", "cpu"]) == 0
+    scored = Dataset.load(tmp_path / "scored")
+    assert len(scored.questions) == len(SUBJECTS)
 
 
 def test_cut_offs_are_tuned_with_the_weights_and_stored_in_them(

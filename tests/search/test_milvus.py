@@ -1,0 +1,150 @@
+"""A first stage in Milvus, run in a file of milvus-lite: words and vectors are ranked as by mpir's own indexes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mpir
+from mpir.app.cli import main
+from mpir.core.text.terms import terms
+from mpir.errors import EndpointError, InputError
+from mpir.files.corpora import read_collection
+from mpir.search import DenseIndex, HybridRetriever, MemoryIndex, Retriever, build_dense
+from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.milvus import MilvusIndex
+
+pymilvus = pytest.importorskip("pymilvus")
+pytest.importorskip("milvus_lite")
+DOCUMENTS = [*read_collection([Path(mpir.__file__).parent / "sample/documents.jsonl"])][:150]
+QUERIES = ("cancer treatment", "gene expression in mice", "does aspirin prevent stroke", "patients with diabetes")
+WIDTH = 16
+
+
+class Hashing:
+    """A text's vector is the sum of its terms' random vectors, scaled to length 1."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"checkpoint": "hashing"}
+
+    def vectors(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        return np.array([self._vector(text) for text in texts], np.float32), np.arange(len(texts))
+
+    def _vector(self, text: str) -> Any:
+        seeds = [int.from_bytes(term.encode()[:8], "little") for term in terms(text)]
+        total = np.sum([np.random.default_rng(seed).standard_normal(WIDTH) for seed in seeds], axis=0)
+        return total / np.linalg.norm(total)
+
+
+def analysed(text: str) -> str:
+    """mpir's terms, which milvus-lite's analyser, a splitter at white space and punctuation, leaves as they are."""
+    return " ".join(terms(text))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path, types = tmp_path_factory.mktemp("milvus") / "pubmed.db", pymilvus.DataType
+    client = pymilvus.MilvusClient(str(path))
+    schema = client.create_schema()
+    schema.add_field("id", types.VARCHAR, is_primary=True, max_length=100)
+    for name in ("title", "abstract"):
+        schema.add_field(name, types.VARCHAR, max_length=65_535)
+    schema.add_field("terms", types.VARCHAR, max_length=65_535, enable_analyzer=True)
+    schema.add_field("words", types.SPARSE_FLOAT_VECTOR)
+    schema.add_field("vector", types.FLOAT_VECTOR, dim=WIDTH)
+    bm25 = pymilvus.FunctionType.BM25
+    schema.add_function(pymilvus.Function("bm25", bm25, input_field_names=["terms"], output_field_names=["words"]))
+    indexes, parameters = client.prepare_index_params(), {"params": {"bm25_k1": DEFAULT_K1, "bm25_b": DEFAULT_B}}
+    indexes.add_index("words", "SPARSE_INVERTED_INDEX", metric_type="BM25", params=parameters)
+    indexes.add_index("vector", "FLAT", metric_type="COSINE")
+    client.create_collection("pubmed", schema=schema, index_params=indexes)
+    vectors, _ = Hashing().vectors([document.text for document in DOCUMENTS])
+    client.insert(
+        "pubmed",
+        [
+            {
+                "id": item.id,
+                "title": item.title,
+                "abstract": item.abstract,
+                "terms": analysed(item.text),
+                "vector": vector,
+            }
+            for item, vector in zip(DOCUMENTS, vectors.tolist(), strict=True)
+        ],
+    )
+    client.close()
+    return f"milvus+file://{path}/pubmed"
+
+
+@pytest.fixture
+def words(address: str) -> Iterator[MilvusIndex]:
+    index = MilvusIndex(address)
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def vectors(address: str) -> Iterator[MilvusIndex]:
+    index = MilvusIndex(address, mode="dense", encoder=Hashing())
+    yield index
+    index.close()
+
+
+def test_words_rank_as_in_memory(words: MilvusIndex) -> None:
+    own = MemoryIndex([document.text for document in DOCUMENTS])
+    assert isinstance(words, Retriever)
+    assert len(words) == len(DOCUMENTS)
+    for query in QUERIES:
+        scores = dict(zip([item.id for item in DOCUMENTS], own.scores(query).tolist(), strict=True))
+        hits = words.search(analysed(query), 10)
+        # Milvus's formula has the constant factor k1 + 1, which Lucene leaves out.
+        assert [hit.score for hit in hits] == pytest.approx([(DEFAULT_K1 + 1) * scores[hit.id] for hit in hits])
+        assert [scores[hit.id] for hit in hits] == sorted(scores.values(), reverse=True)[:10]
+        assert hits[0].scores == {"bm25": hits[0].score}
+
+
+def test_vectors_rank_as_in_an_index_of_mpir(vectors: MilvusIndex, tmp_path: Path) -> None:
+    build_dense(DOCUMENTS, tmp_path / "dense", Hashing())
+    with DenseIndex(tmp_path / "dense", Hashing()) as own:
+        for query in QUERIES:
+            hits, expected = vectors.search(query, 10), own.search(query, 10)
+            assert [hit.id for hit in hits] == [hit.id for hit in expected]
+            assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected], abs=1e-5)
+
+
+def test_stored_texts_and_scores_by_id(words: MilvusIndex, vectors: MilvusIndex) -> None:
+    hits = words.search("cancer", 3)
+    names = [hits[2].id, 'unknown "id"', hits[0].id]
+    assert words.scores_of("cancer", names).tolist() == pytest.approx([hits[2].score, 0.0, hits[0].score])
+    assert words.scores_of("…", names).tolist() == [0.0, 0.0, 0.0]
+    assert words.search("…") == []
+    document = next(document for document in DOCUMENTS if document.id == hits[0].id)
+    assert (hits[0].title, hits[0].abstract) == (document.title, document.abstract)
+    assert words.document(document.id).abstract == document.abstract
+    with pytest.raises(InputError, match="holds no document with id 'x'; check the id"):
+        words.document("x")
+    assert len(HybridRetriever([words, vectors]).search("cancer treatment", 20)) == 20
+
+
+def test_faults_are_one_sentence(address: str, words: MilvusIndex, tmp_path: Path) -> None:
+    with pytest.raises(EndpointError, match="pubmeds: there is no such collection"):
+        MilvusIndex(f"{address}s")
+    with pytest.raises(InputError, match=r"none\.db: no such file; check the address"):
+        MilvusIndex(f"milvus+file://{tmp_path}/none.db/pubmed")
+    with pytest.raises(EndpointError, match="cannot be reached"):
+        MilvusIndex("milvus+http://127.0.0.1:1/pubmed", timeout=1)
+    with pytest.raises(InputError, match="is no collection in Milvus; expected milvus"):
+        MilvusIndex("milvus+pubmed")
+    with pytest.raises(InputError, match="needs the encoder"):
+        MilvusIndex(address, mode="dense")
+    with pytest.raises(EndpointError, match="not found in schema"):
+        MilvusIndex(address, fields=("title", "abstract", "missing", "vector")).search("cancer")
+
+
+def test_the_command_searches_a_collection(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "--index", address, "--format", "jsonl", "--k", "3", "cancer"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
