@@ -10,7 +10,7 @@ from functools import cached_property
 from mpir.core.text import Document
 from mpir.errors import InputError, format_names, format_value
 from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.publication_types import with_narrower
+from mpir.files.corpora.publication_types import type_key, with_narrower
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class RecordFilter:
     def _reason(self, document: Document) -> str:
         """Return the reason for excluding a document, or "" if it matches."""
         known = Bibliography.of(document.metadata)
-        types = {name.casefold() for name in known.types}
+        types = set(map(type_key, known.types))
         if self.by_year and known.year is None:
             return "without a year"
         if self.by_year and known.year is not None and not self._has_year(known.year):
@@ -79,10 +79,10 @@ class RecordFilter:
         )
 
     def _check_types(self, documents: Iterable[Document]) -> None:
-        known = {name.casefold(): name for document in documents for name in Bibliography.of(document.metadata).types}
+        known = {type_key(name): name for document in documents for name in Bibliography.of(document.metadata).types}
         for name in self.types:
             if _folded(name).isdisjoint(known):
-                nearest = get_close_matches(name.casefold(), known, n=3, cutoff=0) or ()
+                nearest = get_close_matches(type_key(name), known, n=3, cutoff=0) or ()
                 names = format_names([known[key] for key in nearest]) if nearest else "none at all"
                 raise InputError(f"no document has the type {format_value(name)} (the documents have {names}).")
 
@@ -93,5 +93,5 @@ def format_counts(counts: dict[str, int]) -> str:
 
 
 def _folded(name: str) -> frozenset[str]:
-    """The names of a type and of those below it, in lower case."""
-    return frozenset(narrower.casefold() for narrower in with_narrower(name))
+    """The names of a type and of those below it, as they are compared."""
+    return frozenset(map(type_key, with_narrower(name)))

@@ -87,9 +87,14 @@ def _identity(ids: Mapping[str, str]) -> str:
 
 def _abstract(meta: ET.Element | None) -> list[str]:
     """Return the abstract's paragraphs; the first paragraph of a section begins with its heading."""
-    every = [] if meta is None else meta.findall("abstract") or _translated(meta.findall("trans-abstract"))
-    chosen = [abstract for abstract in every if abstract.get("abstract-type") in _ABSTRACTS] or every[:1]
+    every, translated = ([] if meta is None else meta.findall(tag) for tag in ("abstract", "trans-abstract"))
+    chosen = _for_readers(every) or _translated(_for_readers(translated)) or every[:1] or _translated(translated)
     return [text for abstract in chosen for section in _sections(abstract) for text in _headed(section)]
+
+
+def _for_readers(abstracts: list[ET.Element]) -> list[ET.Element]:
+    """Return the abstracts that are no summaries, highlights or pictures."""
+    return [abstract for abstract in abstracts if abstract.get("abstract-type") in _ABSTRACTS]
 
 
 def _translated(elements: list[ET.Element]) -> list[ET.Element]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _TREE = """
 Address
 Autobiography
@@ -88,10 +90,26 @@ Webcast
 PUBLICATION_TYPES = tuple(line.strip() for line in _TREE.strip().splitlines())
 
 
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
+_SAME = {
+    "researcharticle": "journalarticle",
+    "article": "journalarticle",
+    "reviewarticle": "review",
+    "rct": "randomizedcontrolledtrial",
+}
+"""Other databases' names of NLM's types."""
+
+
+def type_key(name: str) -> str:
+    """Return a type as it is compared: "Meta-Analysis" equals "MetaAnalysis", and "case-report" "Case Reports"."""
+    key = _WORDS.sub("", name).casefold().replace("randomised", "randomized").removesuffix("s")
+    return _SAME.get(key, key)
+
+
 def with_narrower(name: str) -> tuple[str, ...]:
     """A type, in NLM's spelling if it is NLM's, and all types below it: a randomised trial is a clinical trial."""
     lines = _TREE.strip().splitlines()
-    number = next((number for number, line in enumerate(lines) if line.strip().casefold() == name.casefold()), None)
+    number = next((number for number, line in enumerate(lines) if type_key(line) == type_key(name)), None)
     if number is None:
         return (name,)
     depth, types = _depth(lines[number]), [lines[number].strip()]

@@ -7,11 +7,13 @@
 <topic><number>1</number><query>…</query><description>…         misinformation 2019 to 2022
 <topic number="1">a patient's note</topic>                      clinical trials 2021 and 2022
 <topic number="1"><field name="age">…</field>…                  clinical trials 2023
-id ⇥ text                                                       TripClick, MS MARCO; a name with .tsv
+id ⇥ text                                                       TripClick, MS MARCO, with or without a header
+id,question                                                      a table whose header names both columns
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,15 +21,18 @@ from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Question
 from mpir.errors import InputError, format_names, shortened
+from mpir.files.corpora.fields import field_name
 from mpir.files.corpora.tripclick import read_blocks, read_cells
 from mpir.files.corpora.xml import read_elements, text_of
-from mpir.files.read import STDIN, open_bytes
+from mpir.files.read import STDIN, open_bytes, read_lines
 
 TEXTS = ("question", "summary", "description", "query", "title", "need")
 """Fields with the whole query; the first one present is read, sentences before keywords."""
 ASPECTS = ("disease", "gene", "treatment", "demographic", "other")
 """Fields of a patient, which together form the query."""
 _NUMBERS = ("number", "id", "num", "qid")
+_NUMBER_COLUMNS = frozenset((*_NUMBERS, "queryid", "topic", "topicid", "questionid", "topicnumber"))
+_TEXT_COLUMNS = (*TEXTS, "text", "body", "querytext", "questiontext")
 _PLACEHOLDERS = {"", "none", "n/a", "not applicable"}
 _HEAD = 2**16
 _ROOTS, _TAGS = ("topics", "TOPICS", "topic", "TOPIC"), ("topic", "TOPIC")
@@ -64,11 +69,11 @@ def read_topics(path: str | Path) -> list[Question]:
 
 def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
     """Yield the location, number and text of each topic."""
-    if ".tsv" in Path(path).suffixes:
-        for location, (identity, text) in read_cells(path, 2, "id, text"):
-            yield location, identity.strip(), text.strip()
+    is_tsv = ".tsv" in Path(path).suffixes
+    head = _head(path) if Path(path).is_file() or not is_tsv else b""  # reading from a pipe would consume its content
+    if is_tsv or head.removeprefix(b"\xef\xbb\xbf").strip()[:1] not in (b"", b"<"):
+        yield from _rows(path, head)
         return
-    head = _head(path)
     if b"<top>" not in head.lower() and _XML.search(head):
         yield from _xml_topics(path)
         return
@@ -77,6 +82,27 @@ def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
         number = _NUMBER.match(_after(_NUM, block))
         title = _NEXT_TAG.split(_after(_TITLE, block), maxsplit=1)[0]
         yield location, number[1] if number else "", " ".join(title.split())
+
+
+def _rows(path: str | Path, head: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield the topics of a table, whose header may name its columns, or of lines of id and text."""
+    first = head.decode("utf-8-sig", errors="replace").strip().partition("\n")[0].rstrip()
+    separator = next((mark for mark in "\t,;" if mark in first), "\t")
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    names = [field_name(cell) for cell in next(csv.reader([first], delimiter=separator, quoting=quoting), [])]
+    number = next((position for position, name in enumerate(names) if name in _NUMBER_COLUMNS), None)
+    text = next((names.index(name) for name in _TEXT_COLUMNS if name in names), None)
+    if number is None or text is None:
+        if separator == "\t":
+            for location, (identity, query) in read_cells(path, 2, "id, text"):
+                yield location, identity.strip(), query.strip()
+        return
+    lines = (f"{line}\n" for _, line in read_lines(path) if line.strip())
+    rows = csv.reader(lines, delimiter=separator, quoting=quoting)
+    next(rows)
+    for row in rows:
+        cells = [*row, *[""] * len(names)]
+        yield f"{path}:{rows.line_num}", cells[number].strip(), " ".join(cells[text].split())
 
 
 def _head(path: str | Path) -> bytes:

@@ -48,7 +48,7 @@ def test_years_and_types_may_be_texts() -> None:
 @pytest.mark.parametrize(
     ("record_filter", "message"),
     [
-        ({"types": ("Reviews",)}, r"no document has the type 'Reviews' \(the documents have review"),
+        ({"types": ("Reviewer",)}, r"no document has the type 'Reviewer' \(the documents have review"),
         ({"first_year": 2021}, r"no document matches the filter \(3 of other years, 1 without a year\)"),
         ({"first_year": 2021, "last_year": 2020}, "the first year 2021 is after the last year 2020"),
     ],
@@ -56,3 +56,23 @@ def test_years_and_types_may_be_texts() -> None:
 def test_a_filter_that_leaves_nothing_says_why(record_filter: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         RecordFilter(**record_filter).apply(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        *(
+            ("Randomised Controlled Trial", "clinical trial"),
+            ("review-article", "review"),
+            ("Case Report", "case reports"),
+        ),
+        *(("MetaAnalysis", "meta-analysis"), ("Scoping Review", "Review"), ("research-article", "Journal Article")),
+    ],
+)
+def test_types_are_compared_as_databases_spell_them(known: str, wanted: str) -> None:
+    documents = [
+        Document("1", "Salt", "", metadata={"types": [known]}),
+        Document("2", "", "", metadata={"types": ["News"]}),
+    ]
+    passing, counts = RecordFilter(types=(wanted,)).apply(documents)
+    assert ([document.id for document in passing], counts) == (["1"], {"of other types": 1})

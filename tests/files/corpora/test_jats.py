@@ -178,3 +178,14 @@ def test_any_depth_is_read(tmp_path: Path) -> None:
     deep = "<sec>" * 5_000 + "<p>Down here.</p>" + "</sec>" * 5_000
     (paper,) = read_papers(write(tmp_path / "a.xml", article("", deep)))
     assert paper.abstract == "Down here."
+
+
+def test_a_translated_abstract_comes_before_highlights(tmp_path: Path) -> None:
+    abstracts = (
+        "<abstract abstract-type='highlights'><p>High.</p></abstract>"
+        "<trans-abstract xml:lang='de'><p>Salz.</p></trans-abstract>"
+        "<trans-abstract xml:lang='en'><p>Salt.</p></trans-abstract>"
+    )
+    (tmp_path / "a.nxml").write_text(f"<article><front><article-meta>{abstracts}</article-meta></front></article>")
+    (document,) = read_papers(tmp_path / "a.nxml")
+    assert document.abstract == "Salt."

@@ -119,3 +119,28 @@ def test_what_is_refused(tmp_path: Path, name: str, text: str, message: str) -> 
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         list(read_queries(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.tsv", "7\twhy salt, and how\n8\ttears\n"),
+        ("a.txt", "7\twhy salt, and how\n8\ttears\n"),
+        ("b.tsv", "qid\tquery\n7\twhy salt, and how\n8\ttears\n"),
+        ("b.txt", "Topic ID\tlevel\tQuestion\n7\thigh\twhy salt, and how\n8\t\ttears\n"),
+        ("a.csv", 'question,id\n"why salt, and how",7\n\ntears,8\n'),
+        ("c.csv", "\ufeffid;query\n7;why salt, and how\n8;tears\n"),
+    ],
+)
+def test_tables_of_queries_are_read_by_their_header_or_as_id_and_text(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert list(read_queries(tmp_path / name)) == [("7", "why salt, and how"), ("8", "tears")]
+
+
+def test_a_table_without_known_columns_or_cells_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("first,second\n7,salt\n")
+    with pytest.raises(InputError, match=r"a\.csv: no topics found"):
+        list(read_queries(tmp_path / "a.csv"))
+    (tmp_path / "b.csv").write_text("id,query\n7\n")
+    with pytest.raises(InputError, match=r"b\.csv:2: the topic has no text"):
+        list(read_queries(tmp_path / "b.csv"))
