@@ -17,6 +17,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Question
@@ -61,8 +62,7 @@ def read_topics(path: str | Path) -> list[Question]:
         questions[identity] = Question(identity, text)
     if not questions:
         raise InputError(
-            f"{path}: no topics found; expected <top> … </top>, XML of <topic>, or lines of id and text in a "
-            "file named .tsv."
+            f"{path}: no topics found; expected <top> … </top>, XML of <topic>, or lines of id and text in a table."
         )
     return list(questions.values())
 
@@ -88,8 +88,8 @@ def _rows(path: str | Path, head: bytes) -> Iterator[tuple[str, str, str]]:
     """Yield the topics of a table, whose header may name its columns, or of lines of id and text."""
     first = head.decode("utf-8-sig", errors="replace").strip().partition("\n")[0].rstrip()
     separator = next((mark for mark in "\t,;" if mark in first), "\t")
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    names = [field_name(cell) for cell in next(csv.reader([first], delimiter=separator, quoting=quoting), [])]
+    options: Any = {"delimiter": separator, "quoting": csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL}
+    names = [field_name(cell) for cell in next(csv.reader([first], **options), [])]
     number = next((position for position, name in enumerate(names) if name in _NUMBER_COLUMNS), None)
     text = next((names.index(name) for name in _TEXT_COLUMNS if name in names), None)
     if number is None or text is None:
@@ -98,7 +98,7 @@ def _rows(path: str | Path, head: bytes) -> Iterator[tuple[str, str, str]]:
                 yield location, identity.strip(), query.strip()
         return
     lines = (f"{line}\n" for _, line in read_lines(path) if line.strip())
-    rows = csv.reader(lines, delimiter=separator, quoting=quoting)
+    rows = csv.reader(lines, **options)
     next(rows)
     for row in rows:
         cells = [*row, *[""] * len(names)]

@@ -273,10 +273,10 @@ def test_a_file_without_questions_is_refused(folder: Path, tmp_path: Path, name:
         mpir("search", "--index", folder, "--queries", tmp_path / name)
 
 
-def test_lines_of_id_and_text_under_another_name(folder: Path, tmp_path: Path) -> None:
+def test_lines_of_id_and_text_in_a_text_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "q.txt").write_text("1\tstatins\n")
-    with pytest.raises(InputError, match=r"q\.txt: no topics found; .* lines of id and text in a file named \.tsv"):
-        mpir("search", "--index", folder, "--queries", tmp_path / "q.txt")
+    assert mpir("search", "--index", folder, "--queries", tmp_path / "q.txt", "--format", "trec") == 0
+    assert capsys.readouterr().out.startswith("1 Q0 2 1 ")
 
 
 def test_a_search_expands_its_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
