@@ -208,7 +208,7 @@ def row(figure: dict[str, Any]) -> tuple[str, ...]:
 
 def stored(folder: Path) -> Iterator[F32]:
     """The vectors (N, W) of an index, segment by segment."""
-    for segment in DenseIndex(folder).segments:
+    for segment in DenseIndex(folder).store.segments:
         yield engine.reconstruct(segment.index, np.arange(segment.index.ntotal))
 
 

@@ -16,7 +16,7 @@ from mpir.files.files import link_file, link_files
 from mpir.files.paths import resolved
 from mpir.files.write import atomic_folder
 from mpir.search.analyzer import FILE as STOP_WORDS
-from mpir.search.dense import DenseIndex, read_dense_info
+from mpir.search.dense import add_documents, read_dense_info, remove_documents
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import MANIFEST as DENSE_MANIFEST
 from mpir.search.dense.manifest import write_dense_info
@@ -74,6 +74,7 @@ def update_index(
             _apply(changes, temporary, target)
             rmtree(temporary / CHANGES)
             for name in vectors:
+                assert encoder is not None  # or _whole_vectors raises an error
                 link_files(target / name, temporary / name)
                 _update_vectors(temporary / name, encoder, changes, source or {})
             return _describe(temporary, target, info, source or {})
@@ -124,12 +125,10 @@ def _apply(changes: _Changes, temporary: Path, target: Path) -> None:
         directory.close()
 
 
-def _update_vectors(folder: Path, encoder: Vectoriser | None, changes: _Changes, source: Mapping[str, Any]) -> None:
+def _update_vectors(folder: Path, encoder: Vectoriser, changes: _Changes, source: Mapping[str, Any]) -> None:
     """Replace the vectors of changed documents, and record the update in the manifest."""
-    with DenseIndex(folder, encoder) as index:
-        if known := index.known_ids([*changes.names, *changes.deleted]):
-            index.remove(known)
-        index.add(changes.documents)
+    remove_documents(folder, [*changes.names, *changes.deleted], if_known=True)
+    add_documents(folder, changes.documents, encoder)
     info = read_dense_info(folder)
     write_dense_info(folder, replace(info, source=_updated(info.source, source)))
 

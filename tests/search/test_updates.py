@@ -115,5 +115,5 @@ def test_vectors_follow(folder: Path) -> None:
         assert [hit.id for hit in index.search("heart", 1)] == ["n1"]
         assert [hit.id for hit in index.search("blood", 1)] == ["d1"]
         assert index.document("d1") == changed[0]
-        assert index.info.source["updates"] == read_info(folder).source["updates"]
+        assert index.store.info.source["updates"] == read_info(folder).source["updates"]
     assert len(list(verify_index(folder))) > 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from mpir.errors import InputError, format_paths, format_value
 from mpir.search.base import check_different, check_distinct
 from mpir.search.dense.index import DenseIndex, search_in_batches
 from mpir.search.dense.segment import NAME
-from mpir.search.dense.shards import has_words
-from mpir.types import F64
+from mpir.types import F32, F64, I64
 from mpir.validation import whole_number
 
 
@@ -52,17 +52,13 @@ class DenseIndexes:
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """`search` for every query, in their order. Raises InputError where a document is in more than one index."""
         k = whole_number("k", k)
-        return search_in_batches(queries, lambda batch: self._search(batch, k), progress=progress)
+        encode, search = self.indexes[0].query_vectors, partial(self._search_vectors, k=k)
+        return search_in_batches(queries, encode, search, progress=progress)
 
-    def _search(self, queries: Sequence[str], k: int) -> list[list[Document]]:
-        worded = [number for number, query in enumerate(queries) if has_words(query)]
-        vectors, query_of = self.indexes[0].query_vectors([queries[number] for number in worded])
+    def _search_vectors(self, vectors: F32, k: int, query_of: I64) -> list[list[Document]]:
         by_index = [index.search_vectors(vectors, k, query_of) for index in self.indexes]
-        results: list[list[Document]] = [[] for _ in queries]
-        for number, *lists in zip(worded, *by_index, strict=True):
-            documents = check_distinct([document for hits in lists for document in hits], self._names)
-            results[number] = sorted(documents, key=_rank)[:k]
-        return results
+        hits = ([document for hits in lists for document in hits] for lists in zip(*by_index, strict=True))
+        return [sorted(check_distinct(documents, self._names), key=_rank)[:k] for documents in hits]
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by their ids; 0 for one without a vector, or that all indexes lack."""
@@ -73,12 +69,12 @@ class DenseIndexes:
         return self._index_of(id).document(id)
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
-        """The sentences of documents with their scores for a query. Raises InputError as `DenseIndex.sentences`."""
-        return [self._index_of(id).sentences(query, id) for id in ids]
+        """The sentences of documents with their scores for a query. Raises InputError as `DenseIndex.sentences_of`."""
+        return [self._index_of(id).sentences_of(query, [id])[0] for id in ids]
 
     def _index_of(self, id: str) -> DenseIndex:
         for index in self.indexes:
-            if index.holds(id):
+            if index.store.find([id])[0][0] >= 0:
                 return index
         raise InputError(f"{self._names}: hold no document with id {format_value(id)}; check the id and the corpora.")
 

@@ -9,7 +9,7 @@ import pytest
 
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
-from mpir.search.dense import DenseIndex, build_dense, from_vectors
+from mpir.search.dense import DenseIndex, add_documents, build_dense, from_vectors, remove_documents
 
 pytest.importorskip("faiss")
 QUERIES = ("heart attack", "a gene in a cell", "risk of blood", "trial aspirin")
@@ -40,16 +40,15 @@ def test_results_are_those_of_the_exact_index(encoder: Any, documents: list[Docu
             assert [document.score for document in actual] == pytest.approx([d.score for d in expected], abs=1e-3)
             ids = ["d3", "missing", "d4", "d0"]
             assert codes.scores_of(query, ids) == pytest.approx(flat.scores_of(query, ids), abs=1e-3)
-            assert codes.sentences(query, "d3") == flat.sentences(query, "d3")
+            assert codes.sentences_of(query, ["d3"]) == flat.sentences_of(query, ["d3"])
 
 
 def test_an_index_with_codes_can_be_changed(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder, factory="binary")
+    remove_documents(tmp_path / "i", ["d1"])
+    add_documents(tmp_path / "i", [Document("d5", "", "An attack of the heart.")], encoder)
     with DenseIndex(tmp_path / "i", encoder) as index:
-        index.remove(["d1"])
-        index.add([Document("d5", "", "An attack of the heart.")])
         assert next(document.id for document in index.search("heart attack")) == "d5"
-    with DenseIndex(tmp_path / "i", encoder) as index:
         assert {document.id for document in index.search("heart attack blood")} == {"d0", "d2", "d3", "d5"}
         assert index.document("d5").abstract == "An attack of the heart."
 

@@ -17,7 +17,14 @@ from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.files import check_files
-from mpir.search.dense import DenseIndex, build_dense, from_vectors, read_dense_info
+from mpir.search.dense import (
+    DenseIndex,
+    add_documents,
+    build_dense,
+    from_vectors,
+    read_dense_info,
+    remove_documents,
+)
 from tests import damage
 from tests.damage import check_flips
 
@@ -156,67 +163,53 @@ def test_documents_are_added_and_removed_without_a_rebuild(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
     build_dense(documents[:2], tmp_path / "i", encoder)
-    index = DenseIndex(tmp_path / "i", encoder)
-    before = (tmp_path / "i/000000/index.faiss").read_bytes()
-    index.add(documents[2:])
-    assert ids(index.search("gene cell", 3)) == ["d0", "d2", "d1"]
-    index.remove(["d0"])
-    for opened in (index, DenseIndex(tmp_path / "i", encoder)):
-        assert ids(opened.search("gene cell", 9)) == ["d2", "d1", "d3"]
-        assert len(opened) == 4
-        with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
-            opened.document("d0")
+    folder = tmp_path / "i"
+    before = (folder / "000000/index.faiss").read_bytes()
+    add_documents(folder, documents[2:], encoder)
+    assert ids(DenseIndex(folder, encoder).search("gene cell", 3)) == ["d0", "d2", "d1"]
+    remove_documents(folder, ["d0"])
+    opened = DenseIndex(folder, encoder)
+    assert ids(opened.search("gene cell", 9)) == ["d2", "d1", "d3"]
+    assert len(opened) == 4
     with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
-        index.remove(["d0"])
+        opened.document("d0")
+    with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
+        remove_documents(folder, ["d0"])
     with pytest.raises(InputError, match="holds no document with id 'nowhere'"):
-        index.remove(["d1", "nowhere"])
-    assert ids(DenseIndex(tmp_path / "i", encoder).search("heart", 1)) == ["d1"]  # nothing was removed by halves
+        remove_documents(folder, ["d1", "nowhere"])
+    remove_documents(folder, ["d0", "nowhere"], if_known=True)
+    assert ids(DenseIndex(folder, encoder).search("heart", 1)) == ["d1"]  # nothing was removed by halves
     with pytest.raises(InputError, match="'d1' occurs more than once"):
-        index.remove(["d1", "d1"])
-    index.add([Document("d0", "", "heart")])  # an id may come back
-    assert ids(index.search("heart", 1)) == ["d0"]
-    assert len(index) == 5
+        remove_documents(folder, ["d1", "d1"])
+    add_documents(folder, [Document("d0", "", "heart")], encoder)  # an id may come back
+    assert ids(DenseIndex(folder, encoder).search("heart", 1)) == ["d0"]
+    assert len(DenseIndex(folder, encoder)) == 5
     with pytest.raises(InputError, match="'d0' occurs more than once; every document needs its own"):
-        index.add([Document("d0", "", "blood")])
+        add_documents(folder, [Document("d0", "", "blood")], encoder)
     with pytest.raises(InputError, match="no documents to add"):
-        index.add([])
-    assert (tmp_path / "i/000000/index.faiss").read_bytes() == before
-    files = read_dense_info(tmp_path / "i").files  # the hashes have kept up
+        add_documents(folder, [], encoder)
+    assert (folder / "000000/index.faiss").read_bytes() == before
+    files = read_dense_info(folder).files  # the hashes have kept up
     assert {name.split("/")[0] for name in files} == {"trained.faiss", "000000", "000001", "000002"}
-    check_files(tmp_path / "i", files, "", content=True)
-    (tmp_path / "i/000002/ids.npy").write_bytes(b"x")
+    check_files(folder, files, "", content=True)
+    (folder / "000002/ids.npy").write_bytes(b"x")
     with pytest.raises(ArtefactError, match=r"is damaged \(000002/ids\.npy has 1 bytes instead of"):
-        DenseIndex(tmp_path / "i", encoder)
+        DenseIndex(folder, encoder)
 
 
-def test_what_others_have_written_since_it_was_opened_is_kept(
-    encoder: Any, documents: list[Document], tmp_path: Path
-) -> None:
+def test_an_open_index_stays_as_it_was_opened(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
-    first, second, reader = (DenseIndex(tmp_path / "i", encoder) for _ in range(3))
-    first.remove(["d0"])
-    second.remove(["d1"])
-    first.add([Document("x", "", "heart")])
-    second.add([Document("y", "", "heart blood")])
-    for opened in (second, DenseIndex(tmp_path / "i", encoder)):
-        assert ids(opened.search("heart", 9)) == ["x", "y", "d2", "d3"]
-        assert (len(opened), opened.info.segments) == (5, ("000000", "000001", "000002"))
-    assert ids(reader.search("heart", 9)) == ["d1", "d0", "d2", "d3"]  # what it has opened
-    with pytest.raises(InputError, match="'y' occurs more than once"):
-        first.add([Document("y", "", "gene")])
-    with pytest.raises(InputError, match="holds no document with id 'd1'"):
-        reader.remove(["d1"])
-    assert ids(reader.search("heart", 9)) == ["x", "y", "d2", "d3"]
+    reader = DenseIndex(tmp_path / "i", encoder)
+    remove_documents(tmp_path / "i", ["d0"])
+    add_documents(tmp_path / "i", [Document("x", "", "heart")], encoder)
+    assert ids(reader.search("heart", 9)) == ["d1", "d0", "d2", "d3"]
+    assert ids(DenseIndex(tmp_path / "i", encoder).search("heart", 9)) == ["x", "d1", "d2", "d3"]
 
 
-def test_an_index_that_another_encoder_has_built_anew_is_not_added_to(
-    encoder: Any, documents: list[Document], tmp_path: Path
-) -> None:
-    build_dense(documents, tmp_path / "i", encoder)
-    index = DenseIndex(tmp_path / "i", encoder)
+def test_documents_of_another_encoder_are_not_added(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", type(encoder)(weights="two"))
     with pytest.raises(ArtefactError, match="made by another encoder"):
-        index.add([Document("x", "", "heart")])
+        add_documents(tmp_path / "i", [Document("x", "", "heart")], encoder)
 
 
 def test_scores_of_any_document_come_from_the_index(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
@@ -237,7 +230,8 @@ def test_ids_are_found_in_any_order_whatever_is_asked_for(
     from_vectors(np.eye(6, dtype=np.float32), names, tmp_path / "i")
     index = DenseIndex(tmp_path / "i")
     assert [index.document(name).id for name in reversed(names)] == names[::-1]
-    index.remove(["9"])
+    remove_documents(tmp_path / "i", ["9"])
+    index = DenseIndex(tmp_path / "i")
     for name in ("9", "", "1", "a" * 39, "a" * 41, "z"):
         with pytest.raises(InputError, match="holds no document with id"):
             index.document(name)
@@ -277,13 +271,13 @@ def test_a_system_that_allows_too_few_open_files_is_named(
 def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
-    result = index.sentences("blood", "d3")
+    result = index.sentences_of("blood", ["d3"])[0]
     assert (result[0][0].text, result[0][0].section) == ("Risk of blood.", "abstract")
     assert result[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
     assert [score for _, score in result[1:]] == [0.0, 0.0]
     build_dense(documents, tmp_path / "bare", encoder)
     with pytest.raises(InputError, match="has no vectors of sentences; build it with sentences and texts"):
-        DenseIndex(tmp_path / "bare", encoder).sentences("blood", "d3")
+        DenseIndex(tmp_path / "bare", encoder).sentences_of("blood", ["d3"])[0]
 
 
 def test_a_long_sentence_is_as_near_as_its_nearest_passage(
@@ -293,14 +287,14 @@ def test_a_long_sentence_is_as_near_as_its_nearest_passage(
     long = Document("long", "Heart attack", "gene gene cell heart attack heart blood risk trial risk")
     build_dense([long, Document("bare", "", "")], tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
-    result = index.sentences("risk", "long")
+    result = index.sentences_of("risk", ["long"])[0]
     assert [(item.section, score) for item, score in result] == [("abstract", 1.0), ("title", 0.0)]
-    assert index.sentences("risk", "bare") == []
+    assert index.sentences_of("risk", ["bare"])[0] == []
     (tmp_path / "i/000000/first_passage.npy").unlink()  # as older versions wrote it: a vector of each sentence
     manifest = read_json_with_checksum(tmp_path / "i/dense.json") | {"most_passages": 1}
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
-    assert len(DenseIndex(tmp_path / "i", encoder).sentences("risk", "long")) == 2
+    assert len(DenseIndex(tmp_path / "i", encoder).sentences_of("risk", ["long"])[0]) == 2
 
 
 def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_path: Path) -> None:
@@ -315,7 +309,7 @@ def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_
     with pytest.raises(
         InputError, match=r"document 'd' has 2 sentences but vectors of 1, because an older .* build the index"
     ):
-        DenseIndex(tmp_path / "i", encoder).sentences("risk", "d")
+        DenseIndex(tmp_path / "i", encoder).sentences_of("risk", ["d"])[0]
 
 
 @pytest.mark.parametrize(
@@ -391,7 +385,7 @@ def read_everything(index: DenseIndex) -> None:
     index.search("heart gene")
     index.scores_of("heart", ["d1"])
     index.document("d1")
-    index.sentences("heart", "d1")
+    index.sentences_of("heart", ["d1"])[0]
 
 
 def test_what_an_encoder_raises_is_no_damage(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
@@ -407,12 +401,17 @@ def test_every_changed_byte_is_refused_or_changes_nothing(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
-    DenseIndex(tmp_path / "i", encoder).remove(["d3"])
+    remove_documents(tmp_path / "i", ["d3"])
 
     def read() -> Any:
         with DenseIndex(tmp_path / "i", encoder) as index:
-            info = {name: value for name, value in asdict(index.info).items() if name != "source"}
-            return info, index.search("heart gene"), index.scores_of("heart", ["d1"]), index.sentences("heart", "d1")
+            info = {name: value for name, value in asdict(index.store.info).items() if name != "source"}
+            return (
+                info,
+                index.search("heart gene"),
+                index.scores_of("heart", ["d1"]),
+                index.sentences_of("heart", ["d1"])[0],
+            )
 
     files = sorted(path for path in (tmp_path / "i").rglob("*") if path.is_file())
     assert len(files) == 11
@@ -440,7 +439,7 @@ def test_a_score_that_no_cosine_is_names_the_index(
 ) -> None:
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
-    index.segments[0].index.search = lambda vectors, k: (np.full((1, 1), value), np.zeros((1, 1), np.int64))
+    index.store.segments[0].index.search = lambda vectors, k: (np.full((1, 1), value), np.zeros((1, 1), np.int64))
     message = r"i/000000: gives the score \S+ \(expected a cosine from -1 to 1\); build it with"
     with pytest.raises(ArtefactError, match=message):
         index.search("heart", 1)
