@@ -66,7 +66,9 @@ def test_prompts_stand_before_queries_and_documents(tiny_checkpoint: Path, tmp_p
         np.testing.assert_allclose(vectors, plain.vectors([prompt + text for text in TEXTS])[0], atol=1e-6)
     assert model.identity["prompts"] == ["does ", "the "]
     register_perspectives()
-    bundled = build("bi-encoder", "dense", {"checkpoint": "model", "scale": "cosine"}, loading(tmp_path))
+    bundled = build(
+        {"kind": "bi-encoder", "name": "dense", "checkpoint": "model", "scale": "cosine"}, loading(tmp_path)
+    )
     cosine = model.query_vectors(TEXTS[:1])[0][0] @ model.vectors(TEXTS[1:2])[0][0]
     assert query_scores(bundled, TEXTS[0], TEXTS[1:2])[0] == pytest.approx(cosine, abs=1e-5)
 

@@ -50,7 +50,7 @@ def tk(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     entry = {"checkpoint": checkpoint.name, **options}
-    result = build("tk", "tk", entry, Loading(folder=checkpoint.parent, device="cpu"))
+    result = build({"kind": "tk", "name": "tk", **entry}, Loading(folder=checkpoint.parent, device="cpu"))
     assert isinstance(result, LatePerspective)
     return result
 

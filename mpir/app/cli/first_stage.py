@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
@@ -49,23 +50,14 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     if any(map(is_engine, folders)):
         return _open_engine(folders, arguments)
     if arguments.mode == "dense":
-        return _with_passages(open_dense_indexes(folders, arguments.encoder), arguments)
+        return open_dense_indexes(folders, arguments.encoder, partial(_writing_passages, arguments=arguments))
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
     options["question_words"] = arguments.question_words
     lexical = open_lexical(folders, **options)
     if arguments.mode == "bm25":
         return lexical
-    dense = _with_passages(open_dense_indexes(folders, arguments.encoder), arguments)
+    dense = open_dense_indexes(folders, arguments.encoder, partial(_writing_passages, arguments=arguments))
     return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
-
-
-def _with_passages(dense: DenseIndex | DenseIndexes, arguments: argparse.Namespace) -> DenseIndex | DenseIndexes:
-    """Let the chat model write a passage for each query, if `llm.hyde` is set."""
-    from mpir.search.dense import DenseIndex
-
-    first = dense if isinstance(dense, DenseIndex) else dense.indexes[0]
-    first.encoder = _writing_passages(cast("PooledEncoder", first.encoder), arguments)
-    return dense
 
 
 def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> Vectoriser:
@@ -107,12 +99,14 @@ def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
     return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
 
 
-def open_dense_indexes(folders: Sequence[str | Path], encoder: str | None) -> DenseIndex | DenseIndexes:
-    """The vectors of several indexes, whose encoder is loaded once."""
+def open_dense_indexes(
+    folders: Sequence[str | Path], encoder: str | None, wrap: Callable[[PooledEncoder], Vectoriser] | None = None
+) -> DenseIndex | DenseIndexes:
+    """The vectors of several indexes, whose encoder is loaded once; `wrap` may change how it reads queries."""
     from mpir.search import DenseIndex, DenseIndexes
 
     check_different(folders)
-    first = open_dense(folders[0], encoder)
+    first = open_dense(folders[0], encoder, wrap)
     others = [DenseIndex(Path(folder) / DENSE_FOLDER, first.encoder, texts=_texts(folder)) for folder in folders[1:]]
     return DenseIndexes([first, *others]) if others else first
 
@@ -200,14 +194,16 @@ def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
     )
 
 
-def open_dense(folder: str | Path, encoder: str | None) -> DenseIndex:
+def open_dense(
+    folder: str | Path, encoder: str | None, wrap: Callable[[PooledEncoder], Vectoriser] | None = None
+) -> DenseIndex:
     """The vectors in an index folder, with the encoder that made them or the given one."""
     from mpir.search.dense import DenseIndex, read_dense_info
 
     dense_folder = Path(folder) / DENSE_FOLDER
     source = read_dense_info(dense_folder).source
     opened = open_encoder(encoder or source.get("encoder") or DEFAULT, fetch=encoder is not None)
-    return DenseIndex(dense_folder, opened, texts=_texts(folder))
+    return DenseIndex(dense_folder, wrap(opened) if wrap else opened, texts=_texts(folder))
 
 
 def _texts(folder: str | Path) -> LuceneIndex | None:

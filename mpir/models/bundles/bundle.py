@@ -51,8 +51,6 @@ FORM = {
     "agreement": (str, "the name of a perspective"),
     "relevance": (str, "the name of a file"),
 }
-OURS = ("name", "kind", "level", "role")
-"""Keys that entries of all kinds of perspectives have; other keys belong to the kind."""
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
 SHIPPED = Path(__file__).parents[2] / "bundles"
@@ -114,23 +112,19 @@ class Bundle:
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
-        options = {key: value for key, value in item.items() if key not in OURS}
-        if "url" in options and not loading.trust_code and str(options["url"]).rstrip("/") not in loading.addresses:
+        if "url" in item and not loading.trust_code and str(item["url"]).rstrip("/") not in loading.addresses:
             raise InputError(
                 f"{self.folder}: the perspective {format_value(item['name'])} would send queries and documents to "
-                f"{format_value(options['url'])}; if you trust the bundle, name that address yourself (llm), "
+                f"{format_value(item['url'])}; if you trust the bundle, name that address yourself (llm), "
                 "which then gets your key, or allow it without a key (trust_code)."
             )
         try:
-            perspective = build(item["kind"], item["name"], options, loading)
+            return build(item, loading)
         except (KeyError, TypeError) as error:
             message = (
                 f"{self.folder}: the perspective {format_value(item.get('name'))} is invalid ({error}); see its kind."
             )
             raise ArtefactError(message) from error
-        perspective.level = item.get("level", perspective.level)
-        perspective.role = item.get("role", perspective.role)
-        return perspective
 
 
 def open_bundle(which: str | Path = "default") -> Bundle:

@@ -205,16 +205,20 @@ def register(type_name: str) -> Callable[[Registered], Registered]:
     return keep
 
 
-def build(type_name: str, name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective that a bundle declares.
+def build(entry: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective that an entry of a bundle declares: its kind, name, level and role, and the kind's options.
 
-    `type_name` is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which
-    is imported, and so run, only if `loading` trusts code.
+    The kind is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which is
+    imported, and so run, only if `loading` trusts code.
 
     Raises:
-        InputError: an unknown name, or code that is not trusted.
+        InputError: an unknown kind, or code that is not trusted.
     """
-    return _find(type_name, trust_code=loading.trust_code)(name, options, loading)
+    options = {key: value for key, value in entry.items() if key not in ("name", "kind", "level", "role")}
+    perspective = _find(entry["kind"], trust_code=loading.trust_code)(entry["name"], options, loading)
+    perspective.name = entry["name"]
+    perspective.level, perspective.role = (entry.get(key, getattr(perspective, key)) for key in ("level", "role"))
+    return perspective
 
 
 def _find(type_name: str, *, trust_code: bool) -> Factory:
@@ -256,7 +260,6 @@ def _as_factory(registered: Any) -> Factory:
     def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
         """Make the perspective of a class whose arguments are a bundle's options."""
         perspective: Perspective = registered(**options)
-        perspective.name = name
         return perspective
 
     return create

@@ -353,6 +353,4 @@ def _positive(value: float) -> bool:
 @register("llm")
 def load_llm(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``url``, ``model``, and the options of `open_llm`."""
-    perspective = open_llm(**options, with_key=str(options["url"]).rstrip("/") in loading.addresses)
-    perspective.name = name
-    return perspective
+    return open_llm(**options, with_key=str(options["url"]).rstrip("/") in loading.addresses)

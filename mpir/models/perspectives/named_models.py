@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_names, format_value
-from mpir.models.bundles.bundle import OURS
 from mpir.models.hub import find_model, without_revision
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.listwise_prompt import listwise_templates
@@ -96,10 +95,7 @@ class DeclaredModel:
 
     def load(self, loading: Loading) -> Perspective:
         """Build the perspective. Raises ArtefactError or InputError, as its kind does."""
-        options = {key: value for key, value in self.entry.items() if key not in OURS}
-        perspective = build(self.entry["kind"], self.entry["name"], options, loading)
-        perspective.level = self.entry["level"]
-        return perspective
+        return build(self.entry, loading)
 
 
 def declare_named_models(

@@ -37,7 +37,7 @@ PAIRS = [
 
 def loaded(checkpoint: Path, **options: object) -> BiEncoderPerspective:
     loading = Loading(folder=checkpoint.parent, device="cpu", precision="fp32")
-    result = build("bi-encoder", "sts", {"checkpoint": checkpoint.name, **options}, loading)
+    result = build({"kind": "bi-encoder", "name": "sts", "checkpoint": checkpoint.name, **options}, loading)
     assert isinstance(result, BiEncoderPerspective)
     return result
 
@@ -134,7 +134,8 @@ def test_it_shares_the_cross_encoders_model_and_has_an_identity_of_its_own(
 ) -> None:
     loading = Loading(folder=tiny_checkpoint.parent, device="cpu", precision="fp32")
     options = {"checkpoint": tiny_checkpoint.name, "scale": "0-5"}
-    separated, together = (build(variant, "sts", options, loading) for variant in ("bi-encoder", "cross-encoder"))
+    kinds = "bi-encoder", "cross-encoder"
+    separated, together = (build({"kind": kind, "name": "sts", **options}, loading) for kind in kinds)
     assert separated.encoder is together.encoder  # type: ignore[attr-defined]
     assert separated.fingerprint != together.fingerprint
     cache = ScoreCache(tmp_path)

@@ -60,7 +60,7 @@ def loaded(checkpoint: Path, **options: object) -> LatePerspective:
     entry = {"checkpoint": checkpoint.name, "width": WIDTH, **options}
     if options.get("form", "projected") != "projected":
         del entry["width"]
-    result = build("colbert", "late", entry, loading)
+    result = build({"kind": "colbert", "name": "late", **entry}, loading)
     assert isinstance(result, LatePerspective)
     return result
 

@@ -16,7 +16,7 @@ TEXTS = ["yes aspirin does thin the blood .", "the heart", "is a gene in a cell 
 
 def loaded(checkpoint: Path, precision: str = "fp32") -> BiEncoderPerspective:
     loading = Loading(folder=checkpoint.parent, device="cpu", precision=precision)
-    result = build("bi-encoder", "dense", {"checkpoint": checkpoint.name, "scale": "cosine"}, loading)
+    result = build({"kind": "bi-encoder", "name": "dense", "checkpoint": checkpoint.name, "scale": "cosine"}, loading)
     assert isinstance(result, BiEncoderPerspective)
     return result
 
