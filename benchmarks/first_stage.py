@@ -26,7 +26,7 @@ from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path
 from mpir.files.corpora import read_corpus
 from mpir.files.write import write_json
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.memory import DEFAULT_B, DEFAULT_K1
 
 K = 10
 MPIR, PEER = "mpir (Lucene)", "bm25s"

@@ -27,12 +27,11 @@ from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path, text_path
 from mpir.core.blend import blend, document_order
 from mpir.core.columns import Columns
-from mpir.core.document_pass import READ, with_lowest
 from mpir.core.weights import Weights
 from mpir.files.weights import read_weights
 from mpir.files.write import write_json
 from mpir.models.perspectives import open_bundle
-from mpir.reranking.cascade import FEWEST, FURTHER, most_promising, part_of, promise
+from mpir.reranking.cascade import FEWEST, FURTHER, READ, most_promising, part_of, promise, with_lowest
 from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
 

@@ -24,7 +24,7 @@ class Candidates:
     `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
     `in_passages` (N,) marks sentences that are longer than a model reads at once and were scored by passages;
     `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
-    slow column (core/document_pass.py). `left_out` counts the sentences that the first pass left out
+    slow column (reranking/cascade.py). `left_out` counts the sentences that the first pass left out
     (reranking/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a
     pronoun such as "It" to the sentence that names its subject (core/text/anaphora.py), which the first pass may have
     left out. `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the

@@ -19,7 +19,7 @@ class RunOptions:
     Attributes:
         cascade: the share of a query's sentences that a cheap first pass lets through to the perspectives
             (reranking/cascade.py). "auto" is 100 and a fifth of the others and, in lists of more than 60 documents,
-            has vectors made of the 50 best ones alone (core/document_pass.py); "all", kept as None, scores everything.
+            has vectors made of the 50 best ones alone (reranking/cascade.py); "all", kept as None, scores everything.
         splitting: how documents are split into sentences: as an ``abstract`` or as a ``report``.
         pairs_at_once: that many (query, sentence) pairs are scored together, and those of one query more; it bounds
             memory.

@@ -8,11 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from mpir.core.blend import Blend, blend, document_order
+from mpir.core.blend import Blend, as_sentence_list, blend, document_order, lists_of
 from mpir.core.calibration import Calibration
 from mpir.core.candidates import Candidates
 from mpir.core.results import CONTEXT, RankedDocument, RankedSentence
-from mpir.core.sentence_lists import as_sentence_list, lists_of
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.reranking.ranking import Ranking

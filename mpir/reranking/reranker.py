@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from mpir.core.cancellation import in_thread
 from mpir.core.candidates import Candidates
-from mpir.core.column import Column
-from mpir.core.columns import Layout
+from mpir.core.columns import Column, Layout
 from mpir.core.text import Document
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value

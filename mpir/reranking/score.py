@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mpir.core.candidates import Candidates
-from mpir.core.document_pass import documents_to_read, with_lowest
 from mpir.core.normalization import COSINE
 from mpir.core.text.types import Pair
 from mpir.core.weights import Weights
@@ -17,6 +16,7 @@ from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.models.perspectives.base import Derived
 from mpir.models.perspectives.scoring import PairScores
+from mpir.reranking.cascade import documents_to_read, with_lowest
 from mpir.reranking.score_documents import read_documents
 from mpir.types import F64, I64, Bool
 from mpir.validation import COSINE_LIMIT
@@ -32,7 +32,7 @@ class Scorer:
     derived: Sequence[Derived]
     cache: ScoreCache | None
     first_pass: Weights | None = None
-    """Weights that select the best documents, for which alone slow columns are computed (core/document_pass.py)."""
+    """Weights that select the best documents, for which alone slow columns are computed (reranking/cascade.py)."""
 
     def score(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Return the candidates of all queries with all columns; each model scores the pairs of all queries together.

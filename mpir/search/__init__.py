@@ -1,7 +1,6 @@
 """The first stage: BM25 over a Lucene index, vectors, both together, and BM25 in memory for a caller's documents."""
 
 from mpir.search.base import Retriever
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
 from mpir.search.corpus_index import index_files
 from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
 from mpir.search.hybrid import HybridRetriever
@@ -9,7 +8,7 @@ from mpir.search.indexer import build_index
 from mpir.search.lucene import LuceneIndex
 from mpir.search.lucene_indexes import LuceneIndexes
 from mpir.search.manifest import IndexInfo, index_matches, read_info
-from mpir.search.memory import MemoryIndex, bm25_scores
+from mpir.search.memory import DEFAULT_B, DEFAULT_K1, MemoryIndex, bm25_scores
 
 __all__ = [
     "DEFAULT_B",

@@ -26,10 +26,10 @@ from mpir.files.files import check_opening
 from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
 from mpir.search.analyzer import analyzer
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.search.feedback import Rm3
 from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
+from mpir.search.memory import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.search.record import from_record
 from mpir.search.steady import open_steadily
 from mpir.types import F64

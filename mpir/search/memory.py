@@ -18,7 +18,21 @@ from mpir.core.text.legible import legible
 from mpir.core.text.normalise import composed
 from mpir.core.text.terms import StopWords, terms
 from mpir.core.text.truncation import split_truncated, without_marks, word_pattern
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1, check_parameters
+from mpir.validation import real_number
+
+DEFAULT_K1 = 0.6
+DEFAULT_B = 0.4
+"""BM25's parameters by default, chosen on questions (docs/evidence/first-stage.md)."""
+HIGHEST_K1 = 1000
+"""Beyond this k1, scores grow linearly with term frequency in Lucene's 32-bit arithmetic."""
+
+
+def check_parameters(k1: float, b: float) -> None:
+    """Raise InputError unless 0 ≤ k1 ≤ 1000 and 0 ≤ b ≤ 1."""
+    real_number(
+        "k1", k1, f"a number from 0 to {HIGHEST_K1}, such as {DEFAULT_K1}", lambda value: 0 <= value <= HIGHEST_K1
+    )
+    real_number("b", b, f"a number from 0 to 1, such as {DEFAULT_B}", lambda value: 0 <= value <= 1)
 
 
 class TermWeights(NamedTuple):

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from mpir.core.calibration import Calibration, Logistic, document_features, sentence_features
-from mpir.core.column import Column
-from mpir.core.columns import Layout
+from mpir.core.columns import Column, Layout
 from mpir.errors import InputError
 from mpir.evaluate.calibration import calibration_error, fit_logistic_regression
 from mpir.tune.dataset import Dataset

@@ -12,13 +12,13 @@ from mpir.core.blend import (
     best_of,
     document_order,
     document_sums,
+    lists_of,
     scaled,
     sentence_sums,
     slots,
 )
 from mpir.core.columns import Layout
 from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
-from mpir.core.sentence_lists import lists_of
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Normalise, Weights
 from mpir.tune.dataset import Dataset

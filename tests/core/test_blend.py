@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.core.blend import best_of, best_sentences, blend, blend_queries, document_order, scaled, slots
-from mpir.core.column import Column
-from mpir.core.columns import Columns, Layout
+from mpir.core.columns import Column, Columns, Layout
 from mpir.core.normalization import minmax, zscores
 from mpir.core.weights import PUBLISHED, Normalise, Weights
 from mpir.errors import InputError

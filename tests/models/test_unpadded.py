@@ -48,7 +48,7 @@ def expected(model: PreTrainedModel, sequences: list[TokenSequence]) -> torch.Te
 def long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of attention on a CPU: the second is that of long sequences."""
     if request.param != "together":
-        monkeypatch.setattr("mpir.models.bert.batch.LONG", 4)
+        monkeypatch.setattr("mpir.models.bert.base.LONG", 4)
 
 
 @pytest.fixture(scope="module", params=["Bert", "MPNet", "XLMRoberta", "DistilBert", "ModernBert"])

@@ -11,8 +11,7 @@ import pytest
 
 from mpir.core.blend import blend
 from mpir.core.candidates import Candidates
-from mpir.core.column import Column
-from mpir.core.columns import Columns, Layout
+from mpir.core.columns import Column, Columns, Layout
 from mpir.core.text import Document, Question, Sentence, Snippet
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, OutputError

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.core.column import Column
-from mpir.core.columns import Layout
+from mpir.core.columns import Column, Layout
 from mpir.errors import OutputError
 from mpir.tune import plots
 from mpir.tune.dataset import Dataset

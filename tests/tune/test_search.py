@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.core.column import Column
-from mpir.core.columns import Layout
+from mpir.core.columns import Column, Layout
 from mpir.core.cutoffs import Cutoff
 from mpir.core.text import Snippet
 from mpir.core.weights import Weights

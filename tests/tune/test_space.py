@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.core.blend import blend, document_order
-from mpir.core.column import Column
+from mpir.core.columns import Column
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.errors import InputError
 from mpir.tune.dataset import Dataset

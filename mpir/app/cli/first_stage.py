@@ -73,8 +73,8 @@ def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> 
 def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Retriever:
     """The first stage of the mode in an engine, by its own BM25. Raises InputError for options of Lucene's."""
     from mpir.search import HybridRetriever
-    from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
     from mpir.search.engine import MILVUS, EngineIndex
+    from mpir.search.memory import DEFAULT_B, DEFAULT_K1
     from mpir.search.milvus import MilvusIndex
 
     if len(addresses) > 1:

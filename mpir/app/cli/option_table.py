@@ -24,7 +24,7 @@ from mpir.app.cli.value_options import (
 )
 from mpir.core.text.terms import StopWords
 from mpir.core.weights import PUBLISHED, Normalise
-from mpir.search.bm25 import DEFAULT_B, DEFAULT_K1
+from mpir.search.memory import DEFAULT_B, DEFAULT_K1
 
 MODELS = "rerank pubmed bioasq benchmark score serve mcp explain"
 RERANKERS = "rerank pubmed bioasq score serve mcp explain"

@@ -38,7 +38,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from mpir.core.column import Level
+from mpir.core.columns import Level
 from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.lab.train.examples import Example, read_rows
 from mpir.lab.train.losses import Loss, loss_named

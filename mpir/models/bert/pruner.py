@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mpir.models.bert.base import UnpaddedModel
-from mpir.models.bert.batch import Batch
+from mpir.models.bert.base import Batch, UnpaddedModel
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
 

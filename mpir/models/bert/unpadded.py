@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mpir.models.bert import distilbert, modernbert, mpnet, roberta
-from mpir.models.bert.base import UnpaddedModel
-from mpir.models.bert.batch import Batch, by_head
+from mpir.models.bert.base import Batch, UnpaddedModel, by_head
 from mpir.models.bert.checkpoint import CLASSIFIER, SUPPORTED
 from mpir.models.bert.network import Bert
 from mpir.models.bert.pruner import Pruner, UnpaddedPruner

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mpir.core.checksum import CHECKSUM
-from mpir.core.column import Column, Level
+from mpir.core.columns import Column, Level
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat

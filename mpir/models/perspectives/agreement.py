@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mpir.core.column import Column
+from mpir.core.columns import Column
 from mpir.core.normalization import minmax
 from mpir.search.memory import MemoryIndex
 from mpir.types import F64, I64, Float

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from mpir.core.checksum import fingerprint
-from mpir.core.column import Column, Level, Role
+from mpir.core.columns import Column, Level, Role
 from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import InputError, format_names, format_value, shortened
 from mpir.types import F32, F64, I64, Bool
@@ -70,7 +70,7 @@ class Perspective:
     `role` is ``ordering`` for a perspective that orders sentences and is not evidence for their documents. `signed` is
     True if 0 means "no statement" and the sign speaks for or against: the blend never rescales such a column.
     `reads_best_only` is True for a slow perspective of documents, which may be limited to the best ones
-    (core/document_pass.py). `default_weight` is the weight of its column if the weights do not name it.
+    (reranking/cascade.py). `default_weight` is the weight of its column if the weights do not name it.
     """
 
     name: str

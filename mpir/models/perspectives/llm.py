@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.checksum import fingerprint
-from mpir.core.column import Level
+from mpir.core.columns import Level
 from mpir.core.text.types import Pair
 from mpir.errors import EndpointError, InputError, format_names, format_value
 from mpir.models.chat_endpoint import TRIES, ChatEndpoint, Completion, StatusError, unknown_model

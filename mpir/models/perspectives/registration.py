@@ -7,7 +7,6 @@ from importlib import import_module
 MODULES = (
     "bi_encoder",
     "cross_encoder",
-    "document_cross_encoder",
     "language_model",
     "late_interaction",
     "listwise",

@@ -10,7 +10,7 @@ import pytest
 
 from mpir.app.cli import main
 from mpir.app.cli.tune import _log_beside
-from mpir.core.column import Column
+from mpir.core.columns import Column
 from mpir.core.weights import Weights
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.weights import read_weights, write_weights

@@ -9,11 +9,10 @@ import pytest
 
 from mpir import RunOptions
 from mpir.core.candidates import Candidates
-from mpir.core.document_pass import ALL_UP_TO, READ, documents_to_read, with_lowest
 from mpir.core.text import Document
 from mpir.core.weights import Weights
 from mpir.models.perspectives.base import Perspective
-from mpir.reranking.cascade import ALL
+from mpir.reranking.cascade import ALL, ALL_UP_TO, READ, documents_to_read, with_lowest
 from mpir.reranking.prepare import prepare
 from mpir.reranking.reranker import Reranker
 from mpir.reranking.score import Scorer
