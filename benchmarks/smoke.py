@@ -67,6 +67,7 @@ class Script:
 
 SCRIPTS = (
     Script("annotate", "--sentences 500"),
+    Script("baseline", "--files 3 --records 100 --group-seconds 1 --threads 1", packages=("pyserini",)),
     Script("bundles", "fast --pairs 8 --documents 2 --rounds 1 --threads 1"),
     Script("cache", "--pairs 1000"),
     Script(
