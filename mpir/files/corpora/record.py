@@ -294,6 +294,7 @@ _WORLDS = (*FURTHER_IDS, *REMARKS, *(name for name in IDS if name not in PMIDS a
 @lru_cache(maxsize=2**10)  # the records of a file share a few sets of names
 def _by_rank(names: _Names) -> _Ranked:
     def ranked(every: tuple[str, ...]) -> _Names:
+        """Return the record's names that are among these, in their order."""
         ranks = ranks_of(every)
         return tuple(sorted(filter(ranks.__contains__, names), key=ranks.__getitem__))
 

@@ -96,6 +96,7 @@ class Client:
         self, service: Service, url: str, parameters: Mapping[str, str], parse: Callable[[bytes], Parsed]
     ) -> tuple[bytes, Parsed]:
         def send() -> tuple[bytes, Parsed]:
+            """Return the content of one answer, and what it says."""
             content = self._send(service, url, parameters)
             return content, parse(content)
 
