@@ -45,7 +45,8 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 """Remarks of databases and publishers at an abstract's end."""
-_REMARKS_HAVE = re.compile("truncated|abstract|psycinfo|propert|copyright|reserved|published by|[©℗]| ag,| kg")
+_REMARKS_HAVE = ("truncated", "abstract", "psycinfo", "copyright", "reserved", "published by", "©", "℗", " ag,", " kg")
+"""Pieces of which every remark has one; several times faster to find than by a pattern."""
 _SIGN = r"(?:(?:crown )?copyright\b\s*(?:©|\(c\))?|©|\(c\)|℗)"
 _NOTICE = rf"{_SIGN}[\s:,]*(?:(?:the )?(?:author|editor|publisher)|(?:by )?(?:19|20)\d\d)"
 _LAST_NOTICE = re.compile(rf"(?:^|(?<=[.!?)\]])\s*|(?<=\s)){_NOTICE}(?:[^.]|\.(?!\s*$)){{0,250}}\.?\s*$", re.IGNORECASE)
@@ -81,7 +82,7 @@ def _short_says_nothing(text: str) -> bool:
 def without_remarks(text: str) -> str:
     """Return an abstract without "(ABSTRACT TRUNCATED AT 250 WORDS)" and copyright notices at its ends."""
     end = text[-_NEAR_END:].lower()
-    for _ in range(_REMARKS if _REMARKS_HAVE.search(end) else 0):
+    for _ in range(_REMARKS if _has_remark(end) else 0):
         match = _REMARK.search(text, max(0, len(text) - _NEAR_END))
         if not match:
             break
@@ -95,3 +96,10 @@ def without_remarks(text: str) -> str:
         match = _FIRST_NOTICE.match(text)
         text = text[match.end() :] or text if match else text
     return text
+
+
+def _has_remark(end: str) -> bool:
+    for piece in _REMARKS_HAVE:  # noqa: SIM110 - a generator would take twice as long
+        if piece in end:
+            return True
+    return False
