@@ -116,6 +116,7 @@ class _Groups:
             _log.info("%s: resuming after %d of %d files", self._folder, self._read, len(self._files))
         self._bar.reset()
         self._bar.initial = self._bar.n = self._documents
+        self._show_progress(self._documents)
 
     def _next_group(self) -> Path:
         return self._folder / f"{len(self._groups):06d}"
@@ -136,7 +137,7 @@ class _Groups:
     def _add(self, target: Path, options: list[str]) -> None:
         """Make a group of the next files, unless no document is left in them."""
         group, first, pmids = self._next_group(), self._read, list[int]()
-        self._documents += write_lucene(self._next_documents(pmids), group, target, options, merge=False)
+        self._documents += write_lucene(self._next_documents(pmids), group, target, options)
         if not pmids:
             return
         state = {
@@ -153,16 +154,16 @@ class _Groups:
         """Yield the documents of the next files until GROUP_SECONDS have passed, and add their ids to `pmids`."""
         end = time.monotonic() + GROUP_SECONDS
         while self._read < len(self._files) and (time.monotonic() < end or not pmids):
-            self._show_progress(self._documents + len(pmids))
             for document in self._reader.read(self._files[self._read]):
                 pmids.append(int(document.id))
                 self._bar.update()
                 yield document
             self._read += 1
+            self._show_progress(self._documents + len(pmids))
 
     def _show_progress(self, documents: int) -> None:
         """Show the number of files left, and estimate the records in them by their size."""
-        self._bar.set_description(f"Indexing, {len(self._files) - self._read:,} files left", refresh=False)
         sizes = [file.stat().st_size for file in self._files]
         if self._read:
             self._bar.total = round(documents * sum(sizes) / sum(sizes[: self._read]))
+        self._bar.set_description(f"Indexing, {len(self._files) - self._read:,} files left")

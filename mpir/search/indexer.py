@@ -65,7 +65,7 @@ def build_index(
     """
     target = Path(folder)
     stream = tqdm(documents, desc="Indexing", unit=" documents", disable=not progress)
-    write = partial(write_lucene, stream, merge=True)
+    write = partial(write_lucene, stream)
     return fill_index(
         target, atomic_folder(target, INDEX), write, source=source or {}, threads=threads, stop_words=stop_words
     )
@@ -143,14 +143,14 @@ INDEX = FolderFormat(marker=MANIFEST, names=("*.part.lock",), listed=_listed)
 """The files of an index, and of the vectors in it."""
 
 
-def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, options: list[str], *, merge: bool) -> int:
-    """Write documents to a new Lucene index, optionally merged to one segment, and return their number.
+def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, options: list[str]) -> int:
+    """Write documents to a new Lucene index of one segment, and return their number.
 
     Raises:
         OutputError: Lucene cannot write or refuses a document; the message names the `target`.
     """
     count, stream = 0, iter(documents)
-    with _indexer(lucene, target, options, merge=merge) as indexer:
+    with _indexer(lucene, target, options) as indexer:
         while batch := list(islice(stream, BATCH)):
             added = indexer.addRawDocuments([to_record(document) for document in batch])
             if added != len(batch):
@@ -164,16 +164,16 @@ def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, opti
 
 
 @contextmanager
-def _indexer(lucene: Path, target: Path, options: list[str], *, merge: bool) -> Iterator[Any]:
+def _indexer(lucene: Path, target: Path, options: list[str]) -> Iterator[Any]:
     arguments = ["-input", "", "-collection", "JsonCollection", "-index", str(lucene), *options]
     indexer = java_class("io.anserini.index.SimpleIndexer")([*arguments, "-storeRaw"])
-    finished = False
+    merge = False
     try:
         try:
             yield indexer
-            finished = True
+            merge = True
         finally:
-            indexer.close(merge and finished)
+            indexer.close(merge)
     except java_error() as error:
         raise _unfinished(target, reason(error)) from error
 

@@ -107,6 +107,16 @@ def test_groups_make_the_index_of_one_build(baseline: Path, expected: Path, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["baseline", "expected", "index"]
 
 
+def test_progress_shows_the_files_and_records_left(
+    baseline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index_files([baseline], tmp_path / "index", threads=1, progress=True)
+    shown = capsys.readouterr().err
+    assert "Indexing, 4 files left" in shown
+    assert "Indexing, 0 files left: 100%" in shown
+    assert "74/74" in shown
+
+
 def test_a_killed_build_resumes_after_its_last_group(
     baseline: Path, expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
