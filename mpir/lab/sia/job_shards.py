@@ -14,8 +14,9 @@ from mpir.files.files import check_files, link_file, link_files, list_files
 from mpir.files.job_shards import CORPUS, FinishedShard, Shard, write_finished
 from mpir.lab.sia.collect import Collected
 from mpir.lab.sia.filters import Filters
-from mpir.lab.sia.pipeline import Generation, source_identity
+from mpir.lab.sia.pipeline import Generation
 from mpir.lab.sia.settings import GenerationSettings
+from mpir.lab.sia.steps import source_identity
 from mpir.lab.sia.workspace import STEPS, Workspace, check_inputs
 from mpir.version import __version__
 

@@ -204,7 +204,7 @@ def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path:
     )
     generation = Generation(settings, tmp_path / "out")
     result = generation.run()
-    assert generation.counts["bioasq"] == {
+    assert generation.steps.counts["bioasq"] == {
         "questions kept for evaluation, left out": 5,
         "questions": len(questions) - 5,
     }
@@ -336,6 +336,6 @@ def test_a_pair_counts_once_and_the_first_method_decides(tmp_path: Path) -> None
 
 def test_perspectives_that_the_bundle_lacks_are_named(qasc: Path, tmp_path: Path) -> None:
     generation = Generation(GenerationSettings(qasc=str(qasc), steps=("partial",)), tmp_path / "out")
-    generation._perspectives = {"dense": Overlap("dense")}
+    generation.steps._perspectives = {"dense": Overlap("dense")}
     with pytest.raises(InputError, match=r"has no perspective 'relevance' \(only dense\)"):
         generation.run()
