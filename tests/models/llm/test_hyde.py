@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from mpir.app.cli import main
+from mpir.app.cli.first_stage import open_encoder
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError
 from mpir.models.chat_endpoint import ChatEndpoint
 from mpir.models.hyde import HydeEncoder
 from mpir.search.dense import DenseIndex, build_dense
+from tests.search.engine_server import serving
 
 pytest.importorskip("faiss")
 WORDS = ("heart", "gene")
@@ -76,3 +78,21 @@ def test_the_setting_needs_a_chat_model_and_vectors(
     assert main([*score, "--llm", f"{chat_url}#logprobs"]) == 2
     assert "llm.hyde changes the vectors of questions; add --mode hybrid or dense" in capsys.readouterr().err
     assert main([*score, "--llm", f"{chat_url}#logprobs", "--mode", "hybrid"]) == 0
+
+
+def test_an_engine_is_searched_by_the_mean_too(chat_url: str, tmp_path: Path, bi_encoder_bundle: Path) -> None:
+    pytest.importorskip("opensearchpy")
+    encoder, body = open_encoder(str(bi_encoder_bundle)), "Which gene?"
+    text = {"id": "1", "title": "", "abstract": "a gene in a cell"}
+    questions = tmp_path / "questions.json"
+    documents = ["http://www.ncbi.nlm.nih.gov/pubmed/1"]
+    questions.write_text(json.dumps({"questions": [{"id": "q", "type": "list", "body": body, "documents": documents}]}))
+    options = ["--bundle", str(bi_encoder_bundle), "--encoder", str(bi_encoder_bundle), "--mode", "dense", "--quiet"]
+    options += ["--llm", f"{chat_url}#logprobs", "--set", "llm.hyde=1", "--set", "cache.folder=none"]
+    with serving([text | {"vector": encoder.vectors([text["abstract"]])[0][0].tolist()}]) as engine:
+        index = ["--index", engine.address("opensearch"), "--output", str(tmp_path / "scored"), "--device", "cpu"]
+        assert main(["score", "--questions", str(questions), *index, *options]) == 0
+        (vector,) = [body["query"]["knn"]["vector"]["vector"] for body in engine.bodies if "knn" in body["query"]]
+    expected = HydeEncoder(encoder, ChatEndpoint(url=chat_url, model="logprobs")).query_vectors([body])[0][0]
+    assert vector == pytest.approx(expected.tolist(), abs=1e-5)
+    assert vector != pytest.approx(encoder.query_vectors([body])[0][0].tolist(), abs=1e-3)
