@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.errors import InputError, format_names, format_value
+from mpir.errors import InputError, RepeatedIdError, format_names, format_value
 from mpir.files.hash_set import HashSet
 from mpir.files.read import read_json_value, read_lines
 from mpir.search.dense.build import index_shards
@@ -139,12 +140,13 @@ def from_parts(
     with building(Path(folder), settings, resume=resumed is not None) as build_folder:
         for part in vector_parts:
             for names, rows, first in _blocks(part):
-                check_unique(names, ids.among(names))
-                ids.add(names)
-                kept = _in_corpus(names, known, absent)
-                if len(kept):
-                    _write(build_folder, number, part.name, _chosen(names, rows, first, kept), factory, is_unit=is_unit)
-                    number += 1
+                with _naming(part.name):
+                    check_unique(names, ids.among(names))
+                    ids.add(names)
+                    kept = _in_corpus(names, known, absent)
+                    if len(kept):
+                        _write(build_folder, number, _chosen(names, rows, first, kept), factory, is_unit=is_unit)
+                        number += 1
                 if report is not None:
                     report(len(rows))
         info = index_shards(build_folder, factory, seed, encoder=dict(encoder or {}), source=dict(source or {}))
@@ -155,6 +157,17 @@ def from_parts(
             format_names(absent.names) + (" …" if absent.count > NAMED else ""),
         )
     return info, absent
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Begin messages about vectors or ids with the name of their file."""
+    try:
+        yield
+    except RepeatedIdError as error:
+        raise RepeatedIdError(error.document_id, f"{source}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
 
 
 Block = tuple[Sequence[str], npt.NDArray[Any], npt.NDArray[np.int64]]
@@ -189,7 +202,7 @@ def _chosen(names: Sequence[str], rows: npt.NDArray[Any], first: Any, kept: Any)
     return [names[number] for number in kept], rows[chosen], np.concatenate([[0], np.cumsum(counts)])
 
 
-def _write(build_folder: Path, number: int, source: str, block: Block, factory: str, *, is_unit: bool) -> None:
+def _write(build_folder: Path, number: int, block: Block, factory: str, *, is_unit: bool) -> None:
     """Write a shard, unless an interrupted build has it."""
     names, rows, first = block
     if shard := finished_shard(build_folder, number):
@@ -197,20 +210,20 @@ def _write(build_folder: Path, number: int, source: str, block: Block, factory: 
         return
     vectors = np.asarray(rows, np.float32)
     if is_unit:
-        _check_lengths(source, names, vectors, first)
+        _check_lengths(names, vectors, first)
     with new_shard(build_folder, number) as shard:
         save(shard, names, vectors.astype(np.float16) if factory == BINARY else vectors, first)
 
 
-def _check_lengths(source: str, names: Sequence[str], vectors: npt.NDArray[np.float32], first: Any) -> None:
+def _check_lengths(names: Sequence[str], vectors: npt.NDArray[np.float32], first: Any) -> None:
     """Raise InputError for a vector that is not of length 1; one that is not finite is named later."""
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = np.flatnonzero((lengths < LENGTH_1[0]) | (lengths > LENGTH_1[1]))
     if len(wrong):
         name = names[int(np.searchsorted(first, wrong[0], side="right")) - 1]
         raise InputError(
-            f"{source}: the vector of document {format_value(name)} has length {lengths[wrong[0]]:.3g} (expected 1, as "
-            "those of the encoder). Name the encoder that the vectors belong to."
+            f"the vector of document {format_value(name)} has length {lengths[wrong[0]]:.3g} (expected 1, as those of "
+            "the encoder). Name the encoder that the vectors belong to."
         )
 
 
