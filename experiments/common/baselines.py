@@ -14,7 +14,7 @@ from mpir.core.checksum import fingerprint
 from mpir.extras import needs
 from mpir.files.write import atomic_write
 from mpir.models.encoder import Encoder
-from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.search.hybrid import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 
 BM25, COSINE = "BM25", "start encoder"

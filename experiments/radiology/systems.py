@@ -20,7 +20,7 @@ from mpir.lab.annotate.negation_perspective import NegationPerspective
 from mpir.models.perspectives.base import Level
 from mpir.reranking.reranker import Reranker
 from mpir.search import MemoryIndex
-from mpir.search.fusion import scaled_sum
+from mpir.search.hybrid import scaled_sum
 from mpir.types import F64
 
 MEASURES = ("AP", "Rprec", "nDCG@10", "P@10")

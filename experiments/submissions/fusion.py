@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mpir.core.cutoffs import TEN_EACH, Cutoffs
-from mpir.search.fusion import RRF_K
+from mpir.search.hybrid import RRF_K
 from mpir.tune.submissions import Pool, Submissions
 from mpir.types import F64, I64
 

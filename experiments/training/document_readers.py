@@ -26,8 +26,8 @@ from mpir.lab.train.document_rows import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example
 from mpir.lab.train.metrics import mean_average_precision
 from mpir.models.perspectives import Perspective, open_bundle
-from mpir.models.perspectives.document_scoring import score_documents
 from mpir.models.perspectives.scoring import score_pairs, sharing
+from mpir.reranking.score_documents import score_documents
 from mpir.types import F64
 
 

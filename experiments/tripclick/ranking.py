@@ -15,7 +15,7 @@ from mpir.errors import InputError
 from mpir.evaluate import evaluate_run
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.search import LuceneIndex
-from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.search.hybrid import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 
 NAMES = {

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Protocol
 
 from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
-from mpir.models.model_files import check_no_adapter
+from mpir.models.embedding_settings import declared_pooling
+from mpir.models.model_family import is_module_chain
+from mpir.models.model_files import MODULES, check_no_adapter, read_model_files
+from mpir.models.pooling import Pooling
 from mpir.models.pretrained import load_pretrained
 from mpir.models.pruner_checkpoint import open_pruner
+from mpir.models.vector_head import read_head
 
 ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
 """Encoders of types with a decoder, which an embedding model does not have."""
@@ -82,3 +87,20 @@ class TransformersCheckpoint:
     def _load(self, auto_class: Any, **options: Any) -> Any:
         options |= {"revision": self.revision, "trust_remote_code": self.trust_remote_code}
         return load_pretrained(auto_class, self.checkpoint, EXPECTED, **options)
+
+
+def read_score_layers(checkpoint: str) -> Pooling | None:
+    """Return how a CrossEncoder of sentence-transformers that is a chain of modules turns last states into scores.
+
+    None for a checkpoint with an ordinary classifier. The modules are a transformer, pooling, and layers up to a score.
+
+    Raises:
+        ArtefactError: modules that mpir does not support.
+    """
+    folder = Path(checkpoint)
+    if not (folder / MODULES).is_file():
+        return None
+    files = read_model_files(folder)
+    if not is_module_chain(files):
+        return None
+    return Pooling(declared_pooling(files), "dot", read_head(folder, files.modules[2:]))

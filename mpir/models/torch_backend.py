@@ -17,7 +17,7 @@ from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint
+from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint, read_score_layers
 from mpir.models.checkpoint_info import CheckpointInfo, longest_input, over_length_identity
 from mpir.models.device import (
     after_a_fork,
@@ -30,7 +30,6 @@ from mpir.models.device import (
 )
 from mpir.models.identity import check_unchanged, files_state
 from mpir.models.late import LateInteraction
-from mpir.models.module_chain import read_score_layers
 from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
 from mpir.models.padding_check import is_changed_by_padding, keep_attention_type

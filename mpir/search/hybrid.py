@@ -1,4 +1,4 @@
-"""Hybrid search: candidates of several first stages, each with the scores of all of them."""
+"""Hybrid search: candidates of several first stages, each with the scores of all of them, fused into one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names, format_value
 from mpir.search.base import Retriever
-from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
 from mpir.types import F64
 from mpir.validation import check_choice, is_finite, whole_number
 
@@ -155,3 +154,24 @@ def _best(names: Sequence[str], scores: F64, k: int) -> list[tuple[str, float]]:
     """Return the k best ids with their scores; among equal scores, the lower id is first."""
     rounded = np.round(scores, DECIMALS).tolist()
     return sorted(zip(names, rounded, strict=True), key=lambda item: (-item[1], item[0]))[:k]
+
+
+RRF_K = 60
+"""Reciprocal rank fusion's constant, from its paper."""
+
+
+def reciprocal_rank_fusion(ranks: F64, k: int = RRF_K) -> F64:
+    """Σ 1 / (k + rank): (D,) from ranks that start at 1; infinite ones (not retrieved) add nothing.
+
+    Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods" (2009).
+    """
+    return np.asarray((1.0 / (k + ranks)).sum(axis=1))
+
+
+def scaled_sum(scores: F64, weights: Sequence[float]) -> F64:
+    """Σ weight · z-score: (D,), with z-scores by column; 0 where all values are equal."""
+    if not len(scores):
+        return np.zeros(0)
+    spread = scores.std(axis=0)
+    scaled = (scores - scores.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(scaled @ np.asarray(weights, np.float64))

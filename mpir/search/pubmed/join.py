@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mpir.core.text.types import Document
-from mpir.search.fusion import reciprocal_rank_fusion
+from mpir.search.hybrid import reciprocal_rank_fusion
 
 SOURCE = "source"
 """The metadata field with a document's sources."""

@@ -13,7 +13,7 @@ from mpir.core.text import Document
 from mpir.errors import InputError
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_dense, build_index
-from mpir.search.fusion import reciprocal_rank_fusion, scaled_sum
+from mpir.search.hybrid import reciprocal_rank_fusion, scaled_sum
 
 from .conftest import Counting
 
