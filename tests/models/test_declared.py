@@ -225,5 +225,5 @@ def test_overflow_of_half_precision_is_named(tmp_path: Path) -> None:
         if is_finite:
             assert np.isfinite(checked(perspective, result, pairs).values).all()
             continue
-        with pytest.raises(InputError, match="Half precision overflows beyond 65,504; use --precision fp32"):
+        with pytest.raises(InputError, match="Half precision overflows beyond 65,504; use the precision fp32"):
             checked(perspective, result, pairs)
