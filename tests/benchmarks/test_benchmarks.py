@@ -303,7 +303,7 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
     [
         ("annotate", ["--reports", "nowhere"], "annotate: nowhere: no such file or folder"),
         ("encoding", ["--checkpoint", "nowhere"], "encoding: nowhere: cannot be loaded as a sequence-classification"),
-        ("cache", ["--pairs", "0"], "argument --pairs: '0' is given; expected a whole number of at least 1"),
+        ("cache", ["--pairs", "0"], "argument --pairs: '0' is given"),
         ("startup", ["--bundle", "nowhere", "--threads", "1"], "bundle 'nowhere' not found"),  # the contender tells
         ("plain_server", ["port", "checkpoint"], "argument PORT: 'port' is given"),
     ],

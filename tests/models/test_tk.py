@@ -145,7 +145,7 @@ def test_the_script_and_what_cannot_be(
     assert script("--output", str(tmp_path / "two"), "--set", "tk.heads=3") == 2
     assert "the vectors are 20 wide, which 3 heads do not divide" in capsys.readouterr().err
     assert not (tmp_path / "two").exists()
-    with pytest.raises(InputError, match="heads is 0; expected a whole number of at least 1"):
+    with pytest.raises(InputError, match="heads is 0"):
         make_tk(vectors, tmp_path / "two", heads=0)
     with pytest.raises(ArtefactError, match=r"there are no word vectors; make some with `mpir data vectors`"):
         make_tk(tmp_path / "none.bin", tmp_path / "two")

@@ -104,7 +104,7 @@ def test_scale_of_the_first_stage_does_not_matter() -> None:
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan"), True, "0.3"])
 def test_shares_out_of_bounds_are_refused(share: Any) -> None:
-    with pytest.raises(InputError, match=r"cascade is .*; expected the share of sentences to score, above 0"):
+    with pytest.raises(InputError, match="cascade is "):
         check_share(share)
 
 

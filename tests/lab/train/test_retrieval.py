@@ -68,7 +68,7 @@ def test_gold_documents_of_bioasqs_questions(folder: Path) -> None:
     ("changes", "message"),
     [
         ({"questions": None}, "m: dev is .*; expected questions and corpus, and optionally qrels and sample"),
-        ({"sample": 0}, "m: dev: sample is 0; expected a whole number of at least 1"),
+        ({"sample": 0}, "m: dev: sample is 0"),
         ({"depth": 10}, "m: dev is .*; expected questions and corpus"),
         ({"qrels": "none"}, "m: the dev corpus has no document that is relevant to a dev question"),
         ({"corpus": ["nowhere.jsonl"]}, r"nowhere\.jsonl: no such file"),

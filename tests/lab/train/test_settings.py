@@ -40,8 +40,8 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"batch_size": 0}, "setting batch_size is 0; expected a whole number of at least 1"),
-        ({"batch_size": 2.5}, "setting batch_size is 2.5; expected a whole number of at least 1"),
+        ({"batch_size": 0}, "setting batch_size is 0"),
+        ({"batch_size": 2.5}, "setting batch_size is 2.5"),
         ({"learning_rate": "high"}, "setting learning_rate is 'high'; expected a number of at least 0"),
         ({"learning_rate": float("nan")}, "setting learning_rate is nan; expected a number of at least 0"),
         ({"patience": True}, "setting patience is True; expected a whole number"),

@@ -240,7 +240,7 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
     ("changes", "message"),
     [
         ({"losses": ["cosine5"]}, "dense: cosine5 needs graded labels, which triples do not have"),
-        ({"train": [{"triples": "t.tsv", "block": 0}]}, r"t\.tsv: block is 0; expected a whole number of at least 1"),
+        ({"train": [{"triples": "t.tsv", "block": 0}]}, r"t\.tsv: block is 0"),
         ({"train": [{"triples": "t.tsv", "epochs": 0}]}, r"t\.tsv: epochs is 0; expected a number above 0"),
         ({"sampling": {"among": 4}}, "dense: triples have negatives, so there is nothing to sample"),
         ({"train": [{"triples": "x.tsv"}]}, r"x\.tsv: cannot be read"),

@@ -291,7 +291,7 @@ def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path)
         loaded(colbert, form="narrow")
     with pytest.raises(InputError, match="'size' is no part of a late interaction"):
         loaded(colbert, size=3)
-    with pytest.raises(InputError, match="query_length is 3; expected a whole number of at least 16"):
+    with pytest.raises(InputError, match="query_length is 3"):
         loaded(colbert, query_length=3)
     with pytest.raises(InputError, match="markers is 'Q'; expected two tokens"):
         loaded(colbert, markers="Q")

@@ -314,7 +314,7 @@ def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_
 
 @pytest.mark.parametrize(
     ("query", "k", "message"),
-    [("gene", 0, "k is 0; expected a whole number of at least 1"), ("gene", -1, "k is -1")],
+    [("gene", 0, "k is 0"), ("gene", -1, "k is -1")],
 )
 def test_bad_searches(
     encoder: Any, documents: list[Document], tmp_path: Path, *, query: str, k: int, message: str
