@@ -18,10 +18,9 @@ from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, MpirError
 from mpir.files.lock import exclusive
 from mpir.lab.train.checkpointer import Checkpointer
-from mpir.lab.train.document_loss import question_loss
+from mpir.lab.train.document_loss import DocumentTeacher, question_loss
 from mpir.lab.train.document_mixture import DocumentMixture
 from mpir.lab.train.document_rows import TrainingDocument, TrainingQuestion
-from mpir.lab.train.document_teacher import DocumentTeacher
 from mpir.lab.train.examples import Example
 from mpir.lab.train.metrics import mean_average_precision
 from mpir.lab.train.model import AUTOCAST

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import get_linear_schedule_with_warmup
 
-from mpir.lab.train.lr_schedule import make_rate
 from mpir.lab.train.run_state import OptimisationState
 from mpir.lab.train.settings import TrainingSettings
 
@@ -91,3 +93,19 @@ def parameter_groups(model: nn.Module, settings: TrainingSettings) -> list[dict[
             for begin, factor in quick.items()
         ),
     ]
+
+
+FALL = 0.25
+"""Factor of the learning rate when dev has stalled (Hofstätter et al., TripClick, 2022)."""
+
+
+def make_rate(optimiser: Optimizer, settings: TrainingSettings, steps: int, falls: Callable[[], int]) -> LambdaLR:
+    """Make the schedule of `steps` steps: after a warm-up, linear decay to 0, or a drop when dev stalls.
+
+    `falls` returns the number of drops so far; it is used only with `settings.quarter_after`.
+    """
+    warmup = int(settings.warmup * steps)
+    if settings.quarter_after is None:
+        evenly: LambdaLR = get_linear_schedule_with_warmup(optimiser, warmup, steps)
+        return evenly
+    return LambdaLR(optimiser, lambda step: (step / warmup if step < warmup else 1.0) * FALL ** falls())

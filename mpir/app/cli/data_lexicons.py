@@ -1,10 +1,32 @@
-"""``mpir data lexicon-pairs``: label pairs of finding and sentence by a lexicon, to train and to measure encoders."""
+"""``mpir data chexpert`` and ``lexicon-pairs``: make a lexicon, and label pairs of finding and sentence by one."""
 
 from __future__ import annotations
 
 import argparse
 
-EPILOG = """\
+EPILOG_CHEXPERT = """\
+PHRASES is the folder `phrases` of https://github.com/stanfordmlgroup/chexpert-labeler.
+
+example:
+  mpir data chexpert PHRASES --output chexpert.tsv
+"""
+
+
+def run_chexpert(arguments: argparse.Namespace) -> int:
+    """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
+    from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.own_files import is_never_ours
+    from mpir.lab.annotate.chexpert import read_chexpert
+
+    check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
+    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
+    lexicon = read_chexpert(arguments.phrases)
+    lexicon.save(arguments.output)
+    print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")
+    return 0
+
+
+EPILOG_LEXICON_PAIRS = """\
 A sentence that affirms a finding of the lexicon answers "edema", one that denies it answers "no edema". Each line is a
 row of training: {"id": "no edema", "question": "no edema", "sentence": "…", "label": 1}. Sentences are in lower case,
 and each occurs once. Labels are the annotator's, not people's; not for clinical use.
@@ -15,7 +37,7 @@ example:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_lexicon_pairs(arguments: argparse.Namespace) -> int:
     """Label, write, and print the number of pairs; return 0. Raises MpirError for a user's mistake."""
     from mpir.app.cli.annotate import load_annotation
     from mpir.files.corpora.corpus import read_corpus
