@@ -67,9 +67,11 @@ def serving(service: Service) -> Iterator[tuple[str, uvicorn.Server]]:
         server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield url_of(listening), server
-        server.should_exit = True
-        thread.join()
+        try:
+            yield url_of(listening), server
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture(scope="module")

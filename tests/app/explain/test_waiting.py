@@ -20,17 +20,17 @@ QUERY, COUNT, FIRST = "Does aspirin thin blood?", 25, 10
 
 
 class Gated(Arbitrary):
-    """Scores whose second call waits until the gate is open."""
+    """Scores that wait for the gate to open once more than the first ten documents, of a sentence each, are read."""
 
     def __init__(self) -> None:
         super().__init__("relevance")
-        self.gate, self.calls = threading.Event(), 0
+        self.gate, self.read_before = threading.Event(), set[str]()
 
-    def score(self, question: str, sentences: Sequence[str]) -> npt.NDArray[np.float64]:
-        self.calls += question == QUERY  # the server warms up with another one
-        if self.calls > 1:
+    def score_pairs(self, pairs: Sequence[tuple[str, str]], **options: Any) -> npt.NDArray[np.float64]:
+        self.read_before |= {sentence for question, sentence in pairs if question == QUERY}  # another one warms up
+        if len(self.read_before) > FIRST:
             assert self.gate.wait(60)
-        return super().score(question, sentences)
+        return super().score_pairs(pairs, **options)
 
 
 @pytest.fixture
@@ -45,10 +45,12 @@ def waiting(chromium: Any, tmp_path: Path) -> Iterator[tuple[Any, Gated, uvicorn
         texts = [f"Aspirin thins the blood of {number} patients." for number in range(COUNT)]
         page.get_by_label("Documents, one in a paragraph").fill("\n\n".join(texts))
         page.get_by_role("button", name="Rank", exact=True).click()
-        page.get_by_text(f"{FIRST} of {COUNT} documents read").wait_for()
-        yield page, gated, server
-        gated.gate.set()
-        page.close()
+        try:
+            page.get_by_text(f"{FIRST} of {COUNT} documents read").wait_for()
+            yield page, gated, server
+        finally:
+            gated.gate.set()
+            page.close()
 
 
 def test_a_ranking_is_cancelled_and_taken_up_again(waiting: tuple[Any, Gated, uvicorn.Server]) -> None:
