@@ -32,7 +32,7 @@ WORD_LIMITS = {
     "docs/guides": 920,
     "docs/evidence": 700,
     "docs/evidence/negative-results.md": 8000,
-    "docs/evidence/papers.md": 800,
+    "docs/evidence/papers.md": 1000,
     "docs/reference": 1000,
     "docs/reference/api.md": 6000,
     "docs/reference/cli.md": 16000,
