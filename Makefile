@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 LAB := tests/experiments tests/benchmarks tests/data_scripts
 
-.PHONY: bioasq tune core sia radiology tripclick test test-long test-both test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -43,9 +43,6 @@ test: .venv/ready  ## the product's tests but the long ones, in two processes wi
 
 test-long: .venv/ready  ## the product's tests that take longer: servers, clusters, kills and full disks, whole jobs
 	$(PYTEST) -m slow tests $(LAB:%=--ignore %)
-
-test-both: .venv/ready  ## test and test-long in one run, which collects the tests and starts what they share once
-	$(PYTEST) tests $(LAB:%=--ignore %)
 
 test-lab: .venv/ready  ## the tests of experiments/, benchmarks/ and data_scripts/
 	$(PYTEST) $(LAB)
