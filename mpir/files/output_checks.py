@@ -71,7 +71,7 @@ def check_replaceable_file(
         raise OutputError(f"{option} {path}: cannot be read ({error.strerror}); choose another name.") from error
     if head and not is_own(head):
         remedy = (
-            "remove it or choose another name" if overwrite is None else "choose another name, or allow to overwrite it"
+            "remove it or choose another name" if overwrite is None else "choose another name, or allow overwriting"
         )
         raise OutputError(f"{path}: exists and was not written by {option}, so it is not replaced; {remedy}.")
 

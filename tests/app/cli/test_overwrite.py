@@ -55,7 +55,7 @@ def test_no_output_replaces_a_file_of_the_user(
         (files / name).write_text(FILES[kind])
         assert main([*command.split(), option, name]) == 2
         assert f"{name}: exists and was not written by" in (error := capsys.readouterr().err)
-        assert "allow to overwrite it" in error
+        assert "allow overwriting" in error
         assert (files / name).read_text() == FILES[kind]
         count("outputs that would replace a user's file")
 
