@@ -81,7 +81,7 @@ def test_company_changes_no_score_and_the_checkpoint_is_read_as_any_other(checkp
     assert isinstance(model, ConvKNRMModel) and isinstance(model.config, ConvKNRMConfig)
     assert (model.config.hidden_size, model.config.word_size) == (GRAMS * FILTERS, WIDTH)
     values = loaded(checkpoint).score_pairs(PAIRS)[0]
-    single = [loaded(checkpoint).score(question, [text])[0] for question, text in PAIRS]
+    single = [loaded(checkpoint).score_pairs([pair])[0][0] for pair in PAIRS]
     np.testing.assert_allclose(values, single, rtol=1e-4)
     with torch.no_grad():
         states = [model.encoder(**tokenizer([text], return_tensors="pt")).last_hidden_state[0] for text in PAIRS[0]]

@@ -112,7 +112,10 @@ def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None
         return "tripclick" if _TRIPCLICK.match(text) else "xml"
     if start in ("{", "["):
         return _json_format(text.lstrip(), by_name)
-    return _tagged_format(text, by_name) or _table_format(text, by_name) or by_name
+    columns = _columns_of_header(text)
+    if columns > 2 or (by_name == "table" and columns == 2):  # a cell may look like another format
+        return "table"
+    return _tagged_format(text, by_name) or ("table" if columns > (0 if by_name == "table" else 1) else by_name)
 
 
 def _json_format(text: str, by_name: Format | None) -> Format | None:
@@ -151,9 +154,9 @@ def _tagged_format(text: str, by_name: Format | None) -> Format | None:
     return min(signs, key=lambda known: signs[known], default=None)
 
 
-def _table_format(text: str, by_name: Format | None) -> Format | None:
-    """Return the table format if a header names two columns of documents, or one in a file named as a table."""
+def _columns_of_header(text: str) -> int:
+    """Return how many columns of documents a table's header names; 0 where there is no header."""
     lines = text.splitlines(keepends=True)[:HEAD_LINES]
     separator_line = SEPARATOR_LINE.fullmatch("".join(lines[:1]))
     header = find_header(lines[1:] if separator_line else lines, separator_line[1] if separator_line else SEPARATORS)
-    return "table" if header.known > (0 if by_name == "table" else 1) else None
+    return header.known

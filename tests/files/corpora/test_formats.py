@@ -372,3 +372,10 @@ def test_a_formula_is_read_without_its_annotation(tmp_path: Path) -> None:
     text = PUBMED.replace("CFTR in adults", f"Models of {formula}").replace(BODY, f"Here {formula}.")
     (tmp_path / "a.xml").write_text(text)
     assert list(read_corpus([tmp_path])) == [Document("7", "Models of R rises", "Here R rises.")]
+
+
+def test_a_table_whose_cell_begins_a_reference_stays_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "export.tsv"
+    path.write_bytes(b"PMID\tTitle\tAbstract\n1110\rTY  - JOUR\n2222\tSalt today\t\n")
+    assert format_of(path) == "table"
+    assert ("2222", "Salt today") in [(document.id, document.title) for document in read_corpus([path])]

@@ -193,7 +193,7 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
     head: str, make: Callable[..., Path], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(make("Qwen3", head))
-    with pytest.raises(InputError, match=r"near random without the prompt .*template=NAME \(one of chat, qwen3"):
+    with pytest.raises(InputError, match=r"near random without the prompt .*model.template .one of chat, qwen3"):
         Reranker(tiny_bundle, models=folder)
     options = {"template": "chat", "max_length": 64}
     instruction = "trial patients"
