@@ -112,6 +112,7 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     ),
     ("benchmarks/bundles.py", ["nowhere"]),
     ("benchmarks/latency.py", []),
+    ("benchmarks/baseline.py", []),
     ("benchmarks/search_threads.py", []),
     ("benchmarks/codes.py", ["--indexes", "nowhere", "--queries", "nowhere"]),
     ("experiments/stopping/simulate.py", ["--data", "data"]),
