@@ -419,6 +419,7 @@ def start(command: list[str], output: Path) -> None:
     stream = os.open(output, os.O_WRONLY | os.O_CREAT)
     os.dup2(stream, 1)
     os.dup2(stream, 2)
+    multiprocessing.current_process().name = "MainProcess"  # transformers asks whether it is in a worker
     try:
         sys.argv = command[command[0] == "-m" :]
         if command[0] == "-m":
