@@ -160,6 +160,10 @@ def index(files: Path, folder: Path, arguments: argparse.Namespace, *, seconds: 
     process.returncode = os.waitstatus_to_exitcode(status)
     if status and seconds is None:
         raise ContenderError(f"mpir index ended with status {process.returncode}.")
+    if status == 0 and seconds is not None:
+        print(
+            "The run ended before it was killed, since the machine was freer than before; take a smaller --killed-at."
+        )
     times = {"seconds": time.perf_counter() - began, "processor_seconds": usage.ru_utime + usage.ru_stime}
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return {**times, "peak_mib": usage.ru_maxrss / 1024, "index_bytes": size}
