@@ -166,7 +166,7 @@ SCRIPTS = (
     Script("experiments.dense.picture", "--output {work}/picture", packages=("sklearn", "matplotlib")),
     Script(
         "experiments.first_stage.bm25_grid",
-        "--data {data} --output {work}/grid.md --index {work}/grid",
+        "--data {data} --output {work}/grid.md --index {work}/grid --limit 5 --abstracts-only",
         data=("bioasq", "pubmed"),
         packages=("pyserini",),
     ),

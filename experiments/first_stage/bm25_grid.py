@@ -22,6 +22,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from mpir.app.cli import guarded
+from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path
 from mpir.core.text.types import Question
 from mpir.files.corpora.bioasq import read_questions
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     source = corpus_fingerprint(files)
     if not index_matches(folder, source):
         build_index(read_corpus(files), folder, source=source, threads=arguments.threads, progress=True)
-    questions = dev_questions(arguments.data / "bioasq")
+    questions = dev_questions(arguments.data / "bioasq")[: arguments.limit]
     ids = {document.id for document in read_corpus(files)}
     qrels = {question.id: {id: 1 for id in question.documents or () if id in ids} for question in questions}
     with_relevant = [question for question in questions if qrels[question.id]]
@@ -126,6 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--index", type=file_path, help="index folder, used again if it matches (default: a temporary one)"
     )
+    parser.add_argument("--limit", type=positive, help="only the first questions (default: all)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--abstracts-only", action="store_true", help="leave out partial.jsonl")
     return parser.parse_args()
