@@ -1,4 +1,4 @@
-"""Order what is not read yet by the decisions on what was: naive Bayes on words, mixed with the order that there was.
+"""Order unread documents by the decisions on those that were read: naive Bayes on words, mixed with the first order.
 
 The classifier is that of ASReview 1's published default (van de Schoot et al., "An open source machine learning
 framework for efficient and transparent systematic reviews", Nature Machine Intelligence 3, 2021): multinomial naive
@@ -26,11 +26,19 @@ class DecisionRanker:
     """Scores for all documents of a query, which change with each decision."""
 
     def __init__(self, texts: Sequence[str], scores: Sequence[float] | F64) -> None:
-        """Take the texts (D,) of the candidates and their scores (D,) before any decision."""
+        """Take the texts (D,) of the candidates and their scores (D,) before any decision.
+
+        Raises:
+            InputError: no text has a word.
+            MissingExtraError: scikit-learn is not installed.
+        """
         with needs("tune", "Ranking by decisions"):
             from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self._words: Any = TfidfVectorizer().fit_transform(texts)
+        try:
+            self._words: Any = TfidfVectorizer().fit_transform(texts)
+        except ValueError as error:
+            raise InputError("texts: none has a word of two letters; give the texts of the candidates.") from error
         self._before = _standard(np.asarray(scores, float))
 
     def scores(self, read: Sequence[int] | I64, relevant: Sequence[bool] | Bool) -> F64:
@@ -44,10 +52,10 @@ class DecisionRanker:
         labels, rows = np.asarray(relevant, bool), np.asarray(read, int)
         if len(labels) != len(rows):
             raise InputError(f"relevant: {len(labels)} decisions on {len(rows)} documents; give one for each.")
-        found = int(labels.sum())
-        if not 0 < found < len(labels):
+        relevant_count = int(labels.sum())
+        if not 0 < relevant_count < len(labels):
             return self._before.copy()
-        share = found / (found + TRUST)
+        share = relevant_count / (relevant_count + TRUST)
         return share * _standard(self._log_odds(rows, labels)) + (1 - share) * self._before
 
     def _log_odds(self, rows: I64, labels: Bool) -> F64:

@@ -166,7 +166,7 @@ class Ranking(RankedList):
     def to_html(self) -> str:
         """Return a compact HTML table for a notebook, page or email: no scripts, legible on light and dark backgrounds.
 
-        `mpir rerank` writes an interactive page with sliders.
+        `mpir rerank` writes an interactive page with sliders to an output file that ends in .html.
         """
         from mpir.reranking.render.markup import to_html
 

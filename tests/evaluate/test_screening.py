@@ -43,3 +43,9 @@ def test_without_both_kinds_of_decisions_nothing_changes(relevant: list[bool]) -
 def test_decisions_and_documents_are_as_many() -> None:
     with pytest.raises(InputError, match="2 decisions on 1 documents"):
         DecisionRanker(TEXTS, BEFORE).scores([0], [True, False])
+
+
+@pytest.mark.parametrize("texts", [[], ["", "–"]])
+def test_texts_without_words_are_refused(texts: list[str]) -> None:
+    with pytest.raises(InputError, match="none has a word"):
+        DecisionRanker(texts, [0.0] * len(texts))

@@ -34,17 +34,17 @@ function standard(values) {
 
 /** A score for each document, from those before any decision and from decisions: pairs of place and relevant or not. */
 export function learned({ terms, rows }, before, decisions) {
-  const found = decisions.filter(([, relevant]) => relevant).length;
-  if (!found || found === decisions.length) return standard(before);
+  const relevantCount = decisions.filter(([, relevant]) => relevant).length;
+  if (!relevantCount || relevantCount === decisions.length) return standard(before);
   const counts = [new Float64Array(terms).fill(ALPHA), new Float64Array(terms).fill(ALPHA)];
   for (const [i, relevant] of decisions) {
-    const weight = relevant ? decisions.length / found : 1;
+    const weight = relevant ? decisions.length / relevantCount : 1;
     for (const [k, value] of rows[i]) counts[Number(relevant)][k] += weight * value;
   }
   const totals = counts.map((values) => values.reduce((total, value) => total + value, 0));
   const odds = (k) => Math.log(counts[1][k] / totals[1]) - Math.log(counts[0][k] / totals[0]);
   const model = standard(rows.map((row) => sum([...row].map(([k, value]) => value * odds(k)))));
-  const share = found / (found + TRUST);
+  const share = relevantCount / (relevantCount + TRUST);
   return standard(before).map((value, i) => share * model[i] + (1 - share) * value);
 }
 
