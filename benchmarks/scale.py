@@ -1,24 +1,29 @@
-"""A million documents: indexing, searching by words and vectors, reranking, updating; and 36 million on paper.
+"""As many documents as PubMed has: indexing, searching by words and vectors, reranking, updating.
 
     python benchmarks/scale.py --data DATA --documents 1000000 --json scale.json
+    python benchmarks/scale.py --data DATA --documents 36000000 --encoded 0 --folder /big/disk --json words.json
 
-The corpus is made of the records of the data: the first lap has them as they are, later laps have new ids and shuffled
-words, so the index has as many words as it would with other texts, but no more different ones. Only --encoded documents
-are really encoded, which gives the rate; the other vectors are theirs with small random noise. Queries are BioASQ
-questions, one after the other, after one lap to warm up; a reranking is that of the hybrid search's 100 documents,
+The corpus is made of the records of the data: the first lap has them as they are; later laps have new ids and shuffled
+words, and three in ten of their records have only a title, as in PubMed. So the index has as many words as it would
+with other texts, but no more different ones. Only --encoded documents are really encoded, which gives the rate; the
+other vectors are theirs with small random noise. With --encoded 0 there are no vectors.
+
+Queries are BioASQ questions, one after the other. Cold is the first search for each in a fresh process, after the pages
+of the index were dropped from memory; warm is the second. A reranking is that of the hybrid search's 100 documents,
 search included. The update is a PubMed file of which nine in ten records replace others; meanwhile an open search
 answers one query after the other. Next to elapsed time stands the time of the processor, to which other programs of the
-machine add nothing. Files are in a temporary folder (5 GB for a million documents).
+machine add nothing. Making the corpus does not count. Indexes in --folder stay, and are used again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,13 +35,13 @@ from vector_growth import pieces, stored
 from workload import corpus_files, read_asked
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
+from mpir.app.cli.number_options import not_negative, positive
 from mpir.app.cli.path_options import check_figures, file_path
 from mpir.core.text import Document, Question
 from mpir.files.write import write_json
 
-PUBMED, CANDIDATES, FIRST_ID, DAILY = 36_000_000, 100, 10_000_000, 30_000
-Search = Callable[[str], list[Document]]
+CANDIDATES, FIRST_ID, DAILY, DEPTHS, UNABRIDGED = 100, 10_000_000, 30_000, (100, 1000, 2000), 0.7
+Search = Callable[[str, int], list[Document]]
 Times = dict[str, float]
 
 
@@ -47,7 +52,8 @@ def main() -> int:
     )
     parser.add_argument("--data", type=file_path, help="folder of BioASQ and PubMed (default: mpir's sample)")
     parser.add_argument("--documents", type=positive, default=1_000_000, help="documents (%(default)s)")
-    parser.add_argument("--encoded", type=positive, default=2_000, help="documents to encode (%(default)s)")
+    parser.add_argument("--encoded", type=not_negative, default=2_000, help="documents to encode (%(default)s)")
+    parser.add_argument("--folder", type=file_path, help="where the indexes go, and stay (default: a temporary one)")
     parser.add_argument("--queries", type=positive, default=100, help="queries to search for (%(default)s)")
     parser.add_argument("--reranked", type=positive, default=20, help="queries to rerank for (%(default)s)")
     parser.add_argument("--updated", type=positive, default=DAILY, help="records of the update (%(default)s)")
@@ -62,48 +68,58 @@ def run(arguments: argparse.Namespace) -> int:
     result: dict[str, Any] = {"machine": machine(arguments.threads), "command": sys.argv}
     result["documents"] = arguments.documents
     questions = read_asked(arguments.data)[: arguments.queries]
-    with TemporaryDirectory(prefix="mpir-scale-") as name:
+    holder: Any = nullcontext(arguments.folder) if arguments.folder else TemporaryDirectory(prefix="mpir-scale-")
+    with holder as name:
         folder = Path(name)
         steps: Mapping[str, Callable[..., Any]] = {"index": index, "encode": encode, "vectors": vectors}
-        for step, function in steps.items():
+        for step, function in list(steps.items())[: None if arguments.encoded else 1]:
             with Worker(helper, threads=arguments.threads) as worker:
                 result[step] = worker.call(function, folder, arguments).value
                 result[step]["peak_mib"] = worker.peak_mib()
             print(step, result[step], file=sys.stderr, flush=True)
         result["search"] = searches(arguments, folder, questions)
         result["update"] = update(arguments, folder, questions)
-    result["on_paper"] = on_paper(result)
     report(result)
     if arguments.json:
         write_json(arguments.json, result)
     return 0
 
 
-def write_corpus(path: Path, data: Path | None, count: int) -> None:
-    """Write so many documents as JSON lines, made of the records of the data."""
-    from mpir.files.corpora import read_corpus
+class Corpus:
+    """So many documents, made of the records of the data; `seconds` of the processor that making them has taken."""
 
-    records = list(read_corpus(corpus_files(data, partial=False)))
-    words = [np.array(record.abstract.split(), object) for record in records]
-    generator = np.random.default_rng(0)
-    with path.open("w", encoding="utf-8") as stream:
-        for number in range(count):
-            record, abstract = records[number % len(records)], words[number % len(records)]
-            text = record.abstract if number < len(records) else " ".join(generator.permutation(abstract).tolist())
-            line = {"id": str(FIRST_ID + number), "title": record.title, "abstract": text}
-            stream.write(json.dumps(line) + "\n")
+    def __init__(self, data: Path | None, count: int) -> None:
+        """Read the records."""
+        from mpir.files.corpora import read_corpus
+
+        self.records = list(read_corpus(corpus_files(data, partial=False)))
+        self.words = [np.array(record.abstract.split(), object) for record in self.records]
+        self.count, self.seconds = count, 0.0
+
+    def __iter__(self) -> Iterator[Document]:
+        """Make the documents."""
+        generator, laps = np.random.default_rng(0), len(self.records)
+        for number in range(self.count):
+            began = time.thread_time()
+            record, abstract = self.records[number % laps], self.records[number % laps].abstract
+            if number >= laps:
+                shuffled = generator.random() < UNABRIDGED
+                abstract = " ".join(generator.permutation(self.words[number % laps]).tolist()) if shuffled else ""
+            document = Document(str(FIRST_ID + number), record.title, abstract)
+            self.seconds += time.thread_time() - began
+            yield document
 
 
 def index(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
-    """Index the corpus by its words, reading included."""
-    from mpir.files.corpora.corpus import read_collection
-    from mpir.search import build_index
+    """Index the corpus by its words, unless that was done before."""
+    from mpir.search import build_index, index_matches
 
-    corpus = folder / "corpus.jsonl"
-    write_corpus(corpus, arguments.data, arguments.documents)
+    source, corpus = {"documents": arguments.documents}, Corpus(arguments.data, arguments.documents)
     began = now()
-    build_index(read_collection([corpus]), folder / "index", threads=arguments.threads)
-    return {**since(began), "bytes": size_of(folder / "index"), "corpus_bytes": corpus.stat().st_size}
+    if not index_matches(folder / "index", source):
+        build_index(corpus, folder / "index", source=source, threads=arguments.threads)
+    times = {name: seconds - corpus.seconds for name, seconds in since(began).items()}
+    return {**times, "making_seconds": corpus.seconds, "bytes": size_of(folder / "index")}
 
 
 def encode(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
@@ -141,19 +157,35 @@ def vectors(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def searches(arguments: argparse.Namespace, folder: Path, questions: Sequence[Question]) -> dict[str, Any]:
-    """Milliseconds of a query in each mode, and with a reranking on top."""
-    results = {}
-    for mode in ("bm25", "dense", "hybrid", "hybrid + rerank"):
-        queries = [question.body for question in questions]
-        queries = queries[: arguments.reranked] if "rerank" in mode else queries
-        with Worker(searcher, folder, mode, threads=arguments.threads) as worker:
-            worker.call(queries)
-            results[mode] = {**latency(worker.call(queries).value), "peak_mib": worker.peak_mib()}
-        print(mode, results[mode], file=sys.stderr, flush=True)
-    return results
+    """Milliseconds of a query in each mode and depth, and with a reranking on top."""
+    queries = [question.body for question in questions]
+    modes = {f"bm25, {depth:,}": ("bm25", depth, queries) for depth in DEPTHS}
+    if arguments.encoded:
+        modes |= {mode: (mode, CANDIDATES, queries) for mode in ("dense", "hybrid")}
+        modes["hybrid + rerank"] = ("hybrid + rerank", CANDIDATES, queries[: arguments.reranked])
+    return {name: searched(folder, *mode, arguments.threads) for name, mode in modes.items()}
 
 
-def searcher(folder: Path, mode: str) -> Callable[[Sequence[str]], list[Times]]:
+def searched(folder: Path, mode: str, depth: int, queries: Sequence[str], threads: int) -> dict[str, Any]:
+    """Milliseconds of queries in a fresh process, cold and warm."""
+    drop_pages(folder)
+    with Worker(searcher, folder, mode, depth, threads=threads) as worker:
+        cold, warm = latency(worker.call(queries).value), latency(worker.call(queries).value)
+        result = {**warm, "cold_p50_ms": cold["p50_ms"], "cold_p95_ms": cold["p95_ms"], "peak_mib": worker.peak_mib()}
+    print(mode, depth, result, file=sys.stderr, flush=True)
+    return result
+
+
+def drop_pages(folder: Path) -> None:
+    """Ask the system to drop the pages of all files in a folder, which no process may have open."""
+    os.sync()
+    for path in folder.rglob("*"):
+        if path.is_file() and hasattr(os, "posix_fadvise"):
+            with path.open("rb") as stream:
+                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def searcher(folder: Path, mode: str, depth: int = CANDIDATES) -> Callable[[Sequence[str]], list[Times]]:
     """Opens the first stage, and the models where they are needed; the times of each query."""
     search = opened(folder, mode)
 
@@ -161,7 +193,7 @@ def searcher(folder: Path, mode: str) -> Callable[[Sequence[str]], list[Times]]:
         times = []
         for query in queries:
             began = now()
-            assert search(query)
+            assert search(query, depth)
             times.append(since(began))
         return times
 
@@ -185,8 +217,8 @@ def opened(folder: Path, mode: str) -> Search:
         return hybrid.search
     reranker = Reranker(cache=None)
 
-    def rerank(query: str) -> list[Document]:
-        documents = [lexical.document(hit.id) for hit in hybrid.search(query, CANDIDATES)]  # the vectors have no texts
+    def rerank(query: str, depth: int) -> list[Document]:
+        documents = [lexical.document(hit.id) for hit in hybrid.search(query, depth)]  # the vectors have no texts
         return list(reranker.rerank(query, documents).documents)  # type: ignore[arg-type]
 
     return rerank
@@ -269,26 +301,11 @@ def latency(times: Sequence[Times]) -> dict[str, float]:
     return {**result, "processor_p50_ms": processor_p50, "processor_p95_ms": processor_p95}
 
 
-def on_paper(result: Mapping[str, Any]) -> dict[str, float]:
-    """Time of one thread and size in proportion to the number of documents; a reranking does not grow."""
-    factor, search, encoding = PUBMED / result["documents"], result["search"], result["encode"]
-    milliseconds = {mode: row["processor_p50_ms"] for mode, row in search.items()}
-    return {
-        "documents": PUBMED,
-        "index_hours": factor * result["index"]["processor_seconds"] / 3600,
-        "index_gib": factor * result["index"]["bytes"] / 2**30,
-        "encoding_hours": PUBMED * encoding["processor_seconds"] / encoding["documents"] / 3600,
-        "vectors_gib": factor * result["vectors"]["bytes"] / 2**30,
-        **{f"{mode}_ms": factor * milliseconds[mode] for mode in ("bm25", "dense", "hybrid")},
-        "rerank_ms": milliseconds["hybrid + rerank"] - milliseconds["hybrid"],
-    }
-
-
 def report(result: Mapping[str, Any]) -> None:
-    """Return tables of the measurements and of their extrapolation to PubMed."""
+    """Print tables of the measurements."""
     print(f"\n{describe(result['machine'])}\n\n{result['documents']:,} documents:\n")
     rows = []
-    for step in ("index", "encode", "vectors"):
+    for step in [step for step in ("index", "encode", "vectors") if step in result]:
         row, documents = result[step], result[step].get("documents", result["documents"])
         mib = f"{row['bytes'] / 2**20:,.0f}" if "bytes" in row else ""
         times = (f"{row['seconds']:,.1f}", f"{row['processor_seconds']:,.1f}")
@@ -298,17 +315,21 @@ def report(result: Mapping[str, Any]) -> None:
     print(table(rows, heads), end="\n\n")
     updated = result["update"]
     modes = {**result["search"], "bm25 before the update": updated["before"], "bm25 during it": updated["during"]}
-    names = ("p50_ms", "p95_ms", "max_ms", "processor_p50_ms", "processor_p95_ms")
-    rows = [[mode, *(f"{row[name]:,.0f}" for name in names)] for mode, row in modes.items()]
-    print(table(rows, ("search", "p50, ms", "p95, ms", "longest, ms", "processor p50, ms", "processor p95, ms")))
+    heads = {
+        "cold_p50_ms": "cold p50, ms",
+        "cold_p95_ms": "cold p95, ms",
+        "p50_ms": "warm p50, ms",
+        "p95_ms": "warm p95, ms",
+        "processor_p50_ms": "processor p50, ms",
+        "processor_p95_ms": "processor p95, ms",
+        "peak_mib": "peak MiB",
+    }
+    rows = [[mode, *(f"{row[key]:,.0f}" if key in row else "" for key in heads)] for mode, row in modes.items()]
+    print(table(rows, ("search", *heads.values())))
     print(
         f"\nUpdate: {updated['records']:,} records in {updated['seconds']:,.1f} s "
         f"({updated['processor_seconds']:,.1f} s of the processor), {updated['records'] / updated['seconds']:,.0f} "
         f"a second; {updated['searches']:,} searches meanwhile.\n"
-    )
-    paper = result["on_paper"]
-    print(
-        f"{PUBMED:,} documents, on paper: " + ", ".join(f"{k} {v:,.1f}" for k, v in paper.items() if k != "documents")
     )
 
 
