@@ -137,7 +137,7 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         layout=Layout.of(("bm25",), NAMES),
         documents=np.array([[document.score] for document in documents]),
         sentences=generator.random((len(sentences), len(NAMES))),
-        question_of=np.zeros(DOCUMENTS, np.int64),
+        query_of=np.zeros(DOCUMENTS, np.int64),
         document_of=np.repeat(np.arange(DOCUMENTS), SENTENCES),
     )
     gold = [documents[i].id for i in generator.choice(DOCUMENTS, 2, replace=False)]

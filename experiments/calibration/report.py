@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows, diagrams = [], {}
     for name, scored in sets.items():
         probability, labels = calibration.documents(scored.columns), judge(scored).relevant.astype(float)
-        rows.append([name, *measured(probability, labels, scored.columns.question_of)])
+        rows.append([name, *measured(probability, labels, scored.columns.query_of)])
         diagrams[name] = (probability, labels)
         if name == "test":
             rows += by_kind(scored, probability, labels)
@@ -77,22 +77,22 @@ def table(rows: list[list[str]], heads: list[str]) -> str:
     return tabulate(rows, heads, tablefmt="pipe", disable_numparse=True)
 
 
-def measured(probability: F64, labels: F64, question_of: I64) -> list[str]:
+def measured(probability: F64, labels: F64, query_of: I64) -> list[str]:
     """The number of rows, of relevant ones, and the measures, ECE and AUC with intervals."""
     base = np.full(len(labels), labels.mean())
     return [
         str(len(labels)),
         str(int(labels.sum())),
-        with_interval(calibration_error, probability, labels, question_of),
+        with_interval(calibration_error, probability, labels, query_of),
         f"{brier(probability, labels):.3f}",
         f"{brier(base, labels):.3f}",
-        with_interval(auc, probability, labels, question_of),
+        with_interval(auc, probability, labels, query_of),
     ]
 
 
-def with_interval(measure: Measure, probability: F64, labels: F64, question_of: I64) -> str:
+def with_interval(measure: Measure, probability: F64, labels: F64, query_of: I64) -> str:
     """A measure with its 95 % bootstrap interval over questions."""
-    rows_of = np.split(np.arange(len(labels)), np.flatnonzero(np.diff(question_of)) + 1)
+    rows_of = np.split(np.arange(len(labels)), np.flatnonzero(np.diff(query_of)) + 1)
     generator, values = np.random.default_rng(0), []
     for _ in range(SAMPLES):
         rows = np.concatenate([rows_of[i] for i in generator.integers(0, len(rows_of), len(rows_of))])
@@ -120,10 +120,10 @@ def auc(probability: F64, labels: F64) -> float:
 def by_kind(scored: Dataset, probability: F64, labels: F64) -> list[list[str]]:
     """The measures by kind of list, which is the end of its question's id."""
     kinds = np.array([question.id.rsplit("/", 1)[1].split("-")[0] for question in scored.questions])
-    of_rows, rows = kinds[scored.columns.question_of], []
+    of_rows, rows = kinds[scored.columns.query_of], []
     for kind in sorted(set(kinds), key=int):
         mask = of_rows == kind
-        figures = measured(probability[mask], labels[mask], scored.columns.question_of[mask])
+        figures = measured(probability[mask], labels[mask], scored.columns.query_of[mask])
         rows.append([f"test, lists of {kind}", *figures])
     return rows
 
@@ -145,7 +145,7 @@ def sentences_of(scored: Dataset, calibration: Calibration) -> str:
     judged = judge(scored)
     rows = np.flatnonzero(judged.in_gold | ~judged.relevant[scored.columns.document_of])
     probability, labels = calibration.sentences(scored.columns)[rows], judged.overlaps[rows].astype(float)
-    figures = measured(probability, labels, scored.columns.question_of[scored.columns.document_of[rows]])
+    figures = measured(probability, labels, scored.columns.query_of[scored.columns.document_of[rows]])
     heads = ["sentences of", "judged", "answers", "ECE", "Brier", "of the base rate", "AUC"]
     return table([["test", *figures]], heads)
 
@@ -155,7 +155,7 @@ def expected_numbers(scored: Dataset, calibration: Calibration) -> str:
     probability, labels = calibration.documents(scored.columns), judge(scored).relevant
     inside, errors, lists = 0, [], 0
     for question in range(len(scored.questions)):
-        rows = np.flatnonzero(scored.columns.question_of == question)
+        rows = np.flatnonzero(scored.columns.query_of == question)
         rows = rows[np.argsort(-probability[rows], kind="stable")]
         expected = expectation(probability[rows].tolist()) if len(rows) >= 5 else None
         if expected:

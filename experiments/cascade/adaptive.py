@@ -102,7 +102,7 @@ def with_vectors_of(columns: Columns, weights: Weights, sentences: I64, name: st
     first = replace(columns, document_of=columns.document_of[sentences], sentences=columns.sentences[sentences])
     order = document_order(first, blend(first, without).documents)
     values = np.array(columns.documents)
-    bounds = np.searchsorted(columns.question_of, np.arange(columns.question_of[-1] + 2))
+    bounds = np.searchsorted(columns.query_of, np.arange(columns.query_of[-1] + 2))
     for low, high in pairwise(bounds):
         rows = order[low:high][:count]
         values[low:high, position] = with_lowest(values[rows, position], rows - low, high - low)
@@ -111,7 +111,7 @@ def with_vectors_of(columns: Columns, weights: Weights, sentences: I64, name: st
 
 def query_ranges(columns: Columns) -> Iterator[tuple[int, int, int, int]]:
     """First and last document, first and last sentence (ends exclusive) of each query."""
-    documents = np.searchsorted(columns.question_of, np.arange(columns.question_of[-1] + 2))
+    documents = np.searchsorted(columns.query_of, np.arange(columns.query_of[-1] + 2))
     sentences = np.searchsorted(columns.document_of, documents)
     for first, last, start, end in zip(documents, documents[1:], sentences, sentences[1:], strict=False):
         yield int(first), int(last), int(start), int(end)

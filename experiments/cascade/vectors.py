@@ -74,13 +74,13 @@ def run(arguments: argparse.Namespace) -> int:
     """A table for each first pass."""
     check_folder(arguments.output)
     scored = first_candidates(Dataset.load(arguments.scored), arguments.candidates)
-    weights, question_of = choose_weights(arguments, scored), question_of_sentences(scored)
+    weights, query_of = choose_weights(arguments, scored), query_of_sentences(scored)
     texts = sentence_texts(scored, arguments.corpus)
-    lists = [[texts[i] for i in np.flatnonzero(question_of == q)] for q in range(len(scored.questions))]
+    lists = [[texts[i] for i in np.flatnonzero(query_of == q)] for q in range(len(scored.questions))]
     start = Start(arguments.encoder, arguments.output / "vectors")
     cosines = np.concatenate(start.of_lists([item.body for item in scored.questions], lists))
     words = np.asarray(scored.lexical, np.float64)
-    both = minmax(words, question_of) + minmax(cosines, question_of)
+    both = minmax(words, query_of) + minmax(cosines, query_of)
     scored_sets = [
         f"{len(scored.questions)} questions, {arguments.candidates} candidates and "
         f"{len(texts) / len(scored.questions):.0f} sentences each."
@@ -107,9 +107,9 @@ def smaller_bundle_scores(scored: Dataset, folder: str, bundle: str, candidates:
     return blend(smaller.columns, weights).sentences
 
 
-def question_of_sentences(scored: Dataset) -> I64:
+def query_of_sentences(scored: Dataset) -> I64:
     """The number (N,) of each sentence's question, ascending."""
-    return np.asarray(scored.columns.question_of)[np.asarray(scored.columns.document_of)]
+    return np.asarray(scored.columns.query_of)[np.asarray(scored.columns.document_of)]
 
 
 def sentence_texts(scored: Dataset, corpus: Sequence[str]) -> list[str]:

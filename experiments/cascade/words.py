@@ -147,13 +147,13 @@ def first_candidates(scored: Dataset, count: int) -> Dataset:
     columns = scored.columns
     order = document_order(columns, np.zeros(len(columns.documents)))
     position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order)) - np.searchsorted(columns.question_of, columns.question_of)
+    position[order] = np.arange(len(order)) - np.searchsorted(columns.query_of, columns.query_of)
     documents = position < count
     sentences = documents[columns.document_of]
     subset = replace(
         columns,
         documents=columns.documents[documents],
-        question_of=columns.question_of[documents],
+        query_of=columns.query_of[documents],
         document_of=(np.cumsum(documents) - 1)[columns.document_of[sentences]],
         sentences=columns.sentences[sentences],
     )
@@ -201,7 +201,7 @@ class Curve:
     def chosen_rows(self, choose: Choose) -> I64:
         """The sentences that a first pass lets through, question by question as the reranker does it."""
         columns, rows_kept = self.scored.columns, []
-        documents = np.searchsorted(columns.question_of, np.arange(len(self.scored.questions) + 1))
+        documents = np.searchsorted(columns.query_of, np.arange(len(self.scored.questions) + 1))
         rows = np.searchsorted(columns.document_of, documents)
         for first, last, start, end in zip(documents, documents[1:], rows, rows[1:], strict=False):
             document_of = np.asarray(columns.document_of[start:end]) - first

@@ -103,7 +103,7 @@ def texts(scored: Dataset, corpus: list[str]) -> list[str]:
 def by_question(scored: Dataset, sentences: list[str]) -> Iterator[QuestionRows]:
     """For each question: its sentences' rows and texts, their documents counted from 0, and scores of these."""
     columns, numbers = scored.columns, np.arange(len(scored.questions) + 1)
-    documents = columns.question_of.searchsorted(numbers)
+    documents = columns.query_of.searchsorted(numbers)
     rows = columns.document_of.searchsorted(documents)
     for question in numbers[:-1]:
         first, last = documents[question : question + 2]

@@ -82,7 +82,7 @@ def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
     scores = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
     weights, columns = fixed(SHIPPED, scored.columns.layout), scored.columns
     scores[BLEND] = objective.per_question(weights)
-    as_they_are = replace(columns, documents=zscores(columns.documents, columns.question_of))
+    as_they_are = replace(columns, documents=zscores(columns.documents, columns.query_of))
     plain = Objective(replace(scored, columns=as_they_are), measure, version=VERSION)
     return {**scores, PLAIN: plain.per_question(replace(weights, normalise="none"))}
 

@@ -95,11 +95,10 @@ def measured(scored: Dataset, weights: Weights, cutoffs: Cutoffs, version: int) 
     columns = scored.columns
     gold = [set(question.documents or ()) for question in scored.questions]
     is_gold = [
-        str(document) in gold[question]
-        for document, question in zip(scored.documents, columns.question_of, strict=True)
+        str(document) in gold[question] for document, question in zip(scored.documents, columns.query_of, strict=True)
     ]
-    hits = np.bincount(columns.question_of, is_gold, len(gold))
-    sentences = np.bincount(columns.question_of[columns.document_of], minlength=len(gold))
+    hits = np.bincount(columns.query_of, is_gold, len(gold))
+    sentences = np.bincount(columns.query_of[columns.document_of], minlength=len(gold))
     values = {"recall": hits / [len(documents) for documents in gold], "sentences": sentences.astype(float)}
     for name in MEASURES:
         values[name] = Objective(scored, name, version=version).per_question(weights)

@@ -32,10 +32,10 @@ def _fused(pool: Pool, scale: Callable[[F64, I64], F64], cutoffs: Cutoffs) -> Su
     names = [name for name in layout.sentences if name not in layout.ordering]
     best = [_best(columns.sentence(name), of, len(columns.documents)) for name in names]
     levels = [np.asarray(columns.document(name)) for name in layout.documents]
-    documents = np.mean([scale(values, columns.question_of) for values in (*levels, *best)], axis=0)
-    question_of = columns.question_of[of]
+    documents = np.mean([scale(values, columns.query_of) for values in (*levels, *best)], axis=0)
+    query_of = columns.query_of[of]
     own = [np.asarray(columns.sentence(name)) for name in names]
-    sentences = np.mean([scale(values, question_of) for values in (*own, documents[of])], axis=0)
+    sentences = np.mean([scale(values, query_of) for values in (*own, documents[of])], axis=0)
     table = np.append(sentences, -np.inf)[pool.sentences]
     return Submissions(pool, documents, table, np.zeros(len(documents)), cutoffs=cutoffs)
 

@@ -70,7 +70,7 @@ def shown(objective: Objective, everything: F64, body_first: F64) -> list[list[s
     found = [
         judgements.overlaps[best_sentences(scores, columns.document_of)[counted]] for scores in (everything, body_first)
     ]
-    before, after = (by_question(values, columns.question_of[counted]) for values in found)
+    before, after = (by_question(values, columns.query_of[counted]) for values in found)
     return [
         ["the best of all sentences", f"{found[0].mean():.3f}", ""],
         ["the best of the body", f"{found[1].mean():.3f}", interval(after - before)],
@@ -85,10 +85,10 @@ def best_sentences(scores: F64, document_of: I64) -> I64:
     return best
 
 
-def by_question(found: Bool, question_of: I64) -> F64:
+def by_question(found: Bool, query_of: I64) -> F64:
     """The share of each question's documents, of those questions that have any."""
-    counts = np.bincount(question_of)
-    return (np.bincount(question_of, weights=found) / np.maximum(counts, 1))[counts > 0]
+    counts = np.bincount(query_of)
+    return (np.bincount(query_of, weights=found) / np.maximum(counts, 1))[counts > 0]
 
 
 def interval(differences: F64) -> str:

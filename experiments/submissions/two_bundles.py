@@ -111,9 +111,9 @@ def fused(blends: list[Blend], scale: Callable[[F64, I64], F64]) -> System:
 
     def submissions(pool: Pool, cutoffs: Cutoffs) -> Submissions:
         columns = pool.scored.columns
-        question_of = columns.question_of[columns.document_of]
-        documents = np.mean([scale(item.documents, columns.question_of) for item in blends], axis=0)
-        sentences = np.mean([scale(item.sentences, question_of) for item in blends], axis=0)
+        query_of = columns.query_of[columns.document_of]
+        documents = np.mean([scale(item.documents, columns.query_of) for item in blends], axis=0)
+        sentences = np.mean([scale(item.sentences, query_of) for item in blends], axis=0)
         table = np.append(sentences, -np.inf)[pool.sentences]
         return Submissions(pool, documents, table, np.zeros(len(documents)), cutoffs=cutoffs)
 

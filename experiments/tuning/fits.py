@@ -169,7 +169,7 @@ def free_of(scored: Dataset, method: str) -> Free:
     """Return the scores of one set, which the base encoder scored."""
     columns, by_question = scored.columns, {}
     for number, question in enumerate(scored.questions):
-        documents = columns.question_of == number
+        documents = columns.query_of == number
         sentences = documents[columns.document_of]
         by_question[question.id] = (
             free_scores(columns.first_stage[documents], columns.document("dense")[documents])[method],

@@ -64,7 +64,7 @@ def sentence_features(columns: Columns) -> F64:
     """Return all columns of sentences and their documents, raw and mapped to 0-1 by question: (N, 2P + 2K)."""
     of = columns.document_of
     raw = np.column_stack([columns.sentences, columns.documents[of]])
-    return np.column_stack([raw, minmax(raw, columns.question_of[of])])
+    return np.column_stack([raw, minmax(raw, columns.query_of[of])])
 
 
 def document_features(columns: Columns, sentences: F64, lowest: float) -> F64:
@@ -75,7 +75,7 @@ def document_features(columns: Columns, sentences: F64, lowest: float) -> F64:
     best = best_of(sentences, slots(columns.document_of, len(columns.documents)), RANKS)
     top = np.append(sentences, lowest)[best]
     document_columns = columns.documents
-    return np.column_stack([document_columns, minmax(document_columns, columns.question_of), top, best >= 0])
+    return np.column_stack([document_columns, minmax(document_columns, columns.query_of), top, best >= 0])
 
 
 def _model(learner: Learner, seed: int) -> Any:

@@ -16,13 +16,13 @@ MIN_SHARE = 0.75
 """Least share of one-sentence documents in a sentence list; not 1, because a splitter may cut a sentence in two."""
 
 
-def sentence_lists(document_of: I64, question_of: I64, queries: int) -> Bool:
+def sentence_lists(document_of: I64, query_of: I64, queries: int) -> Bool:
     """Return a mask (Q,) of the queries whose candidates are single sentences; documents without sentences don't count.
 
-    `document_of` (N,) is the document of each sentence, `question_of` (D,) the query of each document.
+    `document_of` (N,) is the document of each sentence, `query_of` (D,) the query of each document.
     """
-    counts = np.bincount(document_of, minlength=len(question_of))
-    single, with_sentences = (np.bincount(question_of, mask, minlength=queries) for mask in (counts == 1, counts > 0))
+    counts = np.bincount(document_of, minlength=len(query_of))
+    single, with_sentences = (np.bincount(query_of, mask, minlength=queries) for mask in (counts == 1, counts > 0))
     is_list: Bool = (with_sentences > 0) & (single >= MIN_SHARE * with_sentences)
     return is_list
 
@@ -30,8 +30,8 @@ def sentence_lists(document_of: I64, question_of: I64, queries: int) -> Bool:
 def lists_of(columns: Columns, weights: Weights) -> Bool:
     """Return a mask (Q,) of the queries to blend as sentence lists: none if the weights have no such version."""
     if weights.sentence_list_beta is None:
-        return np.zeros(columns.questions, bool)
-    return sentence_lists(columns.document_of, columns.question_of, columns.questions)
+        return np.zeros(columns.queries, bool)
+    return sentence_lists(columns.document_of, columns.query_of, columns.queries)
 
 
 def as_sentence_list(columns: Columns, weights: Weights) -> tuple[Columns, Weights]:
@@ -100,7 +100,7 @@ def blend_queries(columns: Columns, weights: Weights) -> Blend:
     by_list = blend(*as_sentence_list(columns, weights))
     if lists.all():
         return by_list
-    by_document, documents = blend(columns, weights), lists[columns.question_of]
+    by_document, documents = blend(columns, weights), lists[columns.query_of]
     return Blend(
         documents=np.where(documents, by_list.documents, by_document.documents),
         sentences=np.where(documents[columns.document_of], by_list.sentences, by_document.sentences),
@@ -115,13 +115,13 @@ def scaled(columns: Columns, normalise: Normalise) -> Columns:
     """Return the columns rescaled for the sums; signed columns are unchanged."""
     if normalise == "none":
         return columns
-    layout, question_of = columns.layout, columns.question_of
+    layout, query_of = columns.layout, columns.query_of
     first_stage = [column.role == "first_stage" for column in layout.document_columns]
     scale = partial(zscores, bm25=first_stage) if normalise == "zscore" else minmax
-    documents = _unless_signed(layout.document_columns, columns.documents, scale(columns.documents, question_of))
+    documents = _unless_signed(layout.document_columns, columns.documents, scale(columns.documents, query_of))
     if normalise == "zscore":
         return replace(columns, documents=documents)
-    sentences = minmax(columns.sentences, question_of[columns.document_of])
+    sentences = minmax(columns.sentences, query_of[columns.document_of])
     sentences = _unless_signed(layout.sentence_columns, columns.sentences, sentences)
     return replace(columns, documents=documents, sentences=sentences)
 
@@ -231,5 +231,5 @@ def best_columns(values: F64, ranks: int) -> I64:
 def document_order(columns: Columns, scores: F64) -> I64:
     """Return all documents (D,), query by query, best first; ties by the first stage, then by the input order."""
     index = np.arange(len(scores))
-    order: I64 = np.lexsort((index, -columns.first_stage, -scores, columns.question_of))
+    order: I64 = np.lexsort((index, -columns.first_stage, -scores, columns.query_of))
     return order

@@ -132,7 +132,7 @@ class Candidates:
             layout=layout,
             documents=np.array(record["document_scores"], np.float64).reshape(len(documents), len(layout.documents)),
             sentences=np.array(record["sentence_scores"], np.float64).reshape(len(sentences), len(layout.sentences)),
-            question_of=np.zeros(len(documents), np.int64),
+            query_of=np.zeros(len(documents), np.int64),
             document_of=document_of,
         )
         return cls(

@@ -150,17 +150,17 @@ class Layout:
 class Columns:
     """The score columns of Q queries with D documents and N sentences in all.
 
-    `documents` (D, K) and `sentences` (N, P) hold the columns of `layout`; `question_of` (D,) the query of each
-    document, ascending; `document_of` (N,) the document of each sentence, ascending. `questions` is Q; it may exceed
-    the number of queries in `question_of`, because a query can have no candidates.
+    `documents` (D, K) and `sentences` (N, P) hold the columns of `layout`; `query_of` (D,) the query of each
+    document, ascending; `document_of` (N,) the document of each sentence, ascending. `queries` is Q; it may exceed
+    the number of queries in `query_of`, because a query can have no candidates.
     """
 
     layout: Layout
     documents: F64
     sentences: F64
-    question_of: I64
+    query_of: I64
     document_of: I64
-    questions: int = 1
+    queries: int = 1
 
     @property
     def first_stage(self) -> F64:
@@ -191,15 +191,15 @@ class Columns:
 
     def select(self, queries: Bool) -> tuple[Columns, Bool, Bool]:
         """Return the columns of some queries (Q,), and masks of their documents (D,) and sentences (N,)."""
-        documents = queries[self.question_of]
+        documents = queries[self.query_of]
         sentences = documents[self.document_of]
         selected = Columns(
             layout=self.layout,
             documents=self.documents[documents],
             sentences=self.sentences[sentences],
-            question_of=(np.cumsum(queries) - 1)[self.question_of[documents]],
+            query_of=(np.cumsum(queries) - 1)[self.query_of[documents]],
             document_of=(np.cumsum(documents) - 1)[self.document_of[sentences]],
-            questions=int(queries.sum()),
+            queries=int(queries.sum()),
         )
         return selected, documents, sentences
 
@@ -215,15 +215,15 @@ class Columns:
             raise InputError(
                 f"the columns differ between queries (got {different}, expected {layout}); score all in the same way."
             )
-        first_query = _offsets([columns.questions for columns in sets])
+        first_query = _offsets([columns.queries for columns in sets])
         first_document = _offsets([len(columns.documents) for columns in sets])
         return cls(
             layout=layout,
             documents=np.concatenate([columns.documents for columns in sets]),
             sentences=np.concatenate([columns.sentences for columns in sets]),
-            question_of=_renumbered([columns.question_of for columns in sets], first_query),
+            query_of=_renumbered([columns.query_of for columns in sets], first_query),
             document_of=_renumbered([columns.document_of for columns in sets], first_document),
-            questions=sum(columns.questions for columns in sets),
+            queries=sum(columns.queries for columns in sets),
         )
 
 

@@ -11,17 +11,17 @@ LONGEST = 4_000
 """Characters (about 600 words). A model of 512 tokens reads them as four passages, each paired with every sentence."""
 
 
-def as_read(question: str) -> str:
+def as_read(query: str) -> str:
     """Return the text of a query that the models read: without field syntax, and at most 4,000 characters long.
 
     A shorter query without field syntax (mpir/core/text/field_syntax.py) is returned unchanged.
     """
-    return _cut(plain_query(question))
+    return _cut(plain_query(query))
 
 
-def as_matched(question: str) -> str:
+def as_matched(query: str) -> str:
     """Return the text of a query that BM25 reads: `as_read`, but with marks at truncated words."""
-    return _cut(truncated_query(question))
+    return _cut(truncated_query(query))
 
 
 def _cut(text: str) -> str:
@@ -32,20 +32,20 @@ def _cut(text: str) -> str:
     return head[:end] if end > LONGEST // 2 else head
 
 
-def unread(question: str) -> int:
+def unread(query: str) -> int:
     """Return the number of characters cut from the end of a query."""
-    words = plain_query(question)
+    words = plain_query(query)
     return len(words) - len(_cut(words))
 
 
-def report_unread(question: str) -> None:
+def report_unread(query: str) -> None:
     """Log a warning if a query is cut, and, once, how field syntax is read.
 
     The text of the query is not logged.
     """
-    if is_field_search(question):
+    if is_field_search(query):
         report_field_search()
-    if count := unread(question):
-        length = len(plain_query(question))
+    if count := unread(query):
+        length = len(plain_query(query))
         message = "a query has %d characters, and only the first %d are read; shorten it"
         log.warning(message, length, length - count)

@@ -37,7 +37,7 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         layout=Layout.of(tuple(first_stage), ()),
         documents=np.column_stack(list(first_stage.values())),
         sentences=np.zeros((len(sentences), 0)),
-        question_of=np.zeros(len(documents), np.int64),
+        query_of=np.zeros(len(documents), np.int64),
         document_of=document_of,
     )
     numbers = _numbers(document_of)

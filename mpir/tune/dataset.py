@@ -34,7 +34,8 @@ from mpir.version import __version__
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that identifies scored questions: folders without it are not replaced."""
-OWNERS = ("question_of", "document_of")
+OWNERS = {"question_of": "query_of", "document_of": "document_of"}
+"""Files of owners, and their names among the columns."""
 CANDIDATE_ARRAYS = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
 _ARRAYS = (*OWNERS, *CANDIDATE_ARRAYS, "document_scores", "sentence_scores")
 
@@ -82,7 +83,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if not self.questions:
             raise InputError("scored questions: no questions; score some first.")
-        keys = np.char.add(np.char.add(self.columns.question_of.astype(str), " "), self.documents)
+        keys = np.char.add(np.char.add(self.columns.query_of.astype(str), " "), self.documents)
         names, counts = np.unique(keys, return_counts=True)
         if len(keys) and counts.max() > 1:
             number, name = str(names[counts.argmax()]).split(" ", 1)
@@ -115,7 +116,7 @@ class Dataset:
         """
         with atomic_folder(folder, SCORED) as temporary:
             arrays = {"document_scores": self.columns.documents, "sentence_scores": self.columns.sentences}
-            arrays |= {name: getattr(self.columns, name) for name in OWNERS}
+            arrays |= {file: getattr(self.columns, name) for file, name in OWNERS.items()}
             arrays |= {name: getattr(self, name) for name in CANDIDATE_ARRAYS}
             for name, array in arrays.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
@@ -166,13 +167,13 @@ class Dataset:
         arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in root.glob("*.npy")}
         questions = read_gold(root / QUESTIONS)
         layout = Layout.from_dict(manifest["columns"])
-        owners = {name: arrays[name] for name in OWNERS}
+        owners = {name: arrays[file] for file, name in OWNERS.items()}
         columns = Columns(
             layout=layout,
             documents=arrays["document_scores"],
             sentences=arrays["sentence_scores"],
             **owners,
-            questions=len(questions),
+            queries=len(questions),
         )
         candidate_arrays = {name: arrays[name] for name in CANDIDATE_ARRAYS}
         return cls(

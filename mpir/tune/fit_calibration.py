@@ -41,7 +41,7 @@ def fit_calibration(scored: Dataset) -> Calibration:
     logits = tuple(name for name in sentences if _is_probability(columns.sentence(name)))
     features = document_features(columns, lowest, logits)
     of_sentences = [f"{take} {name}" for name in sentences for take in ("best", "top")]
-    has_gold = np.array([bool(question.snippets) for question in scored.questions])[columns.question_of]
+    has_gold = np.array([bool(question.snippets) for question in scored.questions])[columns.query_of]
     rows = has_gold[columns.document_of]  # sentences of questions whose snippets are known
     of_each = {name: values[rows] for name, values in sentence_features(columns, sentences, logits).items()}
     regressions = {

@@ -58,7 +58,7 @@ def judge(scored: Dataset) -> Judgements:
         first, last = np.maximum(begin[rows], span.begin), np.minimum(end[rows], span.end)
         matched[rows] += np.where(inside, np.maximum(last - first + 1, 0), 0)
         overlaps[rows] |= inside & (last > first)
-    question_of = columns.question_of[columns.document_of]
+    query_of = columns.query_of[columns.document_of]
     return Judgements(
         relevant=relevant,
         gold_documents=np.array([len(set(question.documents or ())) for question in scored.questions]),
@@ -68,20 +68,20 @@ def judge(scored: Dataset) -> Judgements:
         matched=matched,
         in_gold=in_gold,
         overlaps=overlaps,
-        answers=np.bincount(question_of[overlaps], minlength=count),
+        answers=np.bincount(query_of[overlaps], minlength=count),
         cluster=clusters(scored),
     )
 
 
 def _relevant(scored: Dataset) -> Bool:
     gold = [set(question.documents or ()) for question in scored.questions]
-    pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
+    pairs = zip(scored.columns.query_of.tolist(), scored.documents.tolist(), strict=True)
     return np.array([document in gold[question] for question, document in pairs], bool)
 
 
 def _rows(scored: Dataset, gold: list[list[Span]]) -> Iterator[tuple[slice, Span]]:
     """Yield each gold span in a candidate of its question, with the sentences of that document."""
-    pairs = zip(scored.columns.question_of.tolist(), scored.documents.tolist(), strict=True)
+    pairs = zip(scored.columns.query_of.tolist(), scored.documents.tolist(), strict=True)
     number = {pair: document for document, pair in enumerate(pairs)}
     first = np.searchsorted(scored.columns.document_of, np.arange(len(scored.documents) + 1))
     for question, snippets in enumerate(gold):

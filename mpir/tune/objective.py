@@ -80,9 +80,9 @@ class Objective:
 
 def _check_columns(scored: Dataset) -> None:
     columns = scored.columns
-    question_of = columns.question_of[columns.document_of]
-    named = [(name, columns.document(name), columns.question_of) for name in columns.layout.documents]
-    named += [(name, columns.sentence(name), question_of) for name in columns.layout.sentences]
+    query_of = columns.query_of[columns.document_of]
+    named = [(name, columns.document(name), columns.query_of) for name in columns.layout.documents]
+    named += [(name, columns.sentence(name), query_of) for name in columns.layout.sentences]
     for name, values, owner in named:
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):

@@ -198,8 +198,8 @@ def _check_supported(objective: Objective) -> None:
 def reachable(objective: Objective) -> Bool:
     """Whether each question (Q,) has a candidate that is relevant to the measure."""
     judgements, columns = objective.pool.judgements, objective.scored.columns
-    documents = columns.question_of[judgements.relevant]
-    snippets = columns.question_of[columns.document_of[judgements.matched > 0]]
+    documents = columns.query_of[judgements.relevant]
+    snippets = columns.query_of[columns.document_of[judgements.matched > 0]]
     is_reachable = np.zeros(len(objective.scored.questions), bool)
     if sought(objective) == "snippet":
         is_reachable[snippets] = True

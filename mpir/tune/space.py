@@ -166,11 +166,11 @@ _UNCUT = (0.0, 1.0)
 def _units(columns: Columns, normalise: Normalise) -> dict[str, float]:
     """Return the standard deviation of each column within questions. Raises InputError for a constant column."""
     columns = scaled(columns, normalise)
-    question_of = columns.question_of[columns.document_of]
+    query_of = columns.query_of[columns.document_of]
     units = {}
     for name, values, owner in [
-        *((name, columns.sentence(name), question_of) for name in columns.layout.sentences),
-        *((name, columns.document(name), columns.question_of) for name in columns.layout.documents),
+        *((name, columns.sentence(name), query_of) for name in columns.layout.sentences),
+        *((name, columns.document(name), columns.query_of) for name in columns.layout.documents),
     ]:
         units[name] = _deviation(np.asarray(values, np.float64), owner)
         if units[name] < 1e-9:

@@ -43,7 +43,7 @@ class Pool:
         self.sentences = np.append(sentence_table, np.full((len(sentence_table), 1), -1), axis=1)
         # Documents in the order that breaks ties: by first-stage score, then by position.
         order = document_order(columns, np.zeros(len(columns.documents)))
-        self.documents = np.append(order, -1)[slots(columns.question_of, len(scored.questions))]
+        self.documents = np.append(order, -1)[slots(columns.query_of, len(scored.questions))]
         self.touching = bool((self.judgements.cluster >= 0).any())
         self._tables: dict[Normalise, tuple[F64, F64]] = {}
 
@@ -55,7 +55,7 @@ class Pool:
         """
         columns = self.scored.columns
         weights.check_columns(columns.layout)
-        lists = lists_of(columns, weights)[columns.question_of]
+        lists = lists_of(columns, weights)[columns.query_of]
         cutoffs = weights.cutoffs or TEN_EACH
         if not lists.any():
             return Submissions(self, *self._sums(columns.layout, weights), cutoffs=cutoffs)

@@ -179,7 +179,7 @@ def test_columns_are_added_up_in_z_scores_and_sentences_follow_their_documents()
         layout=layout,
         documents=documents,
         sentences=np.ones((3, 1)),
-        question_of=np.zeros(3, int),
+        query_of=np.zeros(3, int),
         document_of=np.arange(3),
     )
     ranked, sentences = both.scores(cast(Candidates, SimpleNamespace(columns=columns)))
@@ -200,7 +200,7 @@ def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None
         layout=Layout.of(("bm25",), ("o",)),
         documents=np.array([[2.0], [3.0], [1.0]]),
         sentences=scores,
-        question_of=np.zeros(3, int),
+        query_of=np.zeros(3, int),
         document_of=np.repeat(np.arange(3), 2),
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
@@ -227,7 +227,7 @@ def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None
         layout=Layout.of(("bm25",), ("o",)),
         documents=np.array([[2.0], [3.0]]),
         sentences=np.array([[0.5], [0.25]]),
-        question_of=np.zeros(2, int),
+        query_of=np.zeros(2, int),
         document_of=np.arange(2),
     )
     scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(2))

@@ -19,7 +19,7 @@ THREE = Columns(
     layout=Layout.of(("bm25",), ("a", "b")),
     documents=np.array([[2.0], [4.0], [1.0]]),
     sentences=np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 4.0], [1.0, 1.0]]),
-    question_of=np.zeros(3, np.int64),
+    query_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 0, 1]),
 )
 WEIGHTS = Weights(
@@ -132,7 +132,7 @@ LIST = Columns(
     layout=Layout.of(("bm25", "said"), ("a", "b"), ordering=frozenset({"b"})),
     documents=np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 3.0]]),
     sentences=np.array([[1.0, 1.0], [0.0, 2.0]]),
-    question_of=np.zeros(3, np.int64),
+    query_of=np.zeros(3, np.int64),
     document_of=np.array([0, 1]),
 )
 SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, sentence_list_beta={"bm25": 0.0})
@@ -166,7 +166,7 @@ def test_a_list_of_sentences_may_have_some_that_are_parted(two: int, *, single: 
         layout=Layout.of(("bm25",), ("a", "b")),
         documents=np.arange(5.0)[:, None],
         sentences=np.ones((len(document_of), 2)),
-        question_of=np.zeros(5, np.int64),
+        query_of=np.zeros(5, np.int64),
         document_of=document_of,
     )
     result = blend_queries(columns, replace(WEIGHTS, sentence_list_beta={"bm25": 0.0}))
@@ -275,7 +275,7 @@ def columns(draw: st.DrawFn) -> Columns:
         layout=Layout.of(("bm25",), ("a", "b")),
         documents=bm25[:, None],
         sentences=scores,
-        question_of=np.zeros(len(sizes), np.int64),
+        query_of=np.zeros(len(sizes), np.int64),
         document_of=document_of,
     )
 

@@ -38,7 +38,7 @@ COLUMNS = Columns(
     layout=Layout.of(["bm25", "dense"], ["a"]),
     documents=np.array([[9.0, 0.5], [0.0, 0.25], [4.0, 0.0]]),
     sentences=np.array([[0.2], [0.8], [0.5]]),
-    question_of=np.zeros(3, np.int64),
+    query_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 1]),
 )
 

@@ -42,9 +42,9 @@ def scored() -> Dataset:
         layout=Layout.of(("bm25",), ("relevance",)),
         documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
         sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
-        question_of=np.array([0, 0, 1, 1]),
+        query_of=np.array([0, 0, 1, 1]),
         document_of=np.repeat(np.arange(4), 2),
-        questions=2,
+        queries=2,
     )
     return Dataset(
         questions=questions,

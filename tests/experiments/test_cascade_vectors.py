@@ -47,9 +47,9 @@ def scored(tmp_path: Path) -> Dataset:
         layout=Layout.of(("bm25",), ("relevance",)),
         documents=np.array([[2.0], [1.0], [2.0], [1.0]]),
         sentences=np.array([[0.9], [0.1], [0.2], [0.3], [0.5], [0.1], [0.2], [0.8]]),
-        question_of=np.array([0, 0, 1, 1]),
+        query_of=np.array([0, 0, 1, 1]),
         document_of=np.repeat(np.arange(4), 2),
-        questions=2,
+        queries=2,
     )
     (tmp_path / "corpus.jsonl").write_text(
         "".join(json.dumps({"id": name, "abstract": text}) + "\n" for name, text in TEXTS.items())
@@ -72,7 +72,7 @@ def test_the_scored_sentences_are_read(script: Callable[..., Any], scored: Datas
     corpus = [str(tmp_path / "corpus.jsonl")]
     expected = [sentence.strip() for text in TEXTS.values() for sentence in text.replace(".", ".\n").split("\n")]
     assert loaded["sentence_texts"](scored, corpus) == expected
-    assert loaded["question_of_sentences"](scored).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert loaded["query_of_sentences"](scored).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_a_table_for_words_vectors_and_both(

@@ -30,9 +30,9 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
         layout=layout,
         documents=np.array(documents),
         sentences=scores,
-        question_of=owners[0],
+        query_of=owners[0],
         document_of=owners[1],
-        questions=2,
+        queries=2,
     )
     begins = np.array([0, 6, 0, 0, 0, 6, 0, 0])
     lexical = np.array([1.0, -1.0, 0.0, 0.0, 2.0, -1.0, 0.0, 0.0])

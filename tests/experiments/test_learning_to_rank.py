@@ -38,9 +38,9 @@ def test_features_of_sentences_by_hand() -> None:
         layout=Layout.of(("bm25",), ("a",)),
         documents=np.array([[4.0], [2.0], [7.0]]),
         sentences=np.array([[0.0], [1.0], [4.0], [9.0]]),
-        question_of=np.array([0, 0, 1]),
+        query_of=np.array([0, 0, 1]),
         document_of=np.array([0, 0, 1, 2]),
-        questions=2,
+        queries=2,
     )
     assert sentence_features(columns).tolist() == [[0, 4, 0, 1], [1, 4, 0.25, 1], [4, 2, 1, 0], [9, 7, 0.5, 0.5]]
 
@@ -55,7 +55,7 @@ def test_features_of_documents_by_hand() -> None:
         layout=Layout.of(("bm25",), ("a",)),
         documents=np.array([[4.0], [2.0]]),
         sentences=np.zeros((5, 1)),
-        question_of=np.zeros(2, np.int64),
+        query_of=np.zeros(2, np.int64),
         document_of=np.array([0, 1, 1, 1, 1]),
     )
     features = document_features(columns, np.array([0.5, 0.1, 0.4, 0.2, 0.3]), -7.0)

@@ -97,7 +97,7 @@ def test_sets_of_other_candidates_are_compared_over_their_common_questions(
 def test_recall_counts_gold_among_the_candidates(scored: Dataset) -> None:
     values = measured(scored, WEIGHTS, Cutoffs(), 9)
     for number, question in enumerate(scored.questions):
-        documents = set(scored.documents[scored.columns.question_of == number].tolist())
+        documents = set(scored.documents[scored.columns.query_of == number].tolist())
         gold = set(question.documents or ())
         assert values["recall"][number] == pytest.approx(len(documents & gold) / len(gold))
 

@@ -39,9 +39,9 @@ def free() -> Dataset:
         layout=Layout.of(("bm25", "dense"), ("cosine",)),
         documents=np.array([[2.0, 0.1], [1.0, 0.9], [0.0, 0.2], [3.0, 0.25], [0.0, 0.3], [0.0, 0.2]]),
         sentences=np.array([[0.1], [0.9], [0.2], [0.2], [0.3], [0.2]]),
-        question_of=np.array([0, 0, 0, 1, 1, 1]),
+        query_of=np.array([0, 0, 0, 1, 1, 1]),
         document_of=np.arange(6),
-        questions=2,
+        queries=2,
     )
     lexical = np.array([1.0, 0.0, 0.0, 2.0, 0.0, 0.0])
     return Dataset(

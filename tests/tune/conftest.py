@@ -53,7 +53,7 @@ def _pair(
         layout=Layout.of(("bm25",), ("a", "b")),
         documents=np.array([[document.score] for document in candidates], float).reshape(documents, 1),
         sentences=scores,
-        question_of=np.zeros(documents, np.int64),
+        query_of=np.zeros(documents, np.int64),
         document_of=np.array(owners, np.int64),
     )
     scored = Candidates.of(name, candidates, sentences=sentences, columns=columns, lexical=scores.sum(axis=1))

@@ -34,7 +34,7 @@ def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
         layout=Layout.of(("bm25",), ("a", "b")),
         documents=np.array([d.score for d in documents], float)[:, None],
         sentences=np.arange(2 * count, dtype=float).reshape(count, 2),
-        question_of=np.zeros(len(documents), np.int64),
+        query_of=np.zeros(len(documents), np.int64),
         document_of=np.repeat(np.arange(len(documents)), 2),
     )
     scored = Candidates.of(name, documents, sentences=sentences, columns=columns, lexical=np.zeros(count))
@@ -53,7 +53,7 @@ def assert_same(one: Dataset, other: Dataset) -> None:
     assert one.questions == other.questions
     for name in CANDIDATE_ARRAYS:
         assert np.array_equal(getattr(one, name), getattr(other, name))
-    for name in ("documents", "sentences", "question_of", "document_of"):
+    for name in ("documents", "sentences", "query_of", "document_of"):
         assert np.array_equal(getattr(one.columns, name), getattr(other.columns, name))
 
 
@@ -63,7 +63,7 @@ def test_saved_and_loaded_it_is_the_same_and_mapped(scored_set: Dataset, tmp_pat
     assert isinstance(loaded.columns.sentences, np.memmap)
     assert loaded.made_by == scored_set.made_by
     assert loaded.data == Dataset.load(tmp_path / "scored").data != ""
-    assert loaded.columns.question_of.tolist() == [0, 0, 2, 2, 2]
+    assert loaded.columns.query_of.tolist() == [0, 0, 2, 2, 2]
 
 
 def test_a_set_of_an_earlier_format_is_refused_with_the_remedy(scored_set: Dataset, tmp_path: Path) -> None:

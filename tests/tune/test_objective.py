@@ -136,7 +136,7 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
             layout=Layout.of(("bm25",), ("a",)),
             documents=np.ones((2, 1)),
             sentences=np.ones((6, 1)),
-            question_of=np.zeros(2, int),
+            query_of=np.zeros(2, int),
             document_of=np.array([0, 0, 0, 0, 0, 1]),
         ),
         documents=np.array(["x", "y"]),
@@ -214,7 +214,7 @@ def test_what_is_refused(learnable: Dataset) -> None:
     scores = np.array(learnable.columns.sentences)
     scores[-1, 1] = np.nan
     broken = replace(learnable, columns=replace(learnable.columns, sentences=scores))
-    last = learnable.questions[learnable.columns.question_of[learnable.columns.document_of[-1]]].id
+    last = learnable.questions[learnable.columns.query_of[learnable.columns.document_of[-1]]].id
     with pytest.raises(InputError, match=f"the column 'b' holds nan for question {last}"):
         Objective(broken)
     bare = tuple(replace(question, documents=None, snippets=None) for question in learnable.questions)

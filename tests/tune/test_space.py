@@ -91,7 +91,7 @@ def test_a_factor_on_a_column_changes_no_ranking(learnable: Dataset) -> None:
 def test_units_are_deviations_inside_questions(learnable: Dataset) -> None:
     """What sets whole questions apart, as longer ones have more BM25, orders no candidates."""
     columns = learnable.columns
-    shifted = replace(columns, documents=columns.documents + 100 * columns.question_of[:, None])
+    shifted = replace(columns, documents=columns.documents + 100 * columns.query_of[:, None])
     assert Space.of(shifted).units == pytest.approx(Space.of(columns).units)
 
 

@@ -238,7 +238,7 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
         layout=Layout.of(("bm25", "dense"), ("a",)),
         documents=values,
         sentences=np.zeros((0, 1)),
-        question_of=np.zeros(2, np.int64),
+        query_of=np.zeros(2, np.int64),
         document_of=np.zeros(0, np.int64),
     )
     expected = blend(columns, weights).documents
