@@ -139,8 +139,8 @@ def maxsim_alone(
     import torch
 
     perspective = _late(bundle, precision)
-    queries = perspective.encoder.token_vectors(questions, perspective.late, question=True)[0]
-    vectors, text_of = perspective.encoder.token_vectors(texts, perspective.late, question=False)
+    queries = perspective.encoder.token_vectors(questions, perspective.late, is_query=True)[0]
+    vectors, text_of = perspective.encoder.token_vectors(texts, perspective.late, is_query=False)
     text_vectors = [vectors[row].float() for row in np.unique(text_of, return_index=True)[1].tolist()]
     queries = [query.float() for query in queries]
     if peer:

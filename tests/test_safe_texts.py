@@ -47,7 +47,7 @@ class Ones(Perspective):
     def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
         return np.ones(len(pairs))
 
-    def explain(self, question: str, sentence: str) -> list[str]:
+    def explain(self, query: str, sentence: str) -> list[str]:
         return [f"because{ESCAPES}"]
 
 

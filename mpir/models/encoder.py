@@ -45,7 +45,7 @@ PAIRS_PER_PASS = 16_384
 
 
 class Encoder:
-    """A sequence-classification checkpoint that reads (question, sentence) pairs and gives K raw outputs each.
+    """A sequence-classification checkpoint that reads (query, sentence) pairs and gives K raw outputs each.
 
     Its `backend`, which computes, is created when first needed, and its weights are loaded when the first pair is
     scored. `tokens_per_batch` counts padding; a batch that runs out of memory is halved. Threads may share an encoder.
@@ -204,7 +204,7 @@ class Encoder:
         return len(self.backend.read_texts([prompt]).ids[0]) - self.backend.tokens_after_texts
 
     def token_vectors(
-        self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
+        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, progress: bool = False
     ) -> tuple[list[Tensor], I64]:
         """Vectors (T, W) of each scored token, for R passages of N texts, and the index (R,) of each passage's text.
 
@@ -220,30 +220,30 @@ class Encoder:
         from mpir.models.output_heads import token_reading
 
         tokenizer, dtype = self.backend.tokenizer, self.backend.dtype
-        tokens = self.backend.read_late(texts, late, question=question)
-        reading = token_reading(late, tokenizer, question=question)
+        tokens = self.backend.read_late(texts, late, is_query=is_query)
+        reading = token_reading(late, tokenizer, is_query=is_query)
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, reading)) as batched:
             for rows, batch_vectors in batched:
                 token_batches = torch.split(torch.from_numpy(batch_vectors).to(dtype), tokens.lengths[rows].tolist())
                 for row, vectors in zip(rows.tolist(), token_batches, strict=True):
-                    counted = late.counting(tokenizer, tokens.ids[row], question=question)
+                    counted = late.counting(tokenizer, tokens.ids[row], is_query=is_query)
                     values[row] = vectors[torch.from_numpy(counted)]
                 bar.update(len(rows))
         return values, tokens.pair_of
 
-    def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
+    def token_names(self, text: str, late: LateInteraction, *, is_query: bool) -> list[list[TokenName]]:
         """The tokens to which the vectors of `token_vectors` belong, for each passage."""
         tokenizer = self.backend.tokenizer
-        tokens = self.backend.read_late([text], late, question=question, spans=True)
+        tokens = self.backend.read_late([text], late, is_query=is_query, spans=True)
         return [
             [
                 (text[begin:end] or tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
                 for number, (begin, end), counts in zip(
                     ids,
                     chain(where.tolist(), repeat((0, 0))),
-                    late.counting(tokenizer, ids, question=question),
+                    late.counting(tokenizer, ids, is_query=is_query),
                     strict=False,
                 )
                 if counts

@@ -28,11 +28,11 @@ def maxsim(tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
     return torch.stack([product.amax(dim=0) for product in torch.split(products, lengths.tolist())])
 
 
-def scores(interaction: Interaction, questions: Sequence[Tensor], documents: Tensor, lengths: Tensor) -> Tensor:
+def scores(interaction: Interaction, queries: Sequence[Tensor], documents: Tensor, lengths: Tensor) -> Tensor:
     """Scores (Q, D) of documents for queries of (N, W) tokens each; as many are compared at once as memory allows."""
     columns = [
         tokens.sum(dim=1)
-        for query_batch in _query_batches(questions, len(documents))
+        for query_batch in _query_batches(queries, len(documents))
         for tokens in torch.split(
             interaction(torch.cat(query_batch), documents, lengths), [len(tokens) for tokens in query_batch], dim=1
         )
@@ -40,10 +40,10 @@ def scores(interaction: Interaction, questions: Sequence[Tensor], documents: Ten
     return torch.stack(columns)
 
 
-def _query_batches(questions: Sequence[Tensor], tokens: int) -> Iterator[list[Tensor]]:
+def _query_batches(queries: Sequence[Tensor], tokens: int) -> Iterator[list[Tensor]]:
     """Yield batches of queries with at most PRODUCTS token products, or a single larger query."""
     batch: list[Tensor] = []
-    for query in questions:
+    for query in queries:
         if batch and (sum(map(len, batch)) + len(query)) * tokens > PRODUCTS:
             yield batch
             batch = []

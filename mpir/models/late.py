@@ -85,7 +85,7 @@ class LateInteraction:
         return replace(FORMS[form] if form in NAMES else cls(form=form), **options)
 
     def read(
-        self, tokenizer: Any, texts: Sequence[str], *, question: bool, max_length: int, spans: bool = False
+        self, tokenizer: Any, texts: Sequence[str], *, is_query: bool, max_length: int, spans: bool = False
     ) -> AloneTexts:
         """Return texts as sequences with markers and masks, of at most `max_length` tokens; longer texts give several.
 
@@ -95,10 +95,10 @@ class LateInteraction:
             ArtefactError: the tokenizer is not a fast one.
             InputError: the tokenizer lacks a marker or a mask token.
         """
-        size = min(self.query_length if question else self.document_length, max_length)
-        marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if question else 1])]
+        size = min(self.query_length if is_query else self.document_length, max_length)
+        marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if is_query else 1])]
         passages = read_alone(tokenizer, size - len(marker), texts, spans=spans)
-        mask = self.mask_token(tokenizer) if question else None
+        mask = self.mask_token(tokenizer) if is_query else None
         passages.replace(
             [_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in passages.ids]
         )
@@ -114,9 +114,9 @@ class LateInteraction:
             raise InputError(f"{tokenizer.name_or_path}: has no mask token to fill questions up; set masked to false.")
         return int(tokenizer.mask_token_id)
 
-    def counting(self, tokenizer: Any, ids: I32, *, question: bool) -> Bool:
+    def counting(self, tokenizer: Any, ids: I32, *, is_query: bool) -> Bool:
         """Which tokens (T,) of a sequence are scored: all, except a document's punctuation if it is excluded."""
-        if question or self.punctuation:
+        if is_query or self.punctuation:
             return np.ones(len(ids), bool)
         marks = tokenizer.convert_tokens_to_ids(list(string.punctuation))
         return ~np.isin(ids, [mark for mark in marks if mark not in (None, tokenizer.unk_token_id)])

@@ -42,24 +42,24 @@ class MultiVectorEncoder:
         return {**self.encoder.identity, **reading}
 
     def token_vectors(
-        self, texts: Sequence[str], late: LateInteraction, *, question: bool, progress: bool = False
+        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, progress: bool = False
     ) -> tuple[list[Tensor], I64]:
         """Unit token vectors (T, V) of R passages of N texts, and the index (R,) of each passage's text."""
         import torch
 
-        prompt = self.prompts[0 if question else 1]
+        prompt = self.prompts[0 if is_query else 1]
         prompted = [prompt + text for text in texts] if prompt else texts
-        states, text_of = self.encoder.token_vectors(prompted, late, question=question, progress=progress)
+        states, text_of = self.encoder.token_vectors(prompted, late, is_query=is_query, progress=progress)
         if self.is_cut:
             first = np.unique(text_of, return_index=True)[1]
             states, text_of = [states[row] for row in first], text_of[first]
         with torch.inference_mode():
             return [self.head(tokens.float()) for tokens in states], text_of
 
-    def token_names(self, text: str, late: LateInteraction, *, question: bool) -> list[list[TokenName]]:
+    def token_names(self, text: str, late: LateInteraction, *, is_query: bool) -> list[list[TokenName]]:
         """The vectors' tokens, for each passage of a text; tokens of a prompt have no offsets."""
-        prompt = self.prompts[0 if question else 1]
-        names = self.encoder.token_names(prompt + text, late, question=question)
+        prompt = self.prompts[0 if is_query else 1]
+        names = self.encoder.token_names(prompt + text, late, is_query=is_query)
         return [[_moved(name, len(prompt)) for name in passage] for passage in names]
 
     @property

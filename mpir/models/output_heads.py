@@ -113,7 +113,7 @@ class TokenVectors:
         return last or (weight.startswith(body) and not weight.startswith(f"{body}pooler."))
 
 
-def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> TokenVectors:
+def token_reading(late: LateInteraction, tokenizer: Any, *, is_query: bool) -> TokenVectors:
     """How the token vectors of queries, or of other texts, are read. Raises InputError as `late.mask_token`."""
     last = None if late.width is None else late.output + late.width
     outputs = None if late.width == 0 else (late.output, last)
@@ -121,7 +121,7 @@ def token_reading(late: LateInteraction, tokenizer: Any, *, question: bool) -> T
         outputs=outputs,
         normalise=late.normalise,
         bias=late.bias,
-        unseen=late.mask_token(tokenizer) if question else None,
+        unseen=late.mask_token(tokenizer) if is_query else None,
     )
 
 

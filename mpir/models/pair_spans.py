@@ -32,43 +32,43 @@ class PairSpans(NamedTuple):
         return lengths
 
 
-def divide_pairs(question_lengths: I64, sentence_lengths: I64, room: int, divide: Divide) -> PairSpans:
+def divide_pairs(query_lengths: I64, sentence_lengths: I64, room: int, divide: Divide) -> PairSpans:
     """Spans of N pairs: both complete texts or, if they have more than `room` tokens, the spans from `divide`."""
-    long = np.flatnonzero(question_lengths + sentence_lengths > room)
-    divided = [divide(int(question_lengths[i]), int(sentence_lengths[i]), room) for i in long]
-    counts = np.ones(len(question_lengths), np.int64)
+    long = np.flatnonzero(query_lengths + sentence_lengths > room)
+    divided = [divide(int(query_lengths[i]), int(sentence_lengths[i]), room) for i in long]
+    counts = np.ones(len(query_lengths), np.int64)
     counts[long] = [len(pair_spans) for pair_spans in divided]
     pair_of = np.repeat(np.arange(len(counts)), counts)
-    bounds = _complete(question_lengths, sentence_lengths)[pair_of]
+    bounds = _complete(query_lengths, sentence_lengths)[pair_of]
     if divided:
         bounds[np.isin(pair_of, long)] = np.concatenate(divided)
     return PairSpans(pair_of, bounds)
 
 
-def _complete(question_lengths: I64, sentence_lengths: I64) -> I64:
+def _complete(query_lengths: I64, sentence_lengths: I64) -> I64:
     """The spans (N, 4) of both complete texts of N pairs."""
-    begin = np.zeros_like(question_lengths)
-    return np.stack([begin, question_lengths, begin, sentence_lengths], axis=1)
+    begin = np.zeros_like(query_lengths)
+    return np.stack([begin, query_lengths, begin, sentence_lengths], axis=1)
 
 
-def passages_of(question: int, sentence: int, room: int) -> I64:
+def passages_of(query: int, sentence: int, room: int) -> I64:
     """Passages of a pair of more than `room` tokens: (R, 4), begin and end in the query and in the sentence."""
     query_room = max(room - sentence, room - room // SENTENCE_SHARE)
-    in_question = spans(question, query_room)
-    in_sentence = spans(sentence, room - min(question, query_room))
+    in_query = spans(query, query_room)
+    in_sentence = spans(sentence, room - min(query, query_room))
     return np.array(
-        [(*query_span, *sentence_span) for query_span in in_question for sentence_span in in_sentence], np.int64
+        [(*query_span, *sentence_span) for query_span in in_query for sentence_span in in_sentence], np.int64
     )
 
 
-def truncated(question: int, sentence: int, room: int) -> I64:
+def truncated(query: int, sentence: int, room: int) -> I64:
     """The beginnings (1, 4) of both texts that fill `room` tokens, as with tokenizers' ``longest_first``."""
-    shorter = min(question, sentence)
+    shorter = min(query, sentence)
     longer = max(shorter, room - shorter)
     if shorter + longer > room:
         shorter, longer = room // 2, room - room // 2
-    question_end, sentence_end = (shorter, longer) if question <= sentence else (longer, shorter)
-    return np.array([(0, question_end, 0, sentence_end)], np.int64)
+    query_end, sentence_end = (shorter, longer) if query <= sentence else (longer, shorter)
+    return np.array([(0, query_end, 0, sentence_end)], np.int64)
 
 
 def spans(count: int, size: int) -> list[tuple[int, int]]:

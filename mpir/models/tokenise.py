@@ -61,9 +61,9 @@ class Template:
         """The number of tokens that it adds."""
         return len(self.before) + len(self.between) + len(self.after)
 
-    def fill(self, question: I32, sentence: I32) -> TokenSequence:
+    def fill(self, query: I32, sentence: I32) -> TokenSequence:
         """The sequence for the tokens of a query and a sentence."""
-        pieces = (self.before, question, self.between, sentence, self.after)
+        pieces = (self.before, query, self.between, sentence, self.after)
         ids = np.concatenate(pieces, dtype=np.int32, casting="unsafe")
         return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(piece) for piece in pieces]))
 
@@ -115,19 +115,19 @@ class PairTokenizer:
         raise_if_cancelled()
         return list(self.fitting(*pair))
 
-    def fitting(self, question: str, sentence: str) -> Iterator[TokenSequence]:
+    def fitting(self, query: str, sentence: str) -> Iterator[TokenSequence]:
         """Yield the pair's tokens or, if there are too many, those with overlapping parts of the longer text."""
-        ids, type_ids = _ids(self.tokenizer, question, sentence)
+        ids, type_ids = _ids(self.tokenizer, query, sentence)
         if len(ids) <= self.max_length:
             yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
         elif self.truncates:
-            cut_ids, cut_types = _ids(self.tokenizer, question, sentence, max_length=self.max_length)
+            cut_ids, cut_types = _ids(self.tokenizer, query, sentence, max_length=self.max_length)
             yield TokenSequence(np.array(cut_ids, np.int32), np.array(cut_types, np.int32))
-        elif len(sentence) >= len(question):
+        elif len(sentence) >= len(query):
             for half in _halves(sentence):
-                yield from self.fitting(question, half)
+                yield from self.fitting(query, half)
         else:
-            for half in _halves(question):
+            for half in _halves(query):
                 yield from self.fitting(half, sentence)
 
 
@@ -192,10 +192,10 @@ def tokenise_sides(
     pairs: Sequence[Pair], tokenise: Callable[[list[str]], list[I32]]
 ) -> tuple[TokenisedTexts, TokenisedTexts]:
     """The queries and the sentences of pairs, with all distinct texts tokenised in one call."""
-    questions, question_of = _unique([question for question, _ in pairs])
+    queries, query_of = _unique([query for query, _ in pairs])
     sentences, sentence_of = _unique([sentence for _, sentence in pairs])
-    ids = tokenise(questions + sentences) if pairs else []
-    return TokenisedTexts(ids[: len(questions)], question_of), TokenisedTexts(ids[len(questions) :], sentence_of)
+    ids = tokenise(queries + sentences) if pairs else []
+    return TokenisedTexts(ids[: len(queries)], query_of), TokenisedTexts(ids[len(queries) :], sentence_of)
 
 
 class _Joined:
@@ -211,20 +211,20 @@ class _Joined:
         divide: Divide,
     ) -> None:
         self._template = template
-        self._questions, self._sentences = tokenise_sides(pairs, tokenise)
+        self._queries, self._sentences = tokenise_sides(pairs, tokenise)
         room = max_length - template.extra
-        self._spans = divide_pairs(self._questions.lengths, self._sentences.lengths, room, divide)
+        self._spans = divide_pairs(self._queries.lengths, self._sentences.lengths, room, divide)
         self.pair_of, self.lengths = self._spans.pair_of, template.extra + self._spans.lengths
 
     def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""
         pair_of, bounds = self.pair_of[rows], self._spans.bounds[rows].tolist()
-        questions, sentences = (
-            [side.ids[text] for text in side.text_of[pair_of].tolist()] for side in (self._questions, self._sentences)
+        queries, sentences = (
+            [side.ids[text] for text in side.text_of[pair_of].tolist()] for side in (self._queries, self._sentences)
         )
         return [
-            self._template.fill(question[a:b], sentence[c:d])
-            for question, sentence, (a, b, c, d) in zip(questions, sentences, bounds, strict=True)
+            self._template.fill(query[a:b], sentence[c:d])
+            for query, sentence, (a, b, c, d) in zip(queries, sentences, bounds, strict=True)
         ]
 
 
@@ -315,13 +315,13 @@ def find_template(tokenizer: Any) -> Template | None:
     """The template of a fast tokenizer, or None if its pairs differ from separately tokenised texts."""
     if not tokenizer.is_fast:
         return None
-    question, sentence = (_ids(tokenizer, text)[0] for text in PROBES[:2])
+    query, sentence = (_ids(tokenizer, text)[0] for text in PROBES[:2])
     ids, segments = _ids(tokenizer, *PROBES[:2])
-    first = _find(ids, question, 0)
-    second = _find(ids, sentence, first + len(question))
-    if not question or not sentence or first < 0 or second < 0:
+    first = _find(ids, query, 0)
+    second = _find(ids, sentence, first + len(query))
+    if not query or not sentence or first < 0 or second < 0:
         return None
-    starts = (0, first, first + len(question), second, second + len(sentence))
+    starts = (0, first, first + len(query), second, second + len(sentence))
     template = Template(
         ids[:first],
         ids[starts[2] : second],
@@ -341,9 +341,9 @@ def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
     return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, first, second)
 
 
-def read_pair(tokenizer: Any, question: str, sentence: str) -> TokenSequence:
+def read_pair(tokenizer: Any, query: str, sentence: str) -> TokenSequence:
     """The sequence of a pair, however long."""
-    ids, type_ids = _ids(tokenizer, question, sentence)
+    ids, type_ids = _ids(tokenizer, query, sentence)
     return TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
 
 

@@ -227,11 +227,11 @@ class TorchBackend:
         return int(len(ids) > 0 and ids[-1] == self.read_texts(["a"]).ids[0][-1])
 
     def read_late(
-        self, texts: Sequence[str], late: LateInteraction, *, question: bool, spans: bool = False
+        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, spans: bool = False
     ) -> AloneTexts:
         """Tokenise texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
         with checkpoint_errors(self.checkpoint, EXPECTED):
-            return late.read(self.tokenizer, texts, question=question, max_length=self.max_length, spans=spans)
+            return late.read(self.tokenizer, texts, is_query=is_query, max_length=self.max_length, spans=spans)
 
     def trim_after(self, count: int) -> None:
         """Count pairs or texts just read, and release free memory once there are enough."""

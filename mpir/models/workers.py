@@ -198,12 +198,12 @@ def run_message(encoder: Any, message: BatchMessage) -> F32:
 
 def serve() -> None:
     """Run a worker: load the encoder described by the first message, then run batches until the input ends."""
-    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not mix with the answers
     encoder = None
     while True:
         try:
-            message = pickle.load(questions)
+            message = pickle.load(requests)
         except EOFError:
             return
         try:

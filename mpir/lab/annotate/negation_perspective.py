@@ -76,9 +76,9 @@ class NegationPerspective(Perspective):
         queries, texts = (self._polarities([pair[side] for pair in pairs]) for side in (0, 1))
         return np.array([_agreement(*polarities) for polarities in zip(queries, texts, strict=True)], np.float64)
 
-    def explain(self, question: str, text: str) -> list[str]:
+    def explain(self, query: str, text: str) -> list[str]:
         """Return the text's statements about the question's concepts, such as ``pleural effusion: negated by "no"``."""
-        (query_polarity,) = self._polarities([question])
+        (query_polarity,) = self._polarities([query])
         said = dict.fromkeys(_in_words(mention) for mention in self.mentions(text) if mention.concept in query_polarity)
         return list(said) or ["nothing of the lexicon"]
 

@@ -98,18 +98,18 @@ class TrainedModel:
         """Encode the texts of the rows separately."""
         if not isinstance(pooling, LateInteraction):
             return ByVector(*self._vectors_of(rows, pooling))
-        questions = self._token_vectors([row.question for row in rows], pooling, question=True)
-        texts = self._token_vectors([row.sentence for row in rows], pooling, question=False)
+        questions = self._token_vectors([row.question for row in rows], pooling, is_query=True)
+        texts = self._token_vectors([row.sentence for row in rows], pooling, is_query=False)
         return ByToken(questions, texts, self.interaction)
 
-    def _token_vectors(self, texts: list[str], late: LateInteraction, *, question: bool) -> list[torch.Tensor]:
+    def _token_vectors(self, texts: list[str], late: LateInteraction, *, is_query: bool) -> list[torch.Tensor]:
         """Return token vectors (T, W) of N texts, distinct ones once; long texts are truncated and counted."""
         distinct, vectors_of = list(dict.fromkeys(texts)), dict[str, torch.Tensor]()
-        tokens = late.read(self.tokenizer, distinct, question=question, max_length=self.longest)
+        tokens = late.read(self.tokenizer, distinct, is_query=is_query, max_length=self.longest)
         first = np.searchsorted(tokens.pair_of, np.arange(len(distinct)))
-        if question:
+        if is_query:
             self.cut.update(distinct[i] for i in np.flatnonzero(np.bincount(tokens.pair_of) > 1))
-        reading = token_reading(late, self.tokenizer, question=question)
+        reading = token_reading(late, self.tokenizer, is_query=is_query)
         for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
             sequences = tokens.sequences(first[chunk])
             with self._autocast():
@@ -120,7 +120,7 @@ class TrainedModel:
                 )
             vector_lists = torch.split(flat.float(), [len(sequence.ids) for sequence in sequences])
             for text_number, sequence, vectors in zip(chunk.tolist(), sequences, vector_lists, strict=True):
-                counts = torch.from_numpy(late.counting(self.tokenizer, sequence.ids, question=question))
+                counts = torch.from_numpy(late.counting(self.tokenizer, sequence.ids, is_query=is_query))
                 vectors_of[distinct[text_number]] = vectors[counts.to(vectors.device)]
         return [vectors_of[text] for text in texts]
 
@@ -136,8 +136,8 @@ class TrainedModel:
     ) -> np.ndarray[Any, Any]:
         """Return scores (N, T) of every question with every text."""
         if isinstance(pooling, LateInteraction):
-            right = self._token_vectors(texts, pooling, question=False)
-            left = self._token_vectors(questions, pooling, question=True)
+            right = self._token_vectors(texts, pooling, is_query=False)
+            left = self._token_vectors(questions, pooling, is_query=True)
             return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
         vectors = self._read(lambda sequences: self._vectors(sequences, pooling), questions + texts)
         return (vectors[: len(questions)] @ vectors[len(questions) :].T).numpy(force=True)

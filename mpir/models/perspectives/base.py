@@ -100,7 +100,7 @@ class Perspective:
         outputs, in_passages = self.shared.outputs(pairs, progress=progress)
         return self.read(outputs), in_passages
 
-    def explain(self, question: str, text: str) -> list[str]:
+    def explain(self, query: str, text: str) -> list[str]:
         """Explain a text's score in words, one reason at a time; empty by default."""
         return []
 
@@ -156,11 +156,11 @@ class Perspective:
 
 
 def by_query(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
-    """Yield each question of (question, text) pairs, and the rows of its pairs, ascending."""
+    """Yield each query of (query, text) pairs, and the rows of its pairs, ascending."""
     rows: dict[str, list[int]] = {}
-    for row, (question, _) in enumerate(pairs):
-        rows.setdefault(question, []).append(row)
-    return ((question, np.array(query_rows, np.int64)) for question, query_rows in rows.items())
+    for row, (query, _) in enumerate(pairs):
+        rows.setdefault(query, []).append(row)
+    return ((query, np.array(query_rows, np.int64)) for query, query_rows in rows.items())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,7 +56,7 @@ _inherited: list[sqlite3.Connection | None] = []
 
 
 class ScoreCache:
-    """Scores by (perspective fingerprint, question, sentence), and vectors by (model fingerprint, text), in SQLite.
+    """Scores by (perspective fingerprint, query, sentence), and vectors by (model fingerprint, text), in SQLite.
 
     Any number of processes and threads may use one folder at once, and a kill loses at most the current transaction.
     Texts are not stored, only digests. A database of another mpir version, or a damaged one, is logged and recreated.

@@ -26,10 +26,10 @@ class DamagedError(Exception):
 
 
 def score_keys(fingerprint: str, pairs: Iterable[Pair]) -> Iterator[bytes]:
-    """Yield a key of 16 bytes for each pair; the question's digest comes first, so that its rows are adjacent."""
+    """Yield a key of 16 bytes for each pair; the query's digest comes first, so that its rows are adjacent."""
     start = blake2b(f"{FORMAT} {__version__} {fingerprint}\n".encode(), digest_size=12)
-    for question, sentence in pairs:
-        query_bytes = question.encode(errors="surrogatepass")
+    for query, sentence in pairs:
+        query_bytes = query.encode(errors="surrogatepass")
         digest = start.copy()
         digest.update(b"%d " % len(query_bytes) + query_bytes + sentence.encode(errors="surrogatepass"))
         yield blake2b(query_bytes, digest_size=4).digest() + digest.digest()

@@ -38,7 +38,7 @@ PAIRS_PER_PASS = 1024
 class Match(NamedTuple):
     """A token of the question, and the most similar token of the text.
 
-    `asked_at` are the offsets of the first in `legible(question)`, `found_at` those of the second in `legible(text)`:
+    `asked_at` are the offsets of the first in `legible(query)`, `found_at` those of the second in `legible(text)`:
     models read this form of a text (mpir/core/text/legible.py). Special tokens have the offsets (0, 0).
     """
 
@@ -81,33 +81,33 @@ class LatePerspective(Perspective):
         long: set[str] = set()
         for start in range(0, len(pairs), PAIRS_PER_PASS):
             batch = pairs[start : start + PAIRS_PER_PASS]
-            questions = self._vectors([question for question, _ in batch], question=True, progress=progress)
-            texts = self._vectors([text for _, text in batch], question=False, progress=progress)
-            for question, rows in by_query(batch):
-                scores = self._meet(questions[question], [texts[batch[row][1]] for row in rows])
+            queries = self._vectors([query for query, _ in batch], is_query=True, progress=progress)
+            texts = self._vectors([text for _, text in batch], is_query=False, progress=progress)
+            for query, rows in by_query(batch):
+                scores = self._meet(queries[query], [texts[batch[row][1]] for row in rows])
                 values[start + rows] = scores
-            in_passages[start : start + len(batch)] = [len(questions[q]) > 1 or len(texts[t]) > 1 for q, t in batch]
-            long.update(question for question, passages in questions.items() if len(passages) > 1)
+            in_passages[start : start + len(batch)] = [len(queries[q]) > 1 or len(texts[t]) > 1 for q, t in batch]
+            long.update(query for query, passages in queries.items() if len(passages) > 1)
         if long:
             message = "%s: %d queries are longer than %d tokens; they are read in passages and scored by the best one"
             log.warning(message, self.name, len(long), self.late.query_length)
         return values, in_passages
 
-    def _vectors(self, texts: Sequence[str], *, question: bool, progress: bool) -> dict[str, list[Tensor]]:
+    def _vectors(self, texts: Sequence[str], *, is_query: bool, progress: bool) -> dict[str, list[Tensor]]:
         """Return the token vectors (T, W) of each text's passages; those of documents may come from memory."""
         distinct = list(dict.fromkeys(texts))
-        cached = {} if question else self._cache.look_up(distinct)
+        cached = {} if is_query else self._cache.look_up(distinct)
         if missing := [text for text in distinct if text not in cached]:
-            vectors, text_of = self.encoder.token_vectors(missing, self.late, question=question, progress=progress)
+            vectors, text_of = self.encoder.token_vectors(missing, self.late, is_query=is_query, progress=progress)
             fresh: dict[str, list[Tensor]] = {text: [] for text in missing}
             for number, text_vectors in zip(text_of.tolist(), vectors, strict=True):
                 fresh[missing[number]].append(text_vectors)
             cached |= fresh
-            if not question:
+            if not is_query:
                 self._cache.store(fresh)
         return cached
 
-    def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
+    def _meet(self, query: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
         """Return scores (N,) of texts for a question, each by the best pair of passages."""
         import torch
 
@@ -117,18 +117,18 @@ class LatePerspective(Perspective):
         passages = [passage for passages in texts for passage in passages]
         lengths, flat = torch.tensor([len(passage) for passage in passages]), torch.cat(passages)
         with torch.inference_mode():
-            token_scores = scores(self.encoder.interaction, question, flat, lengths).amax(dim=0)
+            token_scores = scores(self.encoder.interaction, query, flat, lengths).amax(dim=0)
         first = np.cumsum([0, *(len(passages) for passages in texts)])[:-1]
         best: F64 = np.maximum.reduceat(token_scores.double().numpy(), first)
         return best
 
-    def matches(self, question: str, text: str) -> list[Match]:
+    def matches(self, query: str, text: str) -> list[Match]:
         """Return the best match of each question token, in their order, for the best pair of passages."""
-        sides = [(question, True), (text, False)]
+        sides = [(query, True), (text, False)]
         left, right = (
-            self._vectors([side_text], question=asks, progress=False)[side_text] for side_text, asks in sides
+            self._vectors([side_text], is_query=asks, progress=False)[side_text] for side_text, asks in sides
         )
-        names = [self.encoder.token_names(legible(side_text), self.late, question=asks) for side_text, asks in sides]
+        names = [self.encoder.token_names(legible(side_text), self.late, is_query=asks) for side_text, asks in sides]
         score = {(i, j): self._meet([q], [[d]])[0] for i, q in enumerate(left) for j, d in enumerate(right)}
         i, j = max(score, key=lambda pair: score[pair])
         likeness, best_token = (left[i].float() @ right[j].float().T).max(dim=1)
@@ -139,9 +139,9 @@ class LatePerspective(Perspective):
             for (query_token, at), (text_token, text_span), like in pairs
         ]
 
-    def explain(self, question: str, text: str) -> list[str]:
+    def explain(self, query: str, text: str) -> list[str]:
         """Return the matches as words, such as ``aspirin: aspirin 0.93``, without special tokens."""
-        matches = (match for match in self.matches(question, text) if match.asked_at != (0, 0))
+        matches = (match for match in self.matches(query, text) if match.asked_at != (0, 0))
         return [f"{match.query_token}: {match.text_token} {match.similarity:.2f}" for match in matches]
 
     def forget_texts(self) -> None:

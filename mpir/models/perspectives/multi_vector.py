@@ -35,10 +35,10 @@ class MultiVectorPerspective(LatePerspective):
         super().__init__(name, encoder, late)
         self.scale = scale
 
-    def _meet(self, question: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
+    def _meet(self, query: Sequence[Tensor], texts: Sequence[Sequence[Tensor]]) -> F64:
         """Return scores (N,) of texts for a question, each by the best pair of passages."""
-        scores = super()._meet(question, texts)
-        mean: F64 = np.clip(scores / len(question[0]), 0.0, 1.0)
+        scores = super()._meet(query, texts)
+        mean: F64 = np.clip(scores / len(query[0]), 0.0, 1.0)
         return mean if self.scale == "probability" else scores
 
     @property

@@ -22,7 +22,7 @@ PAIRS_AT_ONCE = Perspective.pairs_per_save
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
-    """Scores of N (question, sentence) pairs by P perspectives: `values` (N, P).
+    """Scores of N (query, sentence) pairs by P perspectives: `values` (N, P).
 
     `in_passages` (N,) marks pairs that are longer than a model reads at once, scored by their best passages.
     """
@@ -200,10 +200,10 @@ def _check_finite(perspective: Perspective, values: F64, pairs: Sequence[Pair]) 
     """Raise InputError for the first score that is not finite, with its pair."""
     name = perspective.name
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
-        question, sentence = pairs[row]
+        query, sentence = pairs[row]
         raise InputError(
             f"perspective {format_value(name)} returned {values[row]} for the sentence {format_value(sentence)} and "
-            f"the query {format_value(question)}; expected a finite number. {_remedy(perspective)}"
+            f"the query {format_value(query)}; expected a finite number. {_remedy(perspective)}"
         )
 
 

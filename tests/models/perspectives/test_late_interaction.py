@@ -199,7 +199,7 @@ def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, capl
     assert in_passages.tolist() == [True, False]
     first = query_scores(item, " ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
     assert scores[0] >= first - 1e-5
-    questions = item.encoder.token_vectors([LONG], item.late, question=True)[0]
+    questions = item.encoder.token_vectors([LONG], item.late, is_query=True)[0]
     assert max(map(len, questions)) <= 20
     assert sum(map(len, questions)) > len(words)  # they overlap, and all of it is there
 
@@ -207,7 +207,7 @@ def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, capl
 def test_half_precision_keeps_vectors_in_half_the_space(colbert: Path) -> None:
     exact = loaded(colbert)
     half = LatePerspective("late", Encoder(colbert, device="cpu", precision="bf16"), exact.late)
-    vectors = half.encoder.token_vectors(["the heart"], half.late, question=False)[0]
+    vectors = half.encoder.token_vectors(["the heart"], half.late, is_query=False)[0]
     assert vectors[0].dtype == torch.bfloat16
     np.testing.assert_allclose(half.score_pairs(PAIRS)[0], exact.score_pairs(PAIRS)[0], rtol=0.03)
 
