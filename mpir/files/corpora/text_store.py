@@ -63,7 +63,7 @@ class Texts:
         return cls(format_paths(paths), fingerprint(corpus_fingerprint(paths)), texts)
 
     @classmethod
-    def of_questions(cls, path: str | Path) -> Texts:
+    def of_queries(cls, path: str | Path) -> Texts:
         """Store the questions of a file. Raises InputError as `read_queries`, or for a repeated id."""
         queries = read_queries(path)  # raises for a missing file
         return cls(str(path), fingerprint([Path(path).name, sha256(path)]), queries)
@@ -73,8 +73,8 @@ class Texts:
         identifiers, texts = list(ids), dict[str, str]()
         for start in range(0, len(identifiers), AT_ONCE):
             batch = identifiers[start : start + AT_ONCE]
-            question = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(batch))})"
-            texts |= dict(self._database.execute(question, batch))
+            statement = f"SELECT id, text FROM texts WHERE id IN ({','.join('?' * len(batch))})"
+            texts |= dict(self._database.execute(statement, batch))
         return texts
 
     def names(self, positions: Collection[int]) -> list[str]:
@@ -82,8 +82,8 @@ class Texts:
         row_numbers, names = sorted(position + 1 for position in positions), list[str]()
         for start in range(0, len(row_numbers), AT_ONCE):
             batch = row_numbers[start : start + AT_ONCE]
-            question = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(batch))}) ORDER BY rowid"
-            names += [name for (name,) in self._database.execute(question, batch)]
+            statement = f"SELECT id FROM texts WHERE rowid IN ({','.join('?' * len(batch))}) ORDER BY rowid"
+            names += [name for (name,) in self._database.execute(statement, batch)]
         return names
 
     def __len__(self) -> int:

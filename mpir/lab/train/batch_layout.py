@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class BatchLayout(NamedTuple):
     """The question (N,) and the candidate (N,) of each of N rows, and a mask (Q, C) of valid cells."""
 
-    question: I64
+    query: I64
     candidate: I64
     mask: Bool
 
     def fill(self, values: Tensor) -> Tensor:
         """Put values (N,) of rows in their cells (Q, C), with the highest of several values, and 0 for none."""
-        where = torch.from_numpy(self.question * self.mask.shape[1] + self.candidate).to(values.device)
+        where = torch.from_numpy(self.query * self.mask.shape[1] + self.candidate).to(values.device)
         flat = values.new_zeros(self.mask.size).scatter_reduce(0, where, values, "amax", include_self=False)
         return flat.view(self.mask.shape)
 
@@ -37,20 +37,18 @@ class BatchLayout(NamedTuple):
 
     def firsts(self) -> tuple[list[int], list[int]]:
         """Return the first row of each question (Q,) and of each candidate (C,)."""
-        first, second = (
-            np.unique(numbers, return_index=True)[1].tolist() for numbers in (self.question, self.candidate)
-        )
+        first, second = (np.unique(numbers, return_index=True)[1].tolist() for numbers in (self.query, self.candidate))
         return first, second
 
 
 def own_places(rows: Sequence[Example]) -> BatchLayout:
     """Lay out each question's own rows as its candidates."""
-    question = _numbered(row.group for row in rows)
-    order = np.argsort(question, kind="stable")
-    counts = np.bincount(question)
-    candidate = np.empty_like(question)
+    query = _numbered(row.group for row in rows)
+    order = np.argsort(query, kind="stable")
+    counts = np.bincount(query)
+    candidate = np.empty_like(query)
     candidate[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return BatchLayout(question, candidate, np.arange(counts.max()) < counts[:, None])
+    return BatchLayout(query, candidate, np.arange(counts.max()) < counts[:, None])
 
 
 def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]]) -> BatchLayout:
@@ -59,17 +57,17 @@ def batch_places(rows: Sequence[Example], known: Mapping[str, AbstractSet[str]])
     Known answers of a question (`known`, by texts normalised with `same`) and the question itself are masked, unless
     they are a row of the question.
     """
-    questions, sentences = [same(row.question) for row in rows], [same(row.sentence) for row in rows]
-    question, candidate = _numbered(questions), _numbered(sentences)
+    queries, sentences = [same(row.question) for row in rows], [same(row.sentence) for row in rows]
+    query, candidate = _numbered(queries), _numbered(sentences)
     distinct = list(dict.fromkeys(sentences))
     mask = np.array(
         [
-            [text != query and text not in known.get(query, ()) for text in distinct]
-            for query in dict.fromkeys(questions)
+            [text != query_text and text not in known.get(query_text, ()) for text in distinct]
+            for query_text in dict.fromkeys(queries)
         ]
     )
-    mask[question, candidate] = True
-    return BatchLayout(question, candidate, mask)
+    mask[query, candidate] = True
+    return BatchLayout(query, candidate, mask)
 
 
 def known_positives(rows: Iterable[Example]) -> dict[str, set[str]]:

@@ -118,7 +118,7 @@ def describe(
             task.name,
             " + ".join(map(str, task.losses)),
             pairs,
-            len(task.retrieval.questions if task.retrieval else task.dev),
+            len(task.retrieval.queries if task.retrieval else task.dev),
             f"{figures[task.name]:.4f}",
         )
         for task, pairs in zip(tasks, rows_seen, strict=True)

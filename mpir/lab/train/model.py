@@ -98,9 +98,9 @@ class TrainedModel:
         """Encode the texts of the rows separately."""
         if not isinstance(pooling, LateInteraction):
             return ByVector(*self._vectors_of(rows, pooling))
-        questions = self._token_vectors([row.question for row in rows], pooling, is_query=True)
+        queries = self._token_vectors([row.question for row in rows], pooling, is_query=True)
         texts = self._token_vectors([row.sentence for row in rows], pooling, is_query=False)
-        return ByToken(questions, texts, self.interaction)
+        return ByToken(queries, texts, self.interaction)
 
     def _token_vectors(self, texts: list[str], late: LateInteraction, *, is_query: bool) -> list[torch.Tensor]:
         """Return token vectors (T, W) of N texts, distinct ones once; long texts are truncated and counted."""
@@ -132,24 +132,22 @@ class TrainedModel:
         return left, right
 
     def _closeness(
-        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+        self, queries: list[str], texts: list[str], pooling: Pooling | LateInteraction
     ) -> np.ndarray[Any, Any]:
         """Return scores (N, T) of every question with every text."""
         if isinstance(pooling, LateInteraction):
             right = self._token_vectors(texts, pooling, is_query=False)
-            left = self._token_vectors(questions, pooling, is_query=True)
+            left = self._token_vectors(queries, pooling, is_query=True)
             return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), questions + texts)
-        return (vectors[: len(questions)] @ vectors[len(questions) :].T).numpy(force=True)
+        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), queries + texts)
+        return (vectors[: len(queries)] @ vectors[len(queries) :].T).numpy(force=True)
 
     @torch.inference_mode()
-    def _search(
-        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
-    ) -> np.ndarray[Any, Any]:
+    def _search(self, queries: list[str], texts: list[str], pooling: Pooling | LateInteraction) -> np.ndarray[Any, Any]:
         """Return the current model's scores (Q, T) of every question with every text."""
         self.model.eval()
         chunks = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
-        return np.concatenate([self._closeness(questions, chunk, pooling) for chunk in chunks], axis=1)
+        return np.concatenate([self._closeness(queries, chunk, pooling) for chunk in chunks], axis=1)
 
     def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
         """Return a pass's outputs of N texts or pairs, in chunks of similar length to reduce padding."""

@@ -37,7 +37,7 @@ class Retrieval:
     Texts are truncated at the maximum length of training, so long documents are cut here, unlike in an index.
     """
 
-    questions: Mapping[str, str]
+    queries: Mapping[str, str]
     qrels: Qrels
     documents: Mapping[str, str]
 
@@ -71,17 +71,17 @@ class Retrieval:
             query: {name: grade for name, grade in grades.items() if name in documents}
             for query, grades in qrels.items()
         }
-        questions = {name: text for name, text in read_queries(questions_path) if sampled_ids.get(name)}
-        if not questions:
+        queries = {name: text for name, text in read_queries(questions_path) if sampled_ids.get(name)}
+        if not queries:
             raise InputError(f"{location}: the dev corpus has no document that is relevant to a dev question.")
-        return cls(questions, {name: sampled_ids[name] for name in questions}, documents)
+        return cls(queries, {name: sampled_ids[name] for name in queries}, documents)
 
     def measure(self, scorer: Scorer) -> float:
         """Return the mean nDCG@10 of the questions."""
         names = np.array(list(self.documents))
-        scores = scorer(list(self.questions.values()), list(self.documents.values()))
+        scores = scorer(list(self.queries.values()), list(self.documents.values()))
         run = {}
-        for name, row in zip(self.questions, scores, strict=True):
+        for name, row in zip(self.queries, scores, strict=True):
             best = np.lexsort((names, -row))[:DEPTH]
             run[name] = {str(names[i]): float(DEPTH - rank) for rank, i in enumerate(best)}
         return evaluate_run(self.qrels, run, [MEASURE])[MEASURE]
@@ -91,7 +91,7 @@ def _relevant(questions: Path, qrels: Path | None) -> dict[str, dict[str, int]]:
     if qrels is None:
         return {question.id: dict.fromkeys(question.documents or (), 1) for question in read_questions(questions)}
     judged = read_qrels(qrels)
-    return {query: {name: grade for name, grade in question.items() if grade > 0} for query, question in judged.items()}
+    return {query: {name: grade for name, grade in grades.items() if grade > 0} for query, grades in judged.items()}
 
 
 def _sample(paths: list[Path], relevant: set[str], size: int) -> dict[str, str]:

@@ -134,7 +134,7 @@ class FineTuner(TrainedModel):
             if task.losses[0].scale == "probability":
                 self.f1[task.name] = round(f1_score(task.dev, values), 4)
             return task.losses[0].metric(task.dev, values)
-        return task.retrieval.measure(lambda questions, texts: self._search(questions, texts, task.pooling))
+        return task.retrieval.measure(lambda queries, texts: self._search(queries, texts, task.pooling))
 
     def _keep_best(self) -> None:
         """Evaluate on dev, and keep the checkpoint if it is the best so far."""
@@ -212,11 +212,11 @@ class FineTuner(TrainedModel):
 
     @torch.no_grad()
     def _closeness_in_eval_mode(
-        self, questions: list[str], texts: list[str], pooling: Pooling | LateInteraction
+        self, queries: list[str], texts: list[str], pooling: Pooling | LateInteraction
     ) -> Float:
         """Return the scores (N, T) of every question with every text in evaluation mode; then set training mode."""
         self.model.eval()
-        closeness = self._closeness(questions, texts, pooling)
+        closeness = self._closeness(queries, texts, pooling)
         self.model.train()
         return closeness
 

@@ -40,7 +40,7 @@ def candidates(
     if corpus is not None and settings.random:
         find = draw(settings, corpus)
     elif index is not None and settings.questions is not None:
-        find = partial(search, settings, index, Texts.of_questions(settings.questions))
+        find = partial(search, settings, index, Texts.of_queries(settings.questions))
     else:
         raise InputError("no candidates to sample from; expected an index with questions, a run, or random documents.")
     yield from (partial(find, chunk) for chunk in _chunks(names))

@@ -60,7 +60,7 @@ class TripleFile:
                 line).
         """
         self.path, self.block, self._distilled = path, block, distilled
-        self._questions = Texts.of_questions(questions) if questions else None
+        self._queries = Texts.of_queries(questions) if questions else None
         self._corpus = Texts.of_corpus(corpus) if corpus else None
         self._at: tuple[int, ...] | None = None
         self._rows: list[Numbered] = []
@@ -70,7 +70,7 @@ class TripleFile:
     @property
     def identity(self) -> dict[str, Any]:
         """Return everything that the batches depend on, as JSON-able values."""
-        texts = [text_store and text_store.identity for text_store in (self._questions, self._corpus)]
+        texts = [text_store and text_store.identity for text_store in (self._queries, self._corpus)]
         return {"triples": sha256(self.path), "texts": texts, "block": self.block}
 
     def batches(self, size: int) -> int:
@@ -117,14 +117,12 @@ class TripleFile:
 
     def _resolve(self, rows: Sequence[Numbered]) -> list[Numbered]:
         """Return the rows with texts in place of ids."""
-        questions = self._find(self._questions, rows, KEYS[:1])
+        queries = self._find(self._queries, rows, KEYS[:1])
         passages = self._find(self._corpus, rows, KEYS[1:])
         return [
             (
                 line,
-                Triple(
-                    questions[triple.question], passages[triple.positive], passages[triple.negative], triple.teacher
-                ),
+                Triple(queries[triple.question], passages[triple.positive], passages[triple.negative], triple.teacher),
             )
             for line, triple in rows
         ]

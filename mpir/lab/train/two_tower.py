@@ -50,8 +50,8 @@ class ByToken(NamedTuple):
     def pairs(self) -> Tensor:
         """See `Compared`."""
         rows: dict[int, list[int]] = {}
-        for row, question in enumerate(self.left):
-            rows.setdefault(id(question), []).append(row)
+        for row, query in enumerate(self.left):
+            rows.setdefault(id(query), []).append(row)
         products = [self.all([self.left[rows_of_query[0]]], rows_of_query)[0] for rows_of_query in rows.values()]
         order = torch.tensor(
             [row for rows_of_query in rows.values() for row in rows_of_query], device=products[0].device
@@ -60,11 +60,11 @@ class ByToken(NamedTuple):
 
     def products(self, layout: BatchLayout) -> Tensor:
         """See `Compared`."""
-        questions, candidates = layout.firsts()
-        return self.all([self.left[row] for row in questions], candidates)
+        queries, candidates = layout.firsts()
+        return self.all([self.left[row] for row in queries], candidates)
 
-    def all(self, questions: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:
+    def all(self, queries: Sequence[Tensor], candidates: Sequence[int]) -> Tensor:
         """Return scores (Q, C) of questions and the texts of rows `candidates`."""
         texts = [self.right[row] for row in candidates]
         lengths = torch.tensor([len(text) for text in texts], device=texts[0].device)
-        return scores(self.interaction, questions, torch.cat(texts), lengths)
+        return scores(self.interaction, queries, torch.cat(texts), lengths)

@@ -87,7 +87,7 @@ def test_any_triples_come_back_in_both_forms(
 def test_questions_of_every_kind_of_file(name: str, text: str, tmp_path: Path) -> None:
     path = written(tmp_path / name, text)
     assert list(read_queries(path)) == [("q1", "does aspirin thin blood")]
-    assert Texts.of_questions(path).find(["q1", "q2"]) == {"q1": "does aspirin thin blood"}
+    assert Texts.of_queries(path).find(["q1", "q2"]) == {"q1": "does aspirin thin blood"}
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ DECLARED = {"questions": "q.tsv", "qrels": "qrels", "corpus": ["docs.jsonl"]}
 
 def test_the_measure_is_ndcg_of_the_nearest_ten(folder: Path) -> None:
     dev = Retrieval.read(DECLARED, folder, "m")
-    assert set(dev.questions) == {"a", "b"}
+    assert set(dev.queries) == {"a", "b"}
     assert dev.qrels == {"a": {"d3": 2, "d7": 1}, "b": {"d5": 1}}
     texts = {text: name for name, text in dev.documents.items()}
 
