@@ -15,8 +15,7 @@ from mpir.files.checksum import verify_bytes, write_bytes_with_checksum
 from mpir.files.files import write_file_list
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
-from mpir.lab.train.run_identity import RunIdentity
-from mpir.lab.train.run_state import RunState
+from mpir.lab.train.run_state import RunIdentity, RunState
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import logging
 import random
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification
 
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import QueryDocument
-from mpir.errors import ArtefactError, MpirError
-from mpir.files.lock import exclusive
-from mpir.lab.train.checkpointer import Checkpointer
+from mpir.errors import ArtefactError
 from mpir.lab.train.document_loss import DocumentTeacher, question_loss
 from mpir.lab.train.document_mixture import DocumentMixture
 from mpir.lab.train.document_rows import TrainingDocument, TrainingQuestion
 from mpir.lab.train.examples import Example
 from mpir.lab.train.metrics import mean_average_precision
-from mpir.lab.train.model import AUTOCAST
-from mpir.lab.train.negative_sampler import SampledNegatives
-from mpir.lab.train.optimisation import Optimisation
 from mpir.lab.train.pretrained import load_encoder
-from mpir.lab.train.progress import training_progress
-from mpir.lab.train.random_state import RandomState
-from mpir.lab.train.run_identity import RunIdentity, start_of
-from mpir.lab.train.run_log import RunLog
-from mpir.lab.train.run_state import Counters, RunState
+from mpir.lab.train.run import TrainingRun
+from mpir.lab.train.run_state import RunIdentity, start_of
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.unpadded import UnpaddedBert, can_unpad, unpad
 from mpir.models.device import choose_device
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.sentence_outputs import SentenceOutputs
 from mpir.models.tokenise import PairTokenizer
 from mpir.types import F32, F64
 
-log = logging.getLogger(__name__)
 DevOutputs: TypeAlias = dict[str, tuple[list[Example], F64]]
 """Labelled rows and their raw outputs (N,), by the name of a column."""
 SINGLE = 4
@@ -50,8 +37,10 @@ SPREAD_QUESTIONS = 20
 """Questions from which the spread of the teacher's outputs is taken."""
 
 
-class DocumentTuner:
+class DocumentTuner(TrainingRun):
     """Fine-tunes one checkpoint on documents; resumes from its own folder. `settings.batch_size` counts documents."""
+
+    units = "questions"
 
     def __init__(
         self, settings: TrainingSettings, mixture: DocumentMixture, folder: str | Path, *, device: str = "auto"
@@ -70,37 +59,10 @@ class DocumentTuner:
         self.model.to(self.device)
         self._reader = self._unpadded()
         self._pairs = PairTokenizer(self.tokenizer, settings.max_length)
-        self.total = settings.max_steps or mixture.epochs * len(mixture.train)
-        self.counters = Counters()
-        self.optimisation = Optimisation(
-            self.model, settings, device=self.device, batches=self.total, falls=lambda: self.counters.falls
-        )
-        self.checkpointer, self.log = Checkpointer(Path(folder)), RunLog(Path(folder))
-        self.folder, self._teacher = Path(folder), self._open_teacher()
+        self._teacher = self._open_teacher()
         self._spread = self._measure_spread().to(self.device)
         self._orders: dict[int, list[int]] = {}
-
-    def run(self, *, progress: bool = False) -> Path:
-        """Train to the end, and return the folder of the best checkpoint on dev.
-
-        Raises:
-            ArtefactError: the folder has a run of other settings or data, or one without its best checkpoint.
-            OutputError: the folder cannot be written, or another process is training there.
-            MpirError: the loss is no longer finite.
-        """
-        with exclusive(self.folder / ".training.lock", "training there"):
-            self.log.check_replaceable()
-            if self.checkpointer.resume(self._identity(), self._restore):
-                log.info("%s: resuming after %d of %d questions", self.folder, self.counters.step, self.total)
-            self.log.drop_incomplete_line()
-            self._train(progress=progress)
-        return self.checkpointer.best
-
-    def load(self, checkpoint: str | Path) -> None:
-        """Load the weights of a checkpoint of this run."""
-        trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
-        with checkpoint_errors(checkpoint):
-            self.model.load_state_dict(trained.state_dict())
+        self.begin(folder, settings.max_steps or mixture.epochs * len(mixture.train))
 
     def evaluate(self) -> dict[str, float]:
         """Return the figures of `dev_figures` for the present weights."""
@@ -123,37 +85,13 @@ class DocumentTuner:
             name: ([row for row, _ in rows], np.array([value for _, value in rows])) for name, rows in named.items()
         }
 
-    def _train(self, *, progress: bool) -> None:
-        counters, settings = self.counters, self.settings
-        bar = training_progress(total=self.total, initial=counters.step, unit="question", is_shown=progress)
-        while counters.step < self.total and counters.stale < settings.patience:
-            bar.set_postfix(loss=f"{self._train_step():.3f}", best=f"{counters.best:.4f}")
-            counters.step += 1
-            bar.update()
-            last = counters.step == self.total
-            if last or counters.step % settings.evaluate_every == 0:
-                self._keep_best()
-            # A saved state lacks accumulated gradients, so it is saved only after an optimiser step.
-            if last or counters.step % (settings.save_every * settings.gradient_accumulation_steps) == 0:
-                self.checkpointer.save(self._state())
-
-    def _train_step(self) -> float:
-        step, started = self.counters.step, time.perf_counter()
+    def learn(self, step: int) -> tuple[torch.Tensor, dict[str, Any]]:
+        """See `TrainingRun`; the facts are the task and the number of documents."""
         question = self._batch(step)
-        self.model.train()
         outputs, counts = self._read(question)
         loss = question_loss(outputs.float(), question.documents, counts, self._spread)
-        if not torch.isfinite(loss):
-            raise MpirError(
-                f"batch {step}: the loss is {loss.item()}; lower the learning rate or use fp32, and train into another "
-                "folder."
-            )
-        self.optimisation.scaled(loss, step).backward()  # type: ignore[no-untyped-call]
-        self.optimisation.step(step)
-        seconds = round(time.perf_counter() - started, 3)
-        rows = len(question.documents)
-        self.log.write(step=step, task="documents", loss=loss.item(), rows=rows, seconds=seconds)
-        return loss.item()
+        self.scaled(loss).backward()  # type: ignore[no-untyped-call]
+        return loss.detach(), {"task": "documents", "rows": len(question.documents)}
 
     def _batch(self, step: int) -> TrainingQuestion:
         """The question of a step, with at most `batch_size` of its documents, and a few sentences on their own."""
@@ -199,8 +137,7 @@ class DocumentTuner:
         windows = DocumentWindows(tokens, self._pairs.template, self.settings.max_length)
         first = np.searchsorted(windows.pair_of, np.arange(len(documents)))
         counts = [end for _, end in (windows.sentences(row) for row in first.tolist())]
-        precision = self.settings.precision
-        with torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32"):
+        with self.autocast():
             return SentenceOutputs().unpadded(self._reader, windows.sequences(first)), counts
 
     @torch.inference_mode()
@@ -208,14 +145,6 @@ class DocumentTuner:
         self.model.eval()
         outputs, counts = self._read(question)
         return np.asarray(outputs.float().numpy(force=True)), counts
-
-    def _keep_best(self) -> None:
-        figures = self.evaluate()
-        mean = float(np.mean(list(figures.values())))
-        self.log.write(step=self.counters.step, dev=figures, mean=mean)
-        log.info("step %d: %s", self.counters.step, figures)
-        if self.counters.record(mean, self.settings.quarter_after):
-            self.checkpointer.save_best(self.model, self.tokenizer)
 
     def _unpadded(self) -> UnpaddedBert:
         """The forward pass for training, without dropout: a teacher's outputs are no labels to overfit."""
@@ -230,32 +159,13 @@ class DocumentTuner:
             )
         return reader
 
-    def _identity(self) -> RunIdentity:
-        train, dev = self.mixture.hashes
+    @property
+    def identity(self) -> RunIdentity:
+        """See `TrainingRun`."""
+        settings, (train, dev) = asdict(self.settings), self.mixture.hashes
         names = [*self.mixture.scales, self.mixture.document]
-        return RunIdentity(
-            settings=asdict(self.settings),
-            schedule=fingerprint([asdict(self.settings), self.total, names, self.mixture.teacher]),
-            start=self._start,
-            data=train,
-            dev=dev,
-        )
-
-    def _state(self) -> RunState:
-        return RunState(
-            run=self._identity(),
-            counters=self.counters,
-            negatives=SampledNegatives(0, [], 0),
-            model=self.model.state_dict(),
-            optimisation=self.optimisation.state(),
-            random=RandomState.current(self.device),
-        )
-
-    def _restore(self, state: RunState) -> None:
-        self.counters = state.counters
-        self.model.load_state_dict(state.model)
-        self.optimisation.restore(state.optimisation)
-        state.random.restore(self.device)
+        schedule = fingerprint([settings, self.total, names, self.mixture.teacher])
+        return RunIdentity(settings=settings, schedule=schedule, start=self._start, data=train, dev=dev)
 
 
 def dev_figures(outputs: DevOutputs) -> dict[str, float]:

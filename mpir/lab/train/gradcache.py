@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from mpir.lab.train.random_state import RandomState
+from mpir.lab.train.run_state import RandomState
 
 Pass = Callable[[], Tensor]
 

@@ -78,7 +78,7 @@ def _train(model: Any, tokenizer: Any, texts: Sequence[str], settings: TrainingS
     steps = settings.max_steps or -(-len(texts) // settings.batch_size)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     schedule = get_linear_schedule_with_warmup(optimiser, int(settings.warmup * steps), steps)
-    bar = training_progress(total=steps, initial=0, unit="batch", is_shown=progress)
+    bar = training_progress(total=steps, initial=0, units="batches", is_shown=progress)
     losses = []
     for numbers in islice(_batches(len(texts), settings), steps):
         chosen = [texts[number] for number in numbers]

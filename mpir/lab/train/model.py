@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import InputError
 from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task, allot, outputs_needed
 from mpir.lab.train.pretrained import load_encoder, width_of
+from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.two_tower import ByToken, ByVector, Compared
 from mpir.models.bert.unpadded import can_unpad, unpad
@@ -28,15 +27,14 @@ from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.output_heads import token_reading
 from mpir.models.pooling import Pooling, padded_vectors
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import TokenSequence, batches, pad
 
 TOKEN_ARRAYS = ("input_ids", "token_type_ids")
-AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)
 
 
-class TrainedModel:
+class TrainedModel(TrainingRun):
     """One trainable encoder for all tasks, which reads question and sentence together or separately.
 
     `cut` has the questions that late interaction truncated.
@@ -68,12 +66,6 @@ class TrainedModel:
             self.longest = self._longest()
         self.tokens_per_chunk = choose_budget(None, [self.device], self.longest)
         self.cut: set[str] = set()
-
-    def load(self, checkpoint: str | Path) -> None:
-        """Load the weights of a checkpoint of this run."""
-        trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
-        with checkpoint_errors(checkpoint):
-            self.model.load_state_dict(trained.state_dict())
 
     @torch.inference_mode()
     def outputs(self, rows: list[Example], tasks: Sequence[int]) -> np.ndarray[Any, Any]:
@@ -112,7 +104,7 @@ class TrainedModel:
         reading = token_reading(late, self.tokenizer, is_query=is_query)
         for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
             sequences = tokens.sequences(first[chunk])
-            with self._autocast():
+            with self.autocast():
                 flat = (
                     reading.padded(self.model, self._padded(sequences))
                     if self.unpadded is None
@@ -153,13 +145,9 @@ class TrainedModel:
         """Return a pass's outputs of N texts or pairs, in chunks of similar length to reduce padding."""
         tokens = self._tokens(*texts)
         chunks = list(batches(np.array([len(sequence.ids) for sequence in tokens]), self.tokens_per_chunk))
-        with self._autocast():
+        with self.autocast():
             values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
         return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
-
-    def _autocast(self) -> torch.autocast:
-        precision = self.settings.precision
-        return torch.autocast(self.device.type, AUTOCAST[precision], enabled=precision != "fp32")
 
     def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
         """Tokenise N texts or pairs, truncated at the maximum length of training."""

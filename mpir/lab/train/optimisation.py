@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -12,7 +12,6 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import get_linear_schedule_with_warmup
 
-from mpir.lab.train.run_state import OptimisationState
 from mpir.lab.train.settings import TrainingSettings
 
 HEADS = "classifier."
@@ -58,18 +57,20 @@ class Optimisation:
         self.rate.step()
         self.optimiser.zero_grad()
 
-    def state(self) -> OptimisationState:
+    def state(self) -> dict[str, Any]:
         """Return the state for resuming. It does not include accumulated gradients, so call this only after a step."""
-        return OptimisationState(
-            optimiser=self.optimiser.state_dict(), rate=self.rate.state_dict(), scaler=self.scaler.state_dict()
-        )
+        return {
+            "optimiser": self.optimiser.state_dict(),
+            "rate": self.rate.state_dict(),
+            "scaler": self.scaler.state_dict(),
+        }
 
-    def restore(self, state: OptimisationState) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state of the same run. Raises ValueError or KeyError for one that does not fit the model."""
-        self.optimiser.load_state_dict(dict(state.optimiser))
-        self.rate.load_state_dict(dict(state.rate))
-        if state.scaler:
-            self.scaler.load_state_dict(dict(state.scaler))
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.rate.load_state_dict(state["rate"])
+        if state["scaler"]:
+            self.scaler.load_state_dict(state["scaler"])
 
 
 def parameter_groups(model: nn.Module, settings: TrainingSettings) -> list[dict[str, Any]]:

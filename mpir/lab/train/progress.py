@@ -52,9 +52,9 @@ class ProgressLines:
         )  # fmt: skip
 
 
-def training_progress(*, total: int, initial: int, unit: str, is_shown: bool) -> Progress:
+def training_progress(*, total: int, initial: int, units: str, is_shown: bool) -> Progress:
     """Return a bar, or lines if standard error is no terminal; a hidden bar if nothing is to be shown."""
     if is_shown and not sys.stderr.isatty():
-        return ProgressLines(total=total, initial=initial, unit=f"{unit}s" if unit == "question" else f"{unit}es")
-    bar: Any = tqdm(total=total, initial=initial, desc="training", unit=unit, disable=not is_shown)
+        return ProgressLines(total=total, initial=initial, unit=units)
+    bar: Any = tqdm(total=total, initial=initial, desc="training", unit=f" {units}", disable=not is_shown)
     return bar  # type: ignore[no-any-return]

@@ -1,15 +1,19 @@
-"""The state of a training run, with conversion to and from the dictionary that torch saves."""
+"""The state of a training run: only the same run may resume it, and it draws the same random numbers again."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, astuple, dataclass
+from typing import Any, NamedTuple
 
+import torch
+from torch import Tensor
+
+from mpir.core.checksum import fingerprint
 from mpir.lab.train.negative_sampler import SampledNegatives
-from mpir.lab.train.random_state import RandomState
-from mpir.lab.train.run_identity import RunIdentity
+from mpir.lab.train.settings import TrainingSettings
+from mpir.models.identity import identity_of
 
 Values = Mapping[str, Any]
 
@@ -40,13 +44,66 @@ class Counters:
         return is_best
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptimisationState:
-    """The states of the optimiser, the learning-rate schedule and the loss scaler (empty unless fp16)."""
+class RandomState(NamedTuple):
+    """The state of torch's generator and, on a GPU, of the device's generator."""
 
-    optimiser: Values
-    rate: Values
-    scaler: Values
+    cpu: Tensor
+    device: Tensor | None
+
+    @classmethod
+    def current(cls, device: torch.device) -> RandomState:
+        """Return the current state."""
+        return cls(torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None)
+
+    def restore(self, device: torch.device) -> None:
+        """Restore the generators to this state; on a CPU, the state of a GPU is ignored."""
+        torch.set_rng_state(self.cpu)
+        if device.type == "cuda" and self.device is not None:
+            torch.cuda.set_rng_state(self.device, device)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunIdentity:
+    """Fingerprints of a run's settings and inputs.
+
+    Attributes:
+        settings: the settings as plain values, to name a difference.
+        schedule: fingerprint of the settings, the number of batches, and the names of the perspectives.
+        start: fingerprint of the initial checkpoint when it was loaded.
+        data: fingerprint of the training data and losses.
+        dev: fingerprint of the dev rows, because figures on other rows are not comparable.
+    """
+
+    settings: Mapping[str, Any]
+    schedule: str
+    start: str
+    data: str
+    dev: str
+
+    def difference(self, saved: RunIdentity) -> str | None:
+        """Describe how the run of a saved state differs from this one; None if no value differs."""
+        for name, words in (
+            ("schedule", f"with other settings{self._different_setting(saved)}"),
+            ("start", "from another checkpoint of that name"),
+            ("data", "with other data or losses"),
+            ("dev", "with other dev rows"),
+        ):
+            if getattr(self, name) != getattr(saved, name):
+                return words
+        return None
+
+    def _different_setting(self, saved: RunIdentity) -> str:
+        """Describe the first setting that differs, or note that another version of mpir has other settings."""
+        now, before = self.settings, saved.settings
+        name = next((name for name, value in now.items() if name in before and before[name] != value), None)
+        if name is not None:
+            return f" ({name} was {before[name]}, and is {now[name]})"
+        return "" if before.keys() == now.keys() else " (another version of mpir wrote it)"
+
+
+def start_of(settings: TrainingSettings) -> str:
+    """Return the current fingerprint of the checkpoint that a run starts from."""
+    return fingerprint(identity_of(settings.checkpoint, None, settings.max_length, settings.precision))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,52 +114,29 @@ class RunState:
     counters: Counters
     negatives: SampledNegatives
     model: Values
-    optimisation: OptimisationState
+    optimisation: Values
     random: RandomState
 
     def to_values(self) -> dict[str, Any]:
         """Return the values to save."""
-        run, counters, negatives = self.run, self.counters, self.negatives
         return {
-            "settings": run.settings,
-            "identity": run.schedule,
-            "start": run.start,
-            "data": run.data,
-            "dev": run.dev,
-            "counters": (counters.step, counters.best, counters.stale),
-            "falls": counters.falls,
-            "skipped": negatives.skipped,
-            "pool": (negatives.step, list(negatives.texts)),
+            "run": asdict(self.run),
+            "counters": astuple(self.counters),
+            "negatives": tuple(self.negatives),
             "model": self.model,
-            "optimiser": self.optimisation.optimiser,
-            "rate": self.optimisation.rate,
-            "scaler": self.optimisation.scaler,
-            "random": self.random.cpu,
-            "device random": self.random.device,
+            "optimisation": self.optimisation,
+            "random": tuple(self.random),
         }
 
     @classmethod
     def from_values(cls, values: Values) -> RunState:
-        """Make a state from saved values; early versions saved fewer.
-
-        Raises:
-            KeyError, TypeError, ValueError: a value is missing or invalid.
-        """
-        step, best, stale = values["counters"]
-        pool_step, texts = values.get("pool", (0, []))
+        """Make a state from saved values. Raises KeyError, TypeError or ValueError if one is missing or invalid."""
+        step, best, stale, falls = values["counters"]
         return cls(
-            run=RunIdentity(
-                settings=values.get("settings"),
-                schedule=values.get("identity"),
-                start=values.get("start"),
-                data=values.get("data"),
-                dev=values.get("dev"),
-            ),
-            counters=Counters(step, best, stale, values.get("falls", 0)),
-            negatives=SampledNegatives(pool_step, texts, values.get("skipped", 0)),
+            run=RunIdentity(**values["run"]),
+            counters=Counters(step, best, stale, falls),
+            negatives=SampledNegatives(*values["negatives"]),
             model=values["model"],
-            optimisation=OptimisationState(
-                optimiser=values["optimiser"], rate=values["rate"], scaler=values.get("scaler") or {}
-            ),
-            random=RandomState(values["random"], values.get("device random")),
+            optimisation=values["optimisation"],
+            random=RandomState(*values["random"]),
         )

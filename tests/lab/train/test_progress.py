@@ -32,6 +32,6 @@ def test_lines_tell_how_far_training_is(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_pipe_gets_lines_and_quiet_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(training_progress(total=2, initial=0, unit="batch", is_shown=True), ProgressLines)
-    training_progress(total=2, initial=0, unit="batch", is_shown=False).update()
+    assert isinstance(training_progress(total=2, initial=0, units="batches", is_shown=True), ProgressLines)
+    training_progress(total=2, initial=0, units="batches", is_shown=False).update()
     assert not capsys.readouterr().err

@@ -106,7 +106,7 @@ def test_heads_may_learn_faster_than_the_rest(mixture: Path, settings: TrainingS
         small = replace(settings, learning_rate=1e-4, head_rate=head_rate, max_steps=1, gradient_accumulation_steps=1)
         tuner = FineTuner(small, read_mixture(mixture), tmp_path / f"run-{head_rate}")
         before = {name: value.detach().clone() for name, value in tuner.model.named_parameters()}
-        tuner._train_step(tuner.batches[0])
+        tuner._train_step()
         steps = {name: (value - before[name]).abs().max().item() for name, value in tuner.model.named_parameters()}
         return steps["classifier.weight"], max(step for name, step in steps.items() if "classifier" not in name)
 
@@ -142,10 +142,10 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     first = FineTuner(settings, tasks, tmp_path / "parts")
     original = first._train_step
 
-    def stop_at_five(batch: Any) -> float:
+    def stop_at_five() -> float:
         if first.counters.step == 5:
             raise KeyboardInterrupt
-        return original(batch)
+        return original()
 
     first._train_step = stop_at_five  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
@@ -199,11 +199,11 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
         created = FineTuner(settings, tasks, tmp_path / "run")
         original = created._train_step
 
-        def step(batch: Any) -> float:
+        def step() -> float:
             if created.counters.step == stop:
                 raise KeyboardInterrupt
             rates.append(created.optimisation.optimiser.param_groups[0]["lr"] / settings.learning_rate)
-            return original(batch)
+            return original()
 
         monkeypatch.setattr(created, "_train_step", step)
         monkeypatch.setattr(created, "evaluate", lambda: {"relevance": figures[created.counters.step - 1]})
@@ -239,11 +239,11 @@ def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: Trainin
     first, second = (FineTuner(settings, read_mixture(mixture), tmp_path / "run") for _ in range(2))
     original, refused = first._train_step, []
 
-    def step(batch: Any) -> float:
+    def step() -> float:
         with pytest.raises(OutputError, match="run: another process is training there; wait for it to end") as error:
             second.run()
         refused.append(error)
-        return original(batch)
+        return original()
 
     first._train_step = step  # type: ignore[method-assign]
     first.run()

@@ -180,10 +180,10 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     first = FineTuner(settings, tasks, tmp_path / "parts", device="cpu")
     step = first._train_step
 
-    def interrupted(batch: Any) -> float:
+    def interrupted() -> float:
         if first.counters.step == 7:
             raise KeyboardInterrupt
-        return step(batch)
+        return step()
 
     monkeypatch.setattr(first, "_train_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
