@@ -1,16 +1,20 @@
-"""An agent's tools as plain methods around a reranker: small answers, with ids and offsets to cite."""
+"""An agent's tools as methods around a reranker: small answers, with ids and offsets to cite.
+
+Agents read the methods' docstrings, and the descriptions of their arguments.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cachetools import LRUCache
+from pydantic import BaseModel, Field
 
 from mpir.core.checksum import fingerprint
 from mpir.core.results import relevance_score
-from mpir.errors import InputError, format_names
+from mpir.errors import InputError
 from mpir.reranking.ranking import Ranking
 from mpir.validation import whole_number
 
@@ -29,72 +33,93 @@ KEPT_RANKINGS = 32
 """How many rankings are kept to be read in full."""
 
 
+Query = Annotated[str, Field(description="A question in words, in English.")]
+TopK = Annotated[int, Field(description="Documents to return, best first, from 1 to 100.")]
+Candidates = Annotated[int, Field(description="Documents to rank, from 1 to 500.")]
+Source = Annotated[
+    Literal["index", "pubmed"] | None,
+    Field(description="Where to search: by default the local index where there is one, else PubMed."),
+]
+Date = Annotated[str | None, Field(description="YYYY, YYYY-MM or YYYY-MM-DD.")]
+
+
+class SourceDocument(BaseModel):
+    """A document to rank."""
+
+    id: str = Field(description="Your own id for the document; answers refer to it.")
+    title: str = ""
+    abstract: str = Field("", description="The abstract or another text.")
+
+
+Documents = Annotated[list[SourceDocument], Field(description="Up to 500 documents.")]
+
+
 class Tools:
-    """The tools of one server. Recent rankings can be read in full, by the id in each answer."""
+    """The tools of one server. Recent rankings can be read in full, by the id in each answer.
+
+    Each raises MpirError where the call cannot be answered.
+    """
 
     def __init__(
         self, reranker: Reranker, *, index: Retriever | None = None, search_pubmed: PubMedSearch | None = None
     ) -> None:
         """Use a reranker, and optionally an index and PubMed."""
-        self._reranker, self._index, self._search = reranker, index, search_pubmed
+        self._reranker, self.index, self.pubmed = reranker, index, search_pubmed
         self._rankings: LRUCache[str, Ranking] = LRUCache(KEPT_RANKINGS)
         self._lock = threading.Lock()
 
     def search_pubmed(
         self,
-        query: str,
+        query: Query,
         *,
-        candidates: int = 100,
-        top_k: int = 10,
-        start: str | None = None,
-        end: str | None = None,
-        types: Sequence[str] = (),
+        top_k: TopK = 10,
+        candidates: Candidates = 100,
+        start: Date = None,
+        end: Date = None,
+        types: Annotated[list[str], Field(description='Publication types, such as "Clinical Trial".')] = [],  # noqa: B006
     ) -> dict[str, Any]:
-        """Search PubMed and Europe PMC, and rank the results. Raises MpirError where the call cannot be answered."""
-        if self._search is None:
+        """Search PubMed and Europe PMC over the network, and rank their abstracts by how well they answer.
+
+        The query leaves this machine. Every query that was sent is in `searches`.
+        """
+        if self.pubmed is None:
             raise InputError("this server was started without a search of PubMed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
-        result = self._search(query, candidates, start=start, end=end, types=types)
+        result = self.pubmed(query, candidates, start=start, end=end, types=types)
         ranking = self._reranker.rerank(query, list(result.documents))
         sent = [{"source": sent.source, "query": sent.query, "records": sent.hits} for sent in result.searches]
         return {**self._answer(ranking, top_k), "searches": sent, "warnings": list(result.warnings)}
 
-    def search_index(self, query: str, *, candidates: int = 100, top_k: int = 10) -> dict[str, Any]:
-        """Search the server's index, and rank the results. Raises MpirError where the call cannot be answered."""
+    def search_index(self, query: Query, top_k: TopK = 10, candidates: Candidates = 100) -> dict[str, Any]:
+        """Search the local index, and rank its documents by how well they answer. Nothing leaves this machine."""
         return self._answer(self._ranked_index(query, candidates), top_k)
 
-    def rerank(self, query: str, documents: Sequence[Mapping[str, Any]], *, top_k: int = 10) -> dict[str, Any]:
-        """Rank documents that the agent supplies. Raises MpirError where the call cannot be answered."""
-        _check_query(query)
-        _check_documents(documents)
-        return self._answer(self._reranker.rerank(query, list(documents)), top_k)
+    def rerank(self, query: Query, documents: Documents, top_k: TopK = 10) -> dict[str, Any]:
+        """Rank documents that you already have by how well they answer. Nothing leaves this machine."""
+        return self._answer(self._ranked(query, documents), top_k)
 
     def evidence(
         self,
-        query: str,
+        query: Query,
         *,
-        ranking: str | None = None,
-        source: str | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        k: int = 5,
+        ranking: Annotated[str | None, Field(description="An earlier answer's ranking, in place of a search.")] = None,
+        source: Source = None,
+        documents: Documents | None = None,
+        k: Annotated[int, Field(description="Sentences to return, from 1 to 100.")] = 5,
     ) -> dict[str, Any]:
-        """The k sentences that answer best, from a ranking, from documents, or from a new search.
-
-        Raises:
-            InputError: an unknown ranking or source, or more than one of the three arguments.
-        """
+        """The sentences that answer best, each with the document to cite (id, PMID, title) and its offsets."""
         whole_number("k", k, maximum=MAX_SHOWN)
         if sum(value is not None for value in (ranking, source, documents)) > 1:
             raise InputError("ranking, source and documents exclude each other; give only one of them.")
         if ranking is not None:
             result = self.ranking(ranking)
         elif documents is not None:
-            _check_query(query)
-            _check_documents(documents)
-            result = self._reranker.rerank(query, list(documents))
+            result = self._ranked(query, documents)
+        elif source == "index" or (source is None and self.index is not None):
+            result = self._ranked_index(query, MAX_SHOWN)
         else:
-            result = self._searched(query, source or ("index" if self._index is not None else "pubmed"))
+            result = self.ranking(self.search_pubmed(query)["ranking"])
         return self._sentences(result, k)
 
     def ranking(self, name: str) -> Ranking:
@@ -105,19 +130,17 @@ class Tools:
             raise InputError(f"ranking {name[:40]!r} does not exist or is no longer kept; search or rerank again.")
         return ranking
 
-    def _searched(self, query: str, source: str) -> Ranking:
-        if source == "index":
-            return self._ranked_index(query, MAX_SHOWN)
-        if source == "pubmed":
-            return self.ranking(self.search_pubmed(query)["ranking"])
-        raise InputError(f"source is {source[:40]!r}; expected index or pubmed.")
+    def _ranked(self, query: str, documents: list[SourceDocument]) -> Ranking:
+        _check_query(query)
+        _check_documents(documents)
+        return self._reranker.rerank(query, [document.model_dump() for document in documents])
 
     def _ranked_index(self, query: str, candidates: int) -> Ranking:
-        if self._index is None:
+        if self.index is None:
             raise InputError("this server was started without an index. Try search_pubmed.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
-        return self._reranker.rerank(query, self._index.search(query, candidates))
+        return self._reranker.rerank(query, self.index.search(query, candidates))
 
     def _keep(self, ranking: Ranking) -> str:
         name = fingerprint([ranking.query, [[str(d.id), d.score] for d in ranking.documents]])
@@ -131,23 +154,29 @@ class Tools:
         return {"ranking": self._keep(ranking), "candidates": ranking.candidates, "documents": documents}
 
     def _document(self, rank: int, document: RankedDocument) -> dict[str, Any]:
-        names = {key: document.metadata[key] for key in _SHOWN_METADATA if document.metadata.get(key)}
-        facts = {"rank": rank, "id": document.id, "title": document.title, **names}
         best = document.best_sentence
-        return {**facts, "relevance": relevance_score(document), "best_sentence": best and _sentence(best)}
+        facts = {"relevance": relevance_score(document), "best_sentence": best and _sentence(best)}
+        return {"rank": rank, **_names(document), **facts}
 
     def _sentences(self, ranking: Ranking, k: int) -> dict[str, Any]:
         documents = {document.id: document for document in ranking.documents}
-        shown = []
-        for sentence in ranking.sentences[:k]:
-            document = documents[sentence.document]
-            names = {key: document.metadata[key] for key in _SHOWN_METADATA if document.metadata.get(key)}
-            facts = {**_sentence(sentence), "id": document.id, "title": document.title, **names}
-            shown.append({**facts, "answer_probability": relevance_score(sentence)})
+        shown = [
+            {
+                **_sentence(sentence),
+                **_names(documents[sentence.document]),
+                "answer_probability": relevance_score(sentence),
+            }
+            for sentence in ranking.sentences[:k]
+        ]
         return {"ranking": self._keep(ranking), "candidates": ranking.candidates, "sentences": shown}
 
 
 _SHOWN_METADATA = ("pmid", "doi", "journal", "year", "url", "source")
+
+
+def _names(document: RankedDocument) -> dict[str, Any]:
+    known = {key: document.metadata[key] for key in _SHOWN_METADATA if document.metadata.get(key)}
+    return {"id": document.id, "title": document.title, **known}
 
 
 def _sentence(sentence: RankedSentence) -> dict[str, Any]:
@@ -160,12 +189,9 @@ def _check_query(query: str) -> None:
         raise InputError(f"the query has {len(query.strip()):,} characters; expected 1 to {MAX_QUERY:,}.")
 
 
-def _check_documents(documents: Sequence[Mapping[str, Any]]) -> None:
+def _check_documents(documents: list[SourceDocument]) -> None:
     if not 1 <= len(documents) <= MAX_DOCUMENTS:
         raise InputError(f"there are {len(documents):,} documents; expected 1 to {MAX_DOCUMENTS:,} per call.")
     for number, document in enumerate(documents, 1):
-        unknown = [name for name in document if name not in ("id", "title", "abstract")]
-        if unknown:
-            raise InputError(f"document {number} has {format_names(unknown)}; expected id, title and abstract.")
-        if sum(len(str(text)) for text in document.values()) > MAX_CHARACTERS:
+        if len(document.id) + len(document.title) + len(document.abstract) > MAX_CHARACTERS:
             raise InputError(f"document {number} is longer than {MAX_CHARACTERS:,} characters; give its abstract.")

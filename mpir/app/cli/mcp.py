@@ -35,13 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         from mpir.app.agents.server import make_server
     from mpir.app.agents.tools import Tools
+    from mpir.search.pubmed import search
 
     with ExitStack() as stack:
-        index = _open_index(arguments, stack)
-        search = None if arguments.no_pubmed else _search_pubmed()
-        tools = Tools(load_reranker(arguments), index=index, search_pubmed=search)
-        server = make_server(tools, index=index is not None, pubmed=search is not None)
-        _serve(server, arguments)
+        index = stack.enter_context(closing(open_lexical(arguments.index))) if arguments.index else None
+        search_pubmed = None if arguments.no_pubmed else search
+        _serve(make_server(Tools(load_reranker(arguments), index=index, search_pubmed=search_pubmed)), arguments)
     return 0
 
 
@@ -57,18 +56,6 @@ def _check_address(arguments: argparse.Namespace) -> None:
             f"--host {arguments.host} is reachable from other machines, and the tools need no key; use 127.0.0.1 "
             "and put a proxy with a key before it."
         )
-
-
-def _open_index(arguments: argparse.Namespace, stack: ExitStack) -> Any:
-    if arguments.index is None:
-        return None
-    return stack.enter_context(closing(open_lexical(arguments.index)))
-
-
-def _search_pubmed() -> Any:
-    from mpir.search.pubmed import search
-
-    return search
 
 
 def _serve(server: Any, arguments: argparse.Namespace) -> None:
