@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # an encoder can be described before torch is imported
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
     from mpir.models.torch_backend import TorchBackend
-    from mpir.search.dense.partial_vectors import PartialVectors
+    from mpir.search.dense.blocks import Blocks
 
 PAIRS_PER_PASS = 16_384
 """Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""
@@ -172,7 +172,7 @@ class Encoder:
         pooling: Pooling = MEAN,
         titles: str = "joined",
         progress: bool = False,
-        partial: PartialVectors | None = None,
+        partial: Blocks | None = None,
     ) -> tuple[F32, I64]:
         """Vectors (R, W) of N texts, each read alone, and the index (R,) of each vector's text, ascending.
 

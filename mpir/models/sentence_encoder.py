@@ -9,7 +9,7 @@ from typing import Any
 from mpir.models.encoder import Encoder
 from mpir.models.pooling import MEAN, Pooling
 from mpir.models.prompts import Prompts
-from mpir.search.dense.partial_vectors import PartialVectors
+from mpir.search.dense.blocks import Blocks
 from mpir.types import F32, I64
 
 WITHOUT_PROMPT = {"include_prompt": False}
@@ -59,7 +59,7 @@ class PooledEncoder:
         """Vectors (R, W) of N documents or their passages, and the index (R,) of each one's document, ascending."""
         return self._vectors(self.encoder, self.prompts.document, texts, titles=self.prompts.titles, progress=progress)
 
-    def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
+    def resume_vectors(self, texts: Sequence[str], partial: Blocks) -> tuple[F32, I64]:
         """As `vectors`, without reading again the batches that an interrupted call has kept."""
         return self._vectors(self.encoder, self.prompts.document, texts, titles=self.prompts.titles, partial=partial)
 

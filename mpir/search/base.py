@@ -1,13 +1,13 @@
-"""The interface of a first stage, independent of its method."""
+"""The interface of a first stage, independent of its method, and how indexes are opened and closed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from mpir.core.text.types import Document
-from mpir.errors import InputError, format_value
+from mpir.errors import ArtefactError, InputError, format_paths, format_value
 from mpir.files.paths import resolved
 from mpir.types import F64
 
@@ -56,6 +56,20 @@ class Retriever(Protocol):
         """Close its files."""
 
 
+class ClosedAtExit:
+    """An index that the end of a ``with`` block closes."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its files."""
+        raise NotImplementedError
+
+
 def check_distinct(documents: Sequence[Document], names: str) -> list[Document]:
     """Return the results of a search of several indexes, whose names begin the message of an error.
 
@@ -80,3 +94,37 @@ def check_different(folders: Sequence[str | Path]) -> None:
         if resolved(folder) in known_folders:
             raise InputError(f"{folder}: the index is given twice; name each index once.")
         known_folders.add(resolved(folder))
+
+
+def open_steadily(manifests: Sequence[Path], open_index: Callable[[], None], close: Callable[[], None]) -> None:
+    """Open an index, and once more if a manifest changed meanwhile: its files could be of two states.
+
+    Raises:
+        ArtefactError: the index cannot be opened, or its manifests changed both times.
+    """
+    for _ in range(2):
+        before, failure = _states(manifests), None
+        try:
+            open_index()
+        except (ArtefactError, OSError) as error:
+            failure = error
+        if _states(manifests) == before:
+            if failure is not None:
+                raise failure
+            return
+        if failure is None:
+            close()
+    folders = format_paths([manifest.parent for manifest in manifests])
+    raise ArtefactError(f"{folders}: is being updated; try again in a moment.")
+
+
+def _states(manifests: Sequence[Path]) -> list[tuple[int, int] | None]:
+    """Return what changes when a manifest is replaced: its inode and its time; None without a manifest."""
+    states: list[tuple[int, int] | None] = []
+    for manifest in manifests:
+        try:
+            status = manifest.stat()
+            states.append((status.st_ino, status.st_mtime_ns))
+        except OSError:
+            states.append(None)
+    return states

@@ -21,11 +21,11 @@ from mpir.files.corpora.pubmed import PubmedReader
 from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import FolderFormat, under
 from mpir.files.hash import sha256
-from mpir.files.write import atomic_folder, naming_output
+from mpir.files.write import naming_output
 from mpir.search.analyzer import analyzer_name
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import part_of
-from mpir.search.indexer import INDEX, build_index, fill_index, write_lucene
+from mpir.search.indexer import build_index, fill_index, write_lucene
 from mpir.search.java import anserini_version
 from mpir.search.lucene_writer import join_indexes
 from mpir.search.manifest import IndexInfo
@@ -63,7 +63,7 @@ def index_files(
         target = Path(folder)
         with _groups_folder(target) as groups_folder, tqdm(unit=" records", disable=not progress) as bar:
             groups = _Groups(files, groups_folder, stop_words, bar)
-            return fill_index(target, atomic_folder(target, INDEX), groups.write, **options)
+            return fill_index(target, groups.write, **options)
     with naming_places(paths):
         return build_index(read_collection(paths), folder, progress=progress, **options)
 

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, format_value, shortened
 from mpir.extras import needs
+from mpir.search.base import ClosedAtExit
 from mpir.search.dense.shards import Vectoriser, has_words
 from mpir.types import F64
 from mpir.validation import check_choice, whole_number
@@ -37,7 +38,7 @@ def is_engine(address: str | Path) -> bool:
     return str(address).partition("+")[0] in (*ENGINES, MILVUS) and "://" in str(address)
 
 
-class EngineIndex:
+class EngineIndex(ClosedAtExit):
     """An index in OpenSearch or Elasticsearch with fields for title, abstract and, for the mode dense, vector.
 
     Scores are the engine's own; for cosine similarity both return (1 + cosine) / 2. Combine two of them with
@@ -125,23 +126,38 @@ class EngineIndex:
         with self._answering():
             return int(self._client.count(index=self.index)["count"])
 
-    def __enter__(self) -> EngineIndex:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def _parts(self, address: str) -> tuple[str, str, str]:
         """Return the engine, the URL of the server, and the index. Raises InputError for another form."""
-        return _parts(address)
+        engine, _, url = address.partition("+")
+        parts = urlsplit(url)
+        index = parts.path.strip("/")
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
+        if engine not in ENGINES or not is_url or not index or "/" in index:
+            raise InputError(
+                f"{format_value(address)} is no index in an engine; expected {' or '.join(ENGINES)}, as in "
+                "opensearch+https://localhost:9200/pubmed."
+            )
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        return engine, urlunsplit((parts.scheme, f"{parts.hostname}:{port}", "", "", "")), index
 
     def _connect(self, url: str, timeout: float) -> Any:
         """Return the engine's client, with the login of the environment. Raises MissingExtraError without it."""
-        return _client(self.engine, url, timeout)
+        user, password, key = (os.environ.get(name) for name in (USER, PASSWORD, KEY))
+        with needs(self.engine, f"a search in {self.engine}"):
+            if self.engine == "opensearch":
+                from opensearchpy import OpenSearch
+
+                login: dict[str, Any] = {"http_auth": (user, password)} if user else {}
+                login |= {"headers": {"Authorization": f"ApiKey {key}"}} if key else {}
+                return OpenSearch(url, timeout=timeout, max_retries=2, **login)
+            from elasticsearch import Elasticsearch
+
+            login = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
+            return Elasticsearch(url, request_timeout=timeout, max_retries=2, **login)
 
     def _query(self, query: str, k: int, only: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the body of a search, in the engine's own form, for all documents or `only` those of a filter."""
@@ -185,42 +201,6 @@ class EngineIndex:
             raise
         except Exception as error:  # the two clients have hierarchies of their own
             raise EndpointError(f"{self.address}: {_reason(error)}") from error
-
-
-def _parts(address: str) -> tuple[str, str, str]:
-    """Return the engine, the URL of the server, and the index. Raises InputError for another form."""
-    engine, _, url = address.partition("+")
-    parts = urlsplit(url)
-    index = parts.path.strip("/")
-    if (
-        engine not in ENGINES
-        or parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or not index
-        or "/" in index
-    ):
-        raise InputError(
-            f"{format_value(address)} is no index in an engine; expected {' or '.join(ENGINES)}, as in "
-            "opensearch+https://localhost:9200/pubmed."
-        )
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return engine, urlunsplit((parts.scheme, f"{parts.hostname}:{port}", "", "", "")), index
-
-
-def _client(engine: str, url: str, timeout: float) -> Any:
-    """Connect with the login of the environment. Raises MissingExtraError without the client."""
-    user, password, key = (os.environ.get(name) for name in (USER, PASSWORD, KEY))
-    with needs(engine, f"a search in {engine}"):
-        if engine == "opensearch":
-            from opensearchpy import OpenSearch
-
-            login: dict[str, Any] = {"http_auth": (user, password)} if user else {}
-            login |= {"headers": {"Authorization": f"ApiKey {key}"}} if key else {}
-            return OpenSearch(url, timeout=timeout, max_retries=2, **login)
-        from elasticsearch import Elasticsearch
-
-        login = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
-        return Elasticsearch(url, request_timeout=timeout, max_retries=2, **login)
 
 
 def _reason(error: Exception) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names, format_value
-from mpir.search.base import Retriever
+from mpir.search.base import ClosedAtExit, Retriever
 from mpir.types import F64
 from mpir.validation import check_choice, is_finite, whole_number
 
@@ -21,7 +21,7 @@ DEPTH = 100
 DECIMALS = 9
 
 
-class HybridRetriever:
+class HybridRetriever(ClosedAtExit):
     """A fusion of BM25 and vectors, or of any first stages of the same documents.
 
     ``rrf`` is reciprocal rank fusion; ``sum`` is the weighted sum of z-scores over a query's candidates. A document's
@@ -121,12 +121,6 @@ class HybridRetriever:
 
     def __len__(self) -> int:
         return len(self.retrievers[0])
-
-    def __enter__(self) -> HybridRetriever:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all first stages."""

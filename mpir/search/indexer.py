@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -63,24 +63,19 @@ def build_index(
         InputError: no documents, a repeated id, less than one thread, or unknown stop words.
         OutputError: the folder cannot be written, or contains something other than an index of mpir.
     """
-    target = Path(folder)
-    stream = tqdm(documents, desc="Indexing", unit=" documents", disable=not progress)
-    write = partial(write_lucene, stream)
-    return fill_index(
-        target, atomic_folder(target, INDEX), write, source=source or {}, threads=threads, stop_words=stop_words
-    )
+    write = partial(write_lucene, tqdm(documents, desc="Indexing", unit=" documents", disable=not progress))
+    return fill_index(Path(folder), write, source=source or {}, threads=threads, stop_words=stop_words)
 
 
 def fill_index(
     target: Path,
-    workspace: AbstractContextManager[Path],
     write: Callable[[Path, Path, list[str]], int],
     *,
     source: Mapping[str, Any],
     threads: int | None,
     stop_words: StopWords,
 ) -> IndexInfo:
-    """Build an index in a workspace, which replaces `target` at its end; arguments and errors are `build_index`'s.
+    """Build an index that replaces `target` at its end; arguments and errors are `build_index`'s.
 
     `write` fills the Lucene folder that it is given, with the target for messages and Anserini's options, and returns
     the number of documents.
@@ -89,7 +84,7 @@ def fill_index(
     stop_words_of(stop_words)
     INDEX.check_replaceable(target)
     vectors = _same_vectors(target, source)
-    with workspace as folder:
+    with atomic_folder(target, INDEX) as folder:
         lucene = folder / LUCENE_FOLDER
         options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, folder)]
         count = write(lucene, target, options)

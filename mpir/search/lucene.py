@@ -26,12 +26,12 @@ from mpir.files.files import check_opening
 from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
 from mpir.search.analyzer import analyzer
+from mpir.search.base import ClosedAtExit, open_steadily
 from mpir.search.feedback import Rm3
 from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1, check_parameters
 from mpir.search.record import from_record
-from mpir.search.steady import open_steadily
 from mpir.types import F64
 from mpir.validation import whole_number
 
@@ -42,7 +42,7 @@ _MAXIMUM_FORMS = 1_000
 """The most words that a truncated one stands for."""
 
 
-class LuceneIndex:
+class LuceneIndex(ClosedAtExit):
     """An index that `build_index` made, opened for search. Use it in a `with` block, or close it. Threads may share it.
 
     Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
@@ -159,12 +159,6 @@ class LuceneIndex:
 
     def __len__(self) -> int:
         return self.info.documents
-
-    def __enter__(self) -> LuceneIndex:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the index's files."""

@@ -38,10 +38,11 @@ def lucene_writer(lucene: Path, stop_words: StopWords, target: Path) -> Iterator
         ) from error
 
 
-def lucene_directory(path: Path) -> Any:
-    """Open a folder for Lucene; close it afterwards."""
+def lucene_directory(path: Path, *, read_only: bool = False) -> Any:
+    """Open a folder for Lucene; close it afterwards. With `read_only`, nothing is written there, not even a lock."""
     path_of = java_class("java.io.File")(str(resolved(path))).toPath()
-    return java_class("org.apache.lucene.store.FSDirectory").open(path_of)
+    locks = [java_class("org.apache.lucene.store.NoLockFactory").INSTANCE] if read_only else []
+    return java_class("org.apache.lucene.store.FSDirectory").open(path_of, *locks)
 
 
 def join_indexes(sources: Sequence[Path], lucene: Path, stop_words: StopWords, target: Path) -> None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from mpir.errors import ArtefactError, shortened
 from mpir.files.checksum import read_json_with_checksum
@@ -15,6 +14,7 @@ from mpir.search import manifest as lucene
 from mpir.search.dense import manifest as dense
 from mpir.search.dense.build_dir import REMOVED
 from mpir.search.java import java_class, java_error, reason
+from mpir.search.lucene_writer import lucene_directory
 
 
 def verify_index(folder: str | Path) -> Iterator[str]:
@@ -67,9 +67,9 @@ def _kind_of_lucene_file(name: str) -> str:
 
 def _check_with_lucene(root: Path) -> str:
     """Run Lucene's CheckIndex on an index. Raises ArtefactError for damage."""
-    path = str((root / lucene.LUCENE_FOLDER).resolve())
     try:
-        check, directory = java_class("org.apache.lucene.index.CheckIndex"), _directory(path)
+        check = java_class("org.apache.lucene.index.CheckIndex")
+        directory = lucene_directory(root / lucene.LUCENE_FOLDER, read_only=True)
     except java_error() as error:
         return f"skipped, because this Lucene has none ({shortened(reason(error))})"
     try:
@@ -82,12 +82,6 @@ def _check_with_lucene(root: Path) -> str:
     if not clean:
         raise ArtefactError(f"{root}: is damaged according to Lucene's CheckIndex; {lucene.REMEDY}.")
     return "no problems"
-
-
-def _directory(path: str) -> Any:
-    """Open an index as a Lucene directory that writes nothing, not even a lock."""
-    locks = java_class("org.apache.lucene.store.NoLockFactory").INSTANCE
-    return java_class("org.apache.lucene.store.FSDirectory").open(java_class("java.io.File")(path).toPath(), locks)
 
 
 def _mark_as_new(manifest: Path) -> None:

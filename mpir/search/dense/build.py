@@ -131,7 +131,8 @@ def index_shards(
     width = _train(shards, counts, build_folder / TRAINED, factory, seed)
     segments = _fill(shards, build_folder, factory)
     names = [segment.name for segment in segments]
-    info = describe(build_folder, names, width, factory=factory, seed=seed, encoder=encoder, source=source)
+    facts: dict[str, Any] = {"factory": factory, "seed": seed, "encoder": encoder, "source": source}
+    info = describe(build_folder, names, width=width, **facts)
     write_dense_info(build_folder, info)
     return info
 
@@ -186,18 +187,11 @@ def _sample(shards: Sequence[Path], counts: Sequence[int], seed: int) -> F32:
     return np.concatenate(samples)
 
 
-def describe(
-    folder: Path,
-    segments: Sequence[str],
-    width: int,
-    *,
-    factory: str,
-    seed: int,
-    encoder: Mapping[str, Any],
-    source: Mapping[str, Any],
-    known: Files | None = None,
-) -> DenseInfo:
-    """Return the manifest of the segments in a folder; files with `known` entries are not hashed again."""
+def describe(folder: Path, segments: Sequence[str], *, known: Files | None = None, **facts: Any) -> DenseInfo:
+    """Return the manifest of the segments in a folder, with further `facts` of `DenseInfo`.
+
+    Files with `known` entries are not hashed again.
+    """
     known = known or {}
     paths = [folder / TRAINED, *(path for name in segments for path in (folder / name).iterdir())]
     new = [path for path in paths if path.relative_to(folder).as_posix() not in known]
@@ -205,12 +199,8 @@ def describe(
     return DenseInfo(
         documents=sum(map(len, passages)),
         vectors=int(sum(map(np.sum, passages))),
-        width=width,
-        factory=factory,
-        seed=seed,
-        encoder=encoder,
         sentences=all((folder / name / SENTENCES).exists() for name in segments),
-        source=source,
         segments=tuple(segments),
         files={**known, **list_files(folder, new)},
+        **facts,
     )

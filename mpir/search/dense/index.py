@@ -16,6 +16,7 @@ from mpir.core.text.field_syntax import is_field_search, plain_query, report_fie
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import InputError, format_value
+from mpir.search.base import ClosedAtExit
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.segment import NAME, Hits
 from mpir.search.dense.shards import Vectoriser, has_words
@@ -27,7 +28,7 @@ QUERIES_AT_ONCE = 256
 NO_ENCODER = "was opened without an encoder, so it cannot read texts; pass DenseIndex the encoder of its vectors"
 
 
-class DenseIndex:
+class DenseIndex(ClosedAtExit):
     """A dense index, opened for search; its vectors stay on disk and are mapped into memory.
 
     A document's score is the highest inner product of its vectors with the query's (MaxP). Scores are rounded to six
@@ -70,12 +71,6 @@ class DenseIndex:
 
     def __len__(self) -> int:
         return self.store.info.documents
-
-    def __enter__(self) -> DenseIndex:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the index's files."""

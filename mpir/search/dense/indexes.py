@@ -10,14 +10,14 @@ import numpy as np
 
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import InputError, format_paths, format_value
-from mpir.search.base import check_different, check_distinct
+from mpir.search.base import ClosedAtExit, check_different, check_distinct
 from mpir.search.dense.index import DenseIndex, search_in_batches
 from mpir.search.dense.segment import NAME
 from mpir.types import F32, F64, I64
 from mpir.validation import whole_number
 
 
-class DenseIndexes:
+class DenseIndexes(ClosedAtExit):
     """Dense indexes of different documents by one encoder: results are those of one index of all documents.
 
     A query is encoded once. Exact indexes (``Flat``) together give the results of one index; other kinds are trained on
@@ -80,12 +80,6 @@ class DenseIndexes:
 
     def __len__(self) -> int:
         return sum(map(len, self.indexes))
-
-    def __enter__(self) -> DenseIndexes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the indexes' files."""

@@ -17,7 +17,6 @@ from mpir.files.job_shards import Shard
 from mpir.search.dense.blocks import Blocks, remove_blocks
 from mpir.search.dense.build_dir import finished_shard, new_shard
 from mpir.search.dense.document_bar import DocumentBar
-from mpir.search.dense.partial_vectors import PartialVectors
 from mpir.search.dense.segment import (
     FIRST,
     FIRST_PASSAGE,
@@ -49,7 +48,7 @@ class Vectoriser(Protocol):
 class ResumableVectoriser(Protocol):
     """A vectoriser that reports each batch of vectors."""
 
-    def resume_vectors(self, texts: Sequence[str], partial: PartialVectors) -> tuple[F32, I64]:
+    def resume_vectors(self, texts: Sequence[str], partial: Blocks) -> tuple[F32, I64]:
         """As `Vectoriser.vectors`, without repeating the saved batches of an interrupted call."""
 
 

@@ -80,14 +80,6 @@ def _changing(folder: Path, encoder: Vectoriser | None = None) -> Iterator[Dense
 
 def _write(store: DenseStore, segments: Sequence[str], removed: int) -> None:
     """Write a new manifest of the segments, of whose documents so many are removed."""
-    info = describe(
-        store.folder,
-        segments,
-        store.info.width,
-        factory=store.info.factory,
-        seed=store.info.seed,
-        encoder=store.info.encoder,
-        source=store.info.source,
-        known=store.info.files,
-    )
+    facts = {name: getattr(store.info, name) for name in ("width", "factory", "seed", "encoder", "source")}
+    info = describe(store.folder, segments, known=store.info.files, **facts)
     write_dense_info(store.folder, replace(info, documents=info.documents - removed))

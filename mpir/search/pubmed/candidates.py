@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from mpir.core.text.field_syntax import has_europepmc_fields, has_pubmed_tags
 from mpir.core.text.normalise import without_surrogates
@@ -18,7 +19,7 @@ from mpir.search.pubmed.limits import read_limits
 from mpir.search.pubmed.plan import has_syntax, make_plan
 from mpir.search.pubmed.results import SearchResult
 from mpir.search.pubmed.settings import Settings
-from mpir.search.pubmed.source_searches import Report, SourceResult, Wish, search_europepmc, search_pubmed
+from mpir.search.pubmed.source_searches import Report, SourceResult, Wish, search_service
 from mpir.search.pubmed.transport import Client
 from mpir.validation import check_choice, whole_number
 
@@ -72,19 +73,12 @@ def search(
     chosen, warnings = _sources(sources, text)
     if text is None and not make_plan(query):
         raise InputError("the query has no word to search for (expected a question in words); give one.")
-    wish = Wish(
-        steps=make_plan(query) if text is None else (),
-        own_query=text,
-        limits=limits,
-        preprints=preprints,
-        k=k,
-    )
+    steps = make_plan(query) if text is None else ()
+    wish = Wish(steps=steps, own_query=text, limits=limits, preprints=preprints, k=k)
     client = Client(settings)
-    jobs: dict[str, Callable[[], SourceResult]] = {
-        "pubmed": lambda: search_pubmed(PubMed(client), wish, report),
-        "europepmc": lambda: search_europepmc(EuropePMC(client), wish, report),
-    }
-    results, faults = _all_done({name: jobs[name] for name in chosen})
+    services: dict[str, PubMed | EuropePMC] = {"pubmed": PubMed(client), "europepmc": EuropePMC(client)}
+    jobs = {name: partial(search_service, services[name], wish, report) for name in chosen}
+    results, faults = _all_done(jobs)
     documents = _documents(PubMed(client), results, faults, wish.k, report)
     warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
     return SearchResult(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from mpir.core.text.markup import without_markup
@@ -16,6 +17,7 @@ from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.xml import white_normal
 from mpir.search.pubmed.json_answers import count, member, read_object
 from mpir.search.pubmed.records import record_url
+from mpir.search.pubmed.results import Hits
 from mpir.search.pubmed.transport import Client, Service
 
 NAME = "Europe PMC"
@@ -24,20 +26,6 @@ RATE = 3.0
 PAGE = 200
 """Records per request."""
 _HEADING = re.compile(r"<h4>\s*([^<>]{1,100}?)\s*:?\s*</h4>", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page of records, the total number of matches, and the cursor of the next page.
-
-    `blank` counts records without a title and an abstract, which are left out; `error` is the service's message.
-    """
-
-    documents: tuple[Document, ...]
-    count: int
-    next_mark: str = ""
-    blank: int = 0
-    error: str = ""
 
 
 class EuropePMC:
@@ -50,21 +38,22 @@ class EuropePMC:
             name=NAME, url=client.settings.europepmc, option="pubmed.europepmc", per_second=client.settings.rate or RATE
         )
 
-    def search(self, query: str, k: int) -> Page:
+    def search(self, query: str, k: int) -> Hits:
         """The best k records for a query in Europe PMC's syntax, as one page. Raises ServiceError."""
         documents: dict[str, Document] = {}
         mark, marks, blank = "*", set[str](), 0
         while mark and mark not in marks and len(documents) + blank < k:
             marks.add(mark)
             page = self._page(query, mark, min(k, PAGE))
-            new = {document.id: document for document in page.documents if document.id not in documents}
+            new = {name: document for name, document in page.documents.items() if name not in documents}
             documents |= new
             blank += page.blank
             is_last = not (new or page.blank) or len(documents) + blank >= page.count
             mark = "" if is_last else page.next_mark
-        return Page(documents=tuple(documents.values())[:k], count=page.count, blank=blank, error=page.error)
+        documents = dict(islice(documents.items(), k))
+        return replace(page, ids=tuple(documents), documents=documents, blank=blank)
 
-    def _page(self, query: str, mark: str, size: int) -> Page:
+    def _page(self, query: str, mark: str, size: int) -> Hits:
         parameters = {"query": query, "format": "json", "resultType": "core", "pageSize": str(size)}
         parameters |= {"cursorMark": mark, "synonym": "TRUE"}
         if self._email:
@@ -72,15 +61,16 @@ class EuropePMC:
         return self._client.ask(self.service, "search", parameters, _read_page)
 
 
-def _read_page(content: bytes) -> Page:
+def _read_page(content: bytes) -> Hits:
     answer = read_object(content)
     if answer.get("errMsg"):
-        return Page(documents=(), count=0, error=shortened(str(answer["errMsg"]), 300))
+        return Hits(error=shortened(str(answer["errMsg"]), 300))
     results = member(member(answer, "resultList", dict), "result", list)
     documents = [document for record in results if isinstance(record, dict) and (document := _document(record))]
     mark = answer.get("nextCursorMark")
-    return Page(
-        documents=tuple(documents),
+    return Hits(
+        ids=tuple(document.id for document in documents),
+        documents={document.id: document for document in documents},
         blank=len(results) - len(documents),
         count=count(answer, "hitCount"),
         next_mark=mark if isinstance(mark, str) else "",

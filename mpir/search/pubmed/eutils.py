@@ -10,7 +10,6 @@ can be cached, whereas every search has its own WebEnv.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpir.core.text.types import Document
@@ -18,6 +17,7 @@ from mpir.errors import shortened
 from mpir.search.pubmed.errors import DamagedAnswerError
 from mpir.search.pubmed.json_answers import count, member, read_object, texts
 from mpir.search.pubmed.records import read_records
+from mpir.search.pubmed.results import Hits
 from mpir.search.pubmed.settings import Settings
 from mpir.search.pubmed.transport import Client, Service
 
@@ -26,22 +26,6 @@ MAX_IDS = 9_999
 """The most PMIDs that PubMed returns for one search (https://www.ncbi.nlm.nih.gov/books/NBK25499/)."""
 BATCH = 200
 """Records per request; NCBI asks for POST from about 200 ids on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
-    """The answer to a search: PMIDs by relevance, the total number of matches, and PubMed's messages.
-
-    `messages` are on words and fields of the query; `notes` on how the search was carried out, such as a limit on its
-    results.
-    """
-
-    ids: tuple[str, ...]
-    count: int
-    translation: str
-    messages: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    error: str = ""
 
 
 class PubMed:
@@ -114,7 +98,7 @@ def _read_hits(content: bytes) -> Hits:
     if error := result.get("ERROR"):
         if "backend" in str(error).lower() or "timed out" in str(error).lower():
             raise DamagedAnswerError("its search engine failed")
-        return Hits(ids=(), count=0, translation="", messages=(), error=shortened(str(error), 300))
+        return Hits(error=shortened(str(error), 300))
     ids = member(result, "idlist", list)
     if not all(isinstance(pmid, str) and pmid.isascii() and pmid.isdigit() and len(pmid) < 10 for pmid in ids):
         raise DamagedAnswerError("it has ids that are not PMIDs")

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, overload
 
 from mpir.core.text.types import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """A service's answer to a search: ids by relevance, the total number of matches, and the service's messages.
+
+    `documents` are the records that came with the ids; `blank` counts those without a title and an abstract, which are
+    left out. `messages` are on words and fields of the query; `notes` on how the search was carried out, such as a
+    limit on its results. `error` is the reason for which the query was rejected, `next_mark` the cursor of the next
+    page.
+    """
+
+    ids: tuple[str, ...] = ()
+    count: int = 0
+    documents: Mapping[str, Document] = field(default_factory=dict)
+    translation: str = ""
+    messages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+    blank: int = 0
+    next_mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.search.pubmed import europepmc, eutils
 from mpir.search.pubmed.errors import ServiceError
 from mpir.search.pubmed.europepmc import EuropePMC
 from mpir.search.pubmed.eutils import MAX_IDS, PubMed
@@ -41,45 +40,34 @@ class Wish:
     k: int
 
 
-def search_pubmed(service: PubMed, wish: Wish, report: Report) -> SourceResult:
-    """PMIDs from PubMed. Raises ServiceError, or InputError with PubMed's message on a query it cannot parse."""
-    result, wish = SourceResult(), replace(wish, k=min(wish.k, MAX_IDS))
-    for query in _queries(wish, for_pubmed):
-        sent = limited_for_pubmed(query, wish.limits)
-        hits = service.search(sent, wish.k)
-        _check_query(eutils.NAME, wish, hits.error)
+def search_service(service: PubMed | EuropePMC, wish: Wish, report: Report) -> SourceResult:
+    """A service's records. Raises ServiceError, or InputError with its message on a query it cannot parse."""
+    is_pubmed, result = isinstance(service, PubMed), SourceResult()
+    name, k = service.service.name, min(wish.k, MAX_IDS) if is_pubmed else wish.k
+    for query in _queries(wish, for_pubmed if is_pubmed else for_europepmc):
+        sent = (
+            limited_for_pubmed(query, wish.limits)
+            if is_pubmed
+            else limited_for_europepmc(query, wish.limits, preprints=wish.preprints)
+        )
+        hits = service.search(sent, k)
+        _check_query(name, wish, hits.error)
         if wish.own_query is not None and not hits.ids:
             _check_balance(wish.own_query)
-        new = _added(result, hits.ids, wish.k)
+        new, expected, listed = _added(result, hits.ids, k), min(hits.count, k), len(hits.ids) + hits.blank
+        result.documents |= hits.documents
         result.searches.append(
-            SentQuery(source=eutils.NAME, query=sent, hits=hits.count, new=new, translation=hits.translation)
+            SentQuery(source=name, query=sent, hits=hits.count, new=new, translation=hits.translation)
         )
         if wish.own_query is not None:
-            result.warnings += [f"{eutils.NAME} on the query: {message}." for message in hits.messages]
-        shortage = len(hits.ids) < min(hits.count, wish.k)
-        result.warnings += [f"{eutils.NAME} on a search: {note}." for note in hits.notes if shortage]
-        _note_shortage(result, eutils.NAME, len(hits.ids), min(hits.count, wish.k))
-        report(eutils.NAME, len(result.ids), wish.k)
-        if len(result.ids) >= wish.k:
-            break
-    return result
-
-
-def search_europepmc(service: EuropePMC, wish: Wish, report: Report) -> SourceResult:
-    """Records from Europe PMC. Raises ServiceError, or InputError with its message on a query it cannot parse."""
-    result = SourceResult()
-    for query in _queries(wish, for_europepmc):
-        sent = limited_for_europepmc(query, wish.limits, preprints=wish.preprints)
-        answer = service.search(sent, wish.k)
-        _check_query(europepmc.NAME, wish, answer.error)
-        if wish.own_query is not None and not answer.documents:
-            _check_balance(wish.own_query)
-        new = _added(result, [document.id for document in answer.documents], wish.k)
-        result.documents |= {document.id: document for document in answer.documents}
-        result.searches.append(SentQuery(source=europepmc.NAME, query=sent, hits=answer.count, new=new))
-        _note_shortage(result, europepmc.NAME, len(answer.documents) + answer.blank, min(answer.count, wish.k))
-        report(europepmc.NAME, len(result.ids), wish.k)
-        if len(result.ids) >= wish.k:
+            result.warnings += [f"{name} on the query: {message}." for message in hits.messages]
+        if listed < expected:
+            result.warnings += [f"{name} on a search: {note}." for note in hits.notes]
+            result.warnings.append(
+                f"{name} listed only {listed} of the {expected} records that it counts for a search."
+            )
+        report(name, len(result.ids), k)
+        if len(result.ids) >= k:
             break
     return result
 
@@ -115,8 +103,3 @@ def _check_balance(query: str) -> None:
     odd += [f"{name} brackets" for name, pair in _BRACKETS.items() if query.count(pair[0]) != query.count(pair[1])]
     if odd:
         raise InputError(f"the query has no results, and its {' and '.join(odd)} are unbalanced; correct it.")
-
-
-def _note_shortage(result: SourceResult, name: str, number: int, expected: int) -> None:
-    if number < expected:
-        result.warnings.append(f"{name} listed only {number} of the {expected} records that it counts for a search.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from mpir.files.http import Answer, PassingError, UnreachableError, exchange, re
 from mpir.files.http_client import proxy_variables
 from mpir.search.pubmed.errors import DamagedAnswerError, ServiceError
 from mpir.search.pubmed.kept_answers import KeptAnswers, request_key
-from mpir.search.pubmed.pace import pace_of
 from mpir.search.pubmed.settings import Settings
 
 Parsed = TypeVar("Parsed")
@@ -27,6 +27,17 @@ LONG = 1500
 """Parameters of this many characters or more go into the body of a POST request."""
 _PRIVATE = ("api_key", "email", "tool")
 """Parameters that don't change an answer."""
+_next_turns: dict[str, float] = {}
+"""When the next request to each host may be sent: all clients of this process share its rate."""
+_turns_lock = threading.Lock()
+
+
+def wait_for_turn(host: str, per_second: float) -> None:
+    """Wait until the last request to a host is at least 1 / `per_second` seconds ago."""
+    with _turns_lock:
+        turn = max(_next_turns.get(host, 0.0), time.monotonic())
+        _next_turns[host] = turn + 1 / per_second
+    time.sleep(max(0.0, turn - time.monotonic()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +125,7 @@ class Client:
 
     def _send(self, service: Service, url: str, parameters: Mapping[str, str]) -> bytes:
         """Send one request. Raises UnreachableError, PassingError, ServiceError, and InputError for a wrong key."""
-        pace_of(service.host).wait(service.per_second)
+        wait_for_turn(service.host, service.per_second)
         size = sum(len(name) + len(value) + 2 for name, value in parameters.items())
         is_long = service.takes_post and size > LONG
         request: dict[str, Any] = {"data": dict(parameters)} if is_long else {"params": dict(parameters)}
