@@ -1,7 +1,7 @@
 """The first stage: BM25 over a Lucene index, vectors, both together, and BM25 in memory for a caller's documents."""
 
 from mpir.search.base import Retriever
-from mpir.search.corpus_index import index_files
+from mpir.search.corpus_index import index_files, remove_groups
 from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
 from mpir.search.hybrid import HybridRetriever
 from mpir.search.indexer import build_index
@@ -27,4 +27,5 @@ __all__ = [
     "index_files",
     "index_matches",
     "read_info",
+    "remove_groups",
 ]

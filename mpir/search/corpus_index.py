@@ -68,6 +68,17 @@ def index_files(
         return build_index(read_collection(paths), folder, progress=progress, **options)
 
 
+def remove_groups(folder: str | Path) -> None:
+    """Remove the groups of an index that is complete, in case a build was killed between its last two steps.
+
+    Raises:
+        OutputError: another process builds the index, or the folder of groups has files that are not mpir's.
+    """
+    if any(part_of(Path(folder)).glob(f"*/{STATE}")):
+        with _groups_folder(Path(folder)):
+            pass
+
+
 @contextmanager
 def _groups_folder(target: Path) -> Iterator[Path]:
     """Context manager of the folder for an index's groups; it is removed after success, or if no group is finished."""

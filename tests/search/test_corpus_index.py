@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mpir
+from mpir.app.cli import main
 from mpir.core.text.terms import StopWords
 from mpir.core.text.types import Document
 from mpir.errors import InputError, OutputError
@@ -19,6 +20,7 @@ QUERIES = ("cancer treatment", "gene expression in mice", "patients", "revised")
 KILLED = """
 import importlib, os, signal, sys
 from pathlib import Path
+from mpir.files.corpora import corpus_fingerprint
 from mpir.search import corpus_index, index_files
 
 corpus_index.GROUP_SECONDS = 0.0
@@ -34,7 +36,8 @@ def killing(*arguments, **named):
     return original(*arguments, **named)
 
 setattr(module, name, killing)
-index_files([Path(sys.argv[1])], Path(sys.argv[2]), threads=1)
+paths = [sys.argv[1]]
+index_files(paths, Path(sys.argv[2]), source=corpus_fingerprint(paths), threads=1)
 """
 
 
@@ -138,6 +141,24 @@ def test_a_killed_build_resumes_after_its_last_group(
     assert names == []
     assert_equal(tmp_path / "index", expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["baseline", "expected", "index"]
+
+
+def test_groups_left_beside_a_finished_index_go(baseline: Path, expected: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    command = [sys.executable, "-c", KILLED, str(baseline), str(index), "shutil:rmtree", "3"]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert len(list((tmp_path / "index.part").glob("*"))) == 4
+    assert_equal(index, expected)
+    assert main(["index", str(baseline), "--index", str(index), "--quiet"]) == 0
+    assert not (tmp_path / "index.part").exists()
+
+
+def test_a_finished_index_keeps_a_strange_folder_beside_it(baseline: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert main(["index", str(baseline), "--index", str(tmp_path / "index"), "--quiet"]) == 0
+        (tmp_path / "index.part").mkdir(exist_ok=True)
+        (tmp_path / "index.part/thesis.txt").write_text("years of work")
+    assert (tmp_path / "index.part/thesis.txt").exists()
 
 
 def interrupted(files: int, baseline: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ def _build(
 ) -> int:
     """Build an index, or a shard of its vectors, unless a current one exists; 0 is the exit status."""
     from mpir.files.read import STDIN
-    from mpir.search import index_files, index_matches, read_info
+    from mpir.search import index_files, index_matches, read_info, remove_groups
 
     progress = not arguments.quiet and sys.stderr.isatty()
     if encoder is not None and shard is not None and shard.count > 1:
@@ -130,7 +130,9 @@ def _build(
     is_current = STDIN not in arguments.paths and index_matches(
         arguments.index, source, stop_words=arguments.stop_words
     )
-    if not is_current:
+    if is_current:
+        remove_groups(arguments.index)
+    else:
         options: dict[str, Any] = {"threads": threads, "stop_words": arguments.stop_words}
         index_files(arguments.paths, arguments.index, source=source, progress=progress, **options)
     if encoder is not None:
