@@ -9,8 +9,9 @@ distance), and RaBitQ, each with N vectors read for rescoring; RaBitQ with 1,000
 With --synthetic, the second table is of so many synthetic vectors: x + w·y of two random real vectors and a random w
 below 1, scaled to length 1, so that mean, spectrum and clusters are like those of real vectors and none occurs twice.
 They go to the index as they are made; the exact nearest of the first queries are found on the way. A search reads
-queries from memory; "cold" is after the pages of the vectors were dropped. Only the resident memory that belongs to
-the process counts: pages of mapped files can be dropped at any time.
+queries from memory. Cold is the first search for each in a fresh process, after the pages of the index were dropped;
+warm is the second. Only the resident memory that belongs to the process counts: pages of mapped files can be dropped
+at any time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measure import Worker, describe, helper, machine, table
+from measure import Worker, describe, drop_pages, helper, machine, table
 from vector_growth import stored
 
 from mpir.app.cli import guarded
@@ -158,9 +159,13 @@ def large(folder: Path, base: Floats, queries: Floats, arguments: argparse.Names
 def searched(target: Path, queries: Floats, exact: Rows, threads: int) -> dict[str, float]:
     """Open an index in a fresh process, and search it."""
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    with Worker(searcher, target, threads=threads) as worker:
-        opening = worker.started
-        return {"disk_gib": size / 2**30, "opening_s": opening, **worker.call(queries, exact).value}
+    figures = {"disk_gib": size / 2**30}
+    for name, batch in (("one", 1), ("eight", 8)):
+        drop_pages(target)
+        with Worker(searcher, target, threads=threads) as worker:
+            opening, found = worker.started, worker.call(queries, exact, batch).value
+            figures |= {f"{name}_{key}": value for key, value in {"opening_s": opening, **found}.items()}
+    return figures
 
 
 class Copies(RescoredCodes):
@@ -248,23 +253,16 @@ class Best:
             self.scores[number], self.rows[number] = merged[order], rows[order]
 
 
-def searcher(target: Path) -> Callable[[Floats, Rows], dict[str, float]]:
+def searcher(target: Path) -> Callable[[Floats, Rows, int], dict[str, float]]:
     """Opens the index; times searches and compares their results with the exact ones."""
     faiss().omp_set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     index = DenseIndex(target)
 
-    def timed(queries: Floats, exact: Rows) -> dict[str, float]:
+    def timed(queries: Floats, exact: Rows, batch: int) -> dict[str, float]:
         figures: dict[str, float] = {}
-        for name, batch in (("one", 1), ("eight", 8)):
-            drop_pages(target)
-            figures |= {
-                f"{name}_cold_{key}": value
-                for key, value in times(lambda rows: index.search_vectors(rows, DEPTH), queries, batch).items()
-            }
-            figures |= {
-                f"{name}_warm_{key}": value
-                for key, value in times(lambda rows: index.search_vectors(rows, DEPTH), queries, batch).items()
-            }
+        for name in ("cold", "warm"):
+            found = times(lambda rows: index.search_vectors(rows, DEPTH), queries, batch)
+            figures |= {f"{name}_{key}": value for key, value in found.items()}
         figures["recall"] = recall(search(index, queries[: len(exact)]) - FIRST_ID, exact)
         return figures | {"resident_mib": resident("RssAnon"), "resident_with_mapped_files_mib": resident("VmRSS")}
 
@@ -282,14 +280,6 @@ def times(search_rows: Callable[[Floats], Any], queries: Floats, batch: int) -> 
     processor = 1000 * (time.process_time() - began) / max(1, len(batches))
     p50, p95 = np.percentile(elapsed, [50, 95]).tolist() if elapsed else (0.0, 0.0)
     return {"p50_ms": p50, "p95_ms": p95, "processor_ms": processor}
-
-
-def drop_pages(target: Path) -> None:
-    """Ask the system to drop the vectors' pages."""
-    os.sync()
-    for path in target.rglob("vectors.npy"):
-        with path.open("rb") as stream:
-            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def resident(name: str) -> float:

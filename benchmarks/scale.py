@@ -18,7 +18,6 @@ machine add nothing. Making the corpus does not count. Indexes in --folder stay,
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
-from measure import Worker, default_threads, describe, helper, machine, table
+from measure import Worker, default_threads, describe, drop_pages, helper, machine, table
 from vector_growth import pieces, stored
 from workload import corpus_files, read_asked
 
@@ -174,15 +173,6 @@ def searched(folder: Path, mode: str, depth: int, queries: Sequence[str], thread
         result = {**warm, "cold_p50_ms": cold["p50_ms"], "cold_p95_ms": cold["p95_ms"], "peak_mib": worker.peak_mib()}
     print(mode, depth, result, file=sys.stderr, flush=True)
     return result
-
-
-def drop_pages(folder: Path) -> None:
-    """Ask the system to drop the pages of all files in a folder, which no process may have open."""
-    os.sync()
-    for path in folder.rglob("*"):
-        if path.is_file() and hasattr(os, "posix_fadvise"):
-            with path.open("rb") as stream:
-                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def searcher(folder: Path, mode: str, depth: int = CANDIDATES) -> Callable[[Sequence[str]], list[Times]]:
