@@ -99,12 +99,12 @@ class LateInteraction:
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if is_query else 1])]
         passages = read_alone(tokenizer, size - len(marker), texts, spans=spans)
         mask = self.mask_token(tokenizer) if is_query else None
-        passages.replace(
-            [_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in passages.ids]
-        )
         nowhere = [(0, 0)] * len(marker)
-        passages.spans = [np.array([*span[:1], *nowhere, *span[1:]], np.int32) for span in passages.spans]
-        return passages
+        return AloneTexts(
+            [_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in passages.ids],
+            passages.pair_of,
+            [np.array([*span[:1], *nowhere, *span[1:]], np.int32) for span in passages.spans],
+        )
 
     def mask_token(self, tokenizer: Any) -> int | None:
         """The mask token that pads queries. Raises InputError if there is none."""

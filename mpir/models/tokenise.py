@@ -246,12 +246,8 @@ class AloneTexts:
     """Passages of single texts: the `ids` of each, and the index (R,) of each one's text, ascending."""
 
     def __init__(self, ids: list[I32], text_of: I64, spans: list[I32]) -> None:
-        self.pair_of, self.spans = text_of, spans
-        self.replace(ids)
-
-    def replace(self, ids: list[I32]) -> None:
-        """Replace the passages' tokens."""
         self.ids, self.lengths = ids, _lengths(ids)
+        self.pair_of, self.spans = text_of, spans
 
     def sequences(self, rows: I64) -> list[TokenSequence]:
         """The sequences of these rows."""

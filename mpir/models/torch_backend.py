@@ -260,13 +260,14 @@ class TorchBackend:
         raise_if_cancelled()
 
     @contextmanager
-    def batches_run_by(self, runner: BatchRunner) -> Iterator[None]:
-        """Have batches run by `runner` in place of the devices here."""
-        self._runner = runner
+    def batches_run_by(self, runner: BatchRunner, *, tokens_per_batch: int) -> Iterator[None]:
+        """Have batches of this size run by `runner` in place of the devices here."""
+        before = self.tokens_per_batch
+        self._runner, self.tokens_per_batch = runner, tokens_per_batch
         try:
             yield
         finally:
-            self._runner = None
+            self._runner, self.tokens_per_batch = None, before
 
     def run(self, sequences: Sequence[TokenSequence], reading: Reading = OUTPUTS, halvings: int = HALVINGS) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch on the first device; it is halved if memory runs out.

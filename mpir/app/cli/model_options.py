@@ -139,9 +139,8 @@ def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
     from mpir.lab.annotate.negation_perspective import NegationPerspective
 
     negation = NegEx.load(*arguments.triggers or ())
-    polarity = NegationPerspective(Lexicon.load(arguments.lexicon), negation=negation, likeness=arguments.partial)
-    polarity.level = "document"
-    return polarity
+    lexicon = Lexicon.load(arguments.lexicon)
+    return NegationPerspective(lexicon, negation=negation, likeness=arguments.partial, level="document")
 
 
 def _open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:

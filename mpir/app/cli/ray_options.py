@@ -76,10 +76,12 @@ def encoding_on_actors(
     if arguments.ray is None or encoder is None:
         yield
         return
-    from mpir.lab.ray.actor_jobs import PooledBatches, encoding_job
+    from mpir.lab.ray.actor_jobs import PooledBatches, encoding_job, tokens_per_task
 
-    job = encoding_job(encoder, load, has_gpus=bool(arguments.gpus_per_worker))
-    with _opened_pool(arguments, job) as pool, encoder.encoder.backend.batches_run_by(PooledBatches(pool)):
+    backend = encoder.encoder.backend
+    tokens = tokens_per_task(backend, has_gpus=bool(arguments.gpus_per_worker))
+    job = encoding_job(encoder, load, tokens)
+    with _opened_pool(arguments, job) as pool, backend.batches_run_by(PooledBatches(pool), tokens_per_batch=tokens):
         yield
 
 

@@ -37,6 +37,10 @@ class Job:
     waited: float = 0.0
     is_awaited: bool = True
 
+    def abandon(self) -> None:
+        """Note that nobody awaits the ranking any more."""
+        self.is_awaited = False
+
 
 Check = Callable[[Sequence[Document]], None]
 Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]

@@ -109,7 +109,7 @@ class Service:
         try:
             return await asyncio.wrap_future(job.future)
         finally:
-            job.is_awaited = False
+            job.abandon()
 
     async def search(
         self, query: str, mode: str, k: int, limits: Mapping[str, Any] | None = None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
+from mpir.core.columns import Level
 from mpir.core.text.split import split
 from mpir.core.text.types import Pair
 from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
@@ -58,6 +59,7 @@ class NegationPerspective(Perspective):
         negation: NegEx | None = None,
         likeness: float | None = None,
         several: Several = "any",
+        level: Level = "sentence",
         name: str = "negation",
     ) -> None:
         """Use a lexicon; its phrases match exactly, or with at least a `likeness` (lab/annotate/fuzzy_match.py).
@@ -66,7 +68,8 @@ class NegationPerspective(Perspective):
             InputError: the rule for several mentions is unknown, or the likeness is out of bounds.
         """
         check_choice("negation: several", several, get_args(Several))
-        self.name, self.lexicon, self.several, self.likeness = name, lexicon, several, likeness
+        self.name, self.level, self.lexicon = name, level, lexicon
+        self.several, self.likeness = several, likeness
         self.negation = negation or NegEx.load()
         self._matcher = ExactMatcher(lexicon) if likeness is None else PartialMatcher(lexicon, threshold=likeness)
         self._cache: LruCache[dict[str, float]] = LruCache(_bytes, BYTES)

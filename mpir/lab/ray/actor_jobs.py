@@ -79,13 +79,16 @@ class PooledBatches:
             yield rows.popleft(), vectors
 
 
-def encoding_job(encoder: PooledEncoder, load: Callable[[], PooledEncoder], *, has_gpus: bool) -> ActorJob:
-    """Return the job that encodes a batch of tokens per task like `encoder`, with larger batches on GPUs."""
-    backend = encoder.encoder.backend
-    if has_gpus:
-        backend.tokens_per_batch = max(backend.tokens_per_batch, TOKENS_PER_BATCH["cuda"])
+def tokens_per_task(backend: TorchBackend, *, has_gpus: bool) -> int:
+    """The tokens of a task's batch: those of the driver's batches, or more on GPUs."""
+    return max(backend.tokens_per_batch, TOKENS_PER_BATCH["cuda"]) if has_gpus else backend.tokens_per_batch
+
+
+def encoding_job(encoder: PooledEncoder, load: Callable[[], PooledEncoder], tokens_per_batch: int) -> ActorJob:
+    """Return the job that encodes a batch of tokens per task like `encoder`."""
+    settings = {**encoder.encoder.backend.settings, "tokens_per_batch": tokens_per_batch}
     return ActorJob(
-        load=LoadBackend(load, backend.settings),
+        load=LoadBackend(load, settings),
         work=run_message,
         identify=encoding_identity,
         identity=encoder.encoder.identity,

@@ -28,6 +28,13 @@ class SourceResult:
     searches: list[SentQuery] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    def add(self, ids: Sequence[str], k: int) -> int:
+        """Append new ids, up to k in total; return how many were added."""
+        before = len(self.ids)
+        known = set(self.ids)
+        self.ids += [document_id for document_id in ids if document_id not in known][: k - before]
+        return len(self.ids) - before
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
@@ -54,15 +61,15 @@ def search_service(service: PubMed | EuropePMC, wish: Wish, report: Report) -> S
         _check_query(name, wish, hits.error)
         if wish.own_query is not None and not hits.ids:
             _check_balance(wish.own_query)
-        new, expected, listed = _added(result, hits.ids, k), min(hits.count, k), len(hits.ids) + hits.blank
-        result.documents |= hits.documents
+        new, expected, listed = result.add(hits.ids, k), min(hits.count, k), len(hits.ids) + hits.blank
+        result.documents.update(hits.documents)
         result.searches.append(
             SentQuery(source=name, query=sent, hits=hits.count, new=new, translation=hits.translation)
         )
         if wish.own_query is not None:
-            result.warnings += [f"{name} on the query: {message}." for message in hits.messages]
+            result.warnings.extend(f"{name} on the query: {message}." for message in hits.messages)
         if listed < expected:
-            result.warnings += [f"{name} on a search: {note}." for note in hits.notes]
+            result.warnings.extend(f"{name} on a search: {note}." for note in hits.notes)
             result.warnings.append(
                 f"{name} listed only {listed} of the {expected} records that it counts for a search."
             )
@@ -77,14 +84,6 @@ def _queries(wish: Wish, render: Callable[[Step], str]) -> Iterator[str]:
         yield wish.own_query
     else:
         yield from map(render, wish.steps)
-
-
-def _added(result: SourceResult, ids: Sequence[str], k: int) -> int:
-    """Append new ids, up to k in total; return how many were added."""
-    before = len(result.ids)
-    known = set(result.ids)
-    result.ids += [document_id for document_id in ids if document_id not in known][: k - before]
-    return len(result.ids) - before
 
 
 def _check_query(name: str, wish: Wish, message: str) -> None:
