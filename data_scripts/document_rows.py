@@ -3,10 +3,10 @@
     python data_scripts/document_rows.py --data DATA --output runs/documents
 
 This is a step of the recipe in docs/guides/reproduce.md. It writes documents.{train,dev}.jsonl.gz, whose rows
-mpir/lab/train/document_rows.py describes: the best candidates of BM25 and the gold documents that are whole abstracts,
-with labels of both and of the sentences of gold documents. The dev file has only questions with a gold document. A
-candidate that is not gold counts as not relevant where a gold document is among the candidates; elsewhere its label is
-unknown. Questions of the `dev` and `test` splits never enter the training file.
+mpir/lab/train/document_mixture.py describes: the best candidates of BM25 and the gold documents that are whole
+abstracts, with labels of both and of the sentences of gold documents. The dev file has only questions with a gold
+document. A candidate that is not gold counts as not relevant where a gold document is among the candidates; elsewhere
+its label is unknown. Questions of the `dev` and `test` splits never enter the training file.
 """
 
 from __future__ import annotations

@@ -39,9 +39,9 @@ from mpir.files.output_checks import check_files, check_replaceable_file
 from mpir.files.read import read_json, read_json_lines
 from mpir.files.write import atomic_write
 from mpir.lab.sia.answers import Answer, read_answers
-from mpir.lab.sia.bioasq_steps import NEAR
 from mpir.lab.sia.facts import combined_rows, partial_rows
 from mpir.lab.sia.graded import Evidence, coverage_rows, graded_rows
+from mpir.lab.sia.item_steps import NEAR
 from mpir.lab.sia.qasc import read_items
 from mpir.lab.sia.rows import words_of
 from mpir.lab.sia.similar import Models, index_items, similar_rows

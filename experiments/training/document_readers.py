@@ -22,7 +22,7 @@ from tabulate import tabulate
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.text.types import QueryDocument
-from mpir.lab.train.document_rows import TrainingQuestion, read_document_rows
+from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example
 from mpir.lab.train.metrics import mean_average_precision
 from mpir.models.perspectives import Perspective, open_bundle

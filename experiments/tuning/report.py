@@ -26,6 +26,7 @@ from experiments.tuning.fits import (
     load,
     plan,
 )
+from experiments.tuning.pictures import bars, learning_curve
 from mpir.core.weights import Weights
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files.journal import Journal
@@ -199,14 +200,14 @@ class Report:
         curves = {m: [np.array(self.record(m, seed)["best"]) for seed in self.seeds] for m in SEARCHES}
         plots.best_so_far(folder / f"{name}-best-so-far", curves, name)
         rows = {label: change[:3] for label, change in self.changes().items()}
-        plots.bars(folder / f"{name}-ablation", rows, f"difference in test {name}", zero=True)
+        bars(folder / f"{name}-ablation", rows, f"difference in test {name}", zero=True)
         sizes, means = self.learning()
         levels = {
             "tuned": means,
             "equal weights": np.array([self.mean(REFERENCE)]),
             "best single perspective": np.array([self.mean("best single perspective")]),
         }
-        plots.learning_curve(folder / f"{name}-learning-curve", sizes, levels, name)
+        learning_curve(folder / f"{name}-learning-curve", sizes, levels, name)
         objective = load(self.job.dev, name)
         space, method = Space.of(objective.scored.columns), "alternating Bayesian"
         result = search(objective, space, plan(method, self.job, 0))

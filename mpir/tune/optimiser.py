@@ -59,19 +59,6 @@ class RandomSearch(Optimiser):
         return self.random(number).random(self.dimensions)
 
 
-class GridSearch(Optimiser):
-    """A regular grid with enough points for the number of calls, in random order."""
-
-    def propose(self, number: int) -> F64:
-        """The next point of the shuffled grid."""
-        levels = 2
-        while levels**self.dimensions < self.calls:
-            levels += 1
-        order = np.random.default_rng(self.seed).permutation(levels**self.dimensions)
-        level_numbers = np.unravel_index(order[number % len(order)], (levels,) * self.dimensions)
-        return np.array(level_numbers, np.float64) / (levels - 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Bayesian:
     """Settings of a Bayesian search: a Gaussian process (scikit-optimize) after `initial` points of a Latin hypercube.

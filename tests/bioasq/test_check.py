@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mpir.app.cli import main
-from mpir.bioasq.check import check_submission
+from mpir.bioasq.submission_rules import check_submission
 from mpir.core.text import Question
 from mpir.errors import InputError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mpir.lab.train.document_rows import read_document_rows
+from mpir.lab.train.document_mixture import read_document_rows
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/document_rows.py"
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"

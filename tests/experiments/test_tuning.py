@@ -57,6 +57,16 @@ def free() -> Dataset:
     )
 
 
+def test_grid_search_visits_every_point_once(script: ModuleType) -> None:
+    grid = script.GridSearch(2, 9, [1])
+    points = []
+    for _ in range(9):
+        points.append(tuple(grid.ask()))
+        grid.tell(np.array(points[-1]), 0.0)
+    assert sorted(points) == [(a / 2, b / 2) for a in range(3) for b in range(3)]
+    assert points != sorted(points)  # so that a part of them is spread evenly
+
+
 def test_each_baseline_orders_by_its_own_scores(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
     free.save(tmp_path / "free")
     objective = Objective(free)

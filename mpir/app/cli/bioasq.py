@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Print a line for each problem of a submission; return 2 if there are any."""
-    from mpir.bioasq.check import check_submission
+    from mpir.bioasq.submission_rules import check_submission
     from mpir.files.corpora import read_questions
 
     if arguments.gold or _outputs(arguments)[1]:

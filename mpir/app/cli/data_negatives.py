@@ -54,8 +54,7 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the rows, write and report them; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.lab.train.negative_inputs import check_outputs, read_negative_inputs
-    from mpir.lab.train.write_negatives import write_negatives
+    from mpir.lab.train.negative_inputs import check_outputs, read_negative_inputs, write_negatives
 
     _refuse_other_options(arguments)
     names = {field.name: field.name for field in fields(NegativeSettings)} | {"documents": "k"}

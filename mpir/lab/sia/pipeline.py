@@ -10,10 +10,9 @@ from pathlib import Path
 from mpir.errors import InputError
 from mpir.files.job_shards import Shard
 from mpir.lab.sia.answers import read_answers
-from mpir.lab.sia.bioasq_steps import bioasq_rows
 from mpir.lab.sia.collect import Collected, collect
 from mpir.lab.sia.entities import entity_finder
-from mpir.lab.sia.item_steps import combined, partial, read_items, similar_rows, swap
+from mpir.lab.sia.item_steps import bioasq_rows, combined, partial, read_items, similar_rows, swap
 from mpir.lab.sia.report import write_dataset, write_report
 from mpir.lab.sia.settings import SHARE, Decoding, GenerationSettings, Training, is_share
 from mpir.lab.sia.steps import Steps

@@ -12,8 +12,8 @@ from mpir.extras import needs
 from mpir.files.folder_format import FolderFormat
 from mpir.files.write import atomic_folder, atomic_write, write_json
 from mpir.lab.sia.collect import SPLITS, Collected
-from mpir.lab.sia.generated import ORIGIN
 from mpir.lab.sia.rows import METHODS, SCALE
+from mpir.lab.sia.writer_steps import ORIGIN
 from mpir.version import __version__
 
 CARD_HEAD = """\

@@ -8,10 +8,9 @@ from collections.abc import Set as AbstractSet
 import torch
 from torch import Tensor
 
-from mpir.lab.train.batch_layout import batch_places, known_positives, own_places, same
+from mpir.lab.train.batch_layout import Compared, batch_places, known_positives, own_places, same
 from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task
-from mpir.lab.train.two_tower import Compared
 
 Answers = Mapping[str, AbstractSet[str]]
 """Known answers of each question, both normalised by `same`."""

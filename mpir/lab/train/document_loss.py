@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from mpir.errors import InputError, format_names, format_value
-from mpir.lab.train.document_rows import TrainingDocument, TrainingQuestion
+from mpir.lab.train.document_mixture import TrainingDocument, TrainingQuestion
 from mpir.lab.train.loss_functions import binary_cross_entropy, divergence, listwise_softmax
 from mpir.models.bundles.bundle import open_bundle
 from mpir.models.perspectives.cross_encoder import CrossEncoderPerspective

@@ -14,8 +14,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
 from mpir.lab.train.document_loss import DocumentTeacher, question_loss
-from mpir.lab.train.document_mixture import DocumentMixture
-from mpir.lab.train.document_rows import TrainingDocument, TrainingQuestion
+from mpir.lab.train.document_mixture import DocumentMixture, TrainingDocument, TrainingQuestion
 from mpir.lab.train.examples import Example
 from mpir.lab.train.metrics import mean_average_precision
 from mpir.lab.train.pretrained import load_encoder

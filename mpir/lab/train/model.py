@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from mpir.errors import InputError
+from mpir.lab.train.batch_layout import ByToken, ByVector, Compared
 from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task, allot, outputs_needed
 from mpir.lab.train.pretrained import load_encoder, width_of
 from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.settings import TrainingSettings
-from mpir.lab.train.two_tower import ByToken, ByVector, Compared
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint_info import positions_of
 from mpir.models.device import choose_budget, choose_device

@@ -16,11 +16,10 @@ from transformers import AutoModelForSequenceClassification
 
 from mpir.errors import MpirError
 from mpir.files.lock import exclusive
-from mpir.lab.train.checkpointer import Checkpointer
+from mpir.lab.train.checkpointer import Checkpointer, RunLog
 from mpir.lab.train.negative_sampler import NegativeSampler, SampledNegatives
 from mpir.lab.train.optimisation import Optimisation
 from mpir.lab.train.progress import training_progress
-from mpir.lab.train.run_log import RunLog
 from mpir.lab.train.run_state import Counters, RandomState, RunIdentity, RunState
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.pretrained import checkpoint_errors, load_pretrained

@@ -22,8 +22,16 @@ from mpir.files.read import read_json, read_lines
 from mpir.files.write import atomic_write, write_json
 from mpir.lab.train import triple_candidates
 from mpir.lab.train.clicks import Judged, triples_of
-from mpir.lab.train.triple_candidates import Find, candidates, with_texts
-from mpir.lab.train.triple_judgements import answered, known_to, leave_out_absent, refuse_evaluation, relevant
+from mpir.lab.train.triple_candidates import (
+    Find,
+    answered,
+    candidates,
+    known_to,
+    leave_out_absent,
+    refuse_evaluation,
+    relevant,
+    with_texts,
+)
 from mpir.lab.train.triple_settings import TripleSettings
 
 if TYPE_CHECKING:

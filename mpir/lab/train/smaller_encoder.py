@@ -31,8 +31,7 @@ def make_smaller(
         raise InputError("no texts to count tokens in; name a corpus, rows or both.")
     CHECKPOINT.check_replaceable(folder)
     check_folder(folder.parent)
-    from mpir.lab.train.shrink import shrink
-    from mpir.lab.train.vocabulary import keep_tokens
+    from mpir.lab.train.shrink import keep_tokens, shrink
 
     with TemporaryDirectory() as temporary:
         layer_numbers = shrink(checkpoint, Path(temporary) / "layers", layers)

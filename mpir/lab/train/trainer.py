@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from mpir.core.checksum import fingerprint
-from mpir.lab.train.batch_layout import known_positives
+from mpir.lab.train.batch_layout import ByVector, Compared, known_positives
 from mpir.lab.train.batch_loss import batch_loss
 from mpir.lab.train.examples import Example
 from mpir.lab.train.gradcache import backward_in_parts
@@ -23,7 +23,6 @@ from mpir.lab.train.negative_sampler import NegativeSampler
 from mpir.lab.train.run_state import RunIdentity, RunState, start_of
 from mpir.lab.train.schedule import Batch, schedule
 from mpir.lab.train.settings import TrainingSettings
-from mpir.lab.train.two_tower import ByVector, Compared
 from mpir.models.late import LateInteraction
 from mpir.models.pooling import Pooling
 from mpir.models.tokenise import TokenSequence

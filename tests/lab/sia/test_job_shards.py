@@ -19,7 +19,7 @@ HORMONES = ["insulin", "glucagon", "leptin", "thyroxine", "ghrelin", "cortisol"]
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mpir.lab.sia.steps.CHUNK", 2)
-    monkeypatch.setattr("mpir.lab.sia.bioasq_steps.QUESTIONS_PER_CHUNK", 3)
+    monkeypatch.setattr("mpir.lab.sia.item_steps.QUESTIONS_PER_CHUNK", 3)
 
 
 @pytest.fixture

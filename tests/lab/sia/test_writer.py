@@ -10,8 +10,8 @@ import torch
 from mpir.errors import ArtefactError, InputError
 from mpir.files.read import read_json
 from mpir.lab.sia.filters import Filters
-from mpir.lab.sia.generated import Writers, generate_items, read_sources
 from mpir.lab.sia.writer import Decoding, Training, Writer, _restore, _save, train_writer
+from mpir.lab.sia.writer_steps import Writers, generate_items, read_sources
 from mpir.lab.train.leakage import EvaluationQuestions
 from tests import damage
 from tests.damage import check_flips

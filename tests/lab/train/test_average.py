@@ -13,8 +13,9 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from experiments.training.outputs import copy_output, merge_outputs
 from mpir.errors import ArtefactError, InputError
-from mpir.lab.train.average import average, copy_output, merge_outputs
+from mpir.lab.train.average import average
 
 
 def checkpoint(folder: Path, tokenizer_of: Path, seed: int, width: int = 16) -> Path:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
+from mpir.lab.train.batch_layout import ByVector
 from mpir.lab.train.batch_loss import answers, batch_loss
 from mpir.lab.train.examples import Example
 from mpir.lab.train.losses import loss_named
 from mpir.lab.train.mixture import Task
-from mpir.lab.train.two_tower import ByVector
 
 ROWS = [
     Example(group="a", question="aspirin", sentence="thin blood", label=1.0, teacher=2.0),

@@ -13,8 +13,7 @@ from mpir import Reranker
 from mpir.app.cli import main
 from mpir.errors import ArtefactError, InputError
 from mpir.lab.train.document_loss import question_loss
-from mpir.lab.train.document_mixture import read_document_mixture
-from mpir.lab.train.document_rows import TrainingDocument, read_document_rows
+from mpir.lab.train.document_mixture import TrainingDocument, read_document_mixture, read_document_rows
 from mpir.lab.train.document_trainer import DocumentTuner
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.encoder import Encoder

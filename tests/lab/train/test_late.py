@@ -13,13 +13,12 @@ import torch
 
 from mpir.errors import InputError
 from mpir.files.checksum import read_json_with_checksum
-from mpir.lab.train.batch_layout import BatchLayout
+from mpir.lab.train.batch_layout import BatchLayout, ByToken
 from mpir.lab.train.bundle import make_bundle
 from mpir.lab.train.mixture import allot, outputs_needed, read_mixture
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.tk_init import make_conv_knrm, make_tk
 from mpir.lab.train.trainer import FineTuner
-from mpir.lab.train.two_tower import ByToken
 from mpir.models.interaction import maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.perspectives import open_bundle

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpir.errors import OutputError
-from mpir.lab.train.run_log import RunLog
+from mpir.lab.train.checkpointer import RunLog
 
 
 def test_lines_are_added_and_a_cut_one_is_dropped(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
-from mpir.lab.train.vocabulary import keep_tokens
+from mpir.lab.train.shrink import keep_tokens
 from mpir.models.bert.tokenizer import open_tokenizer
 from mpir.models.encoder import Encoder
 
