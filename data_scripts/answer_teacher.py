@@ -29,7 +29,7 @@ from training_data import BioASQ, Example, check_outputs, load, row, whole_sente
 
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import read_json
 from mpir.files.write import check_folder

@@ -1,4 +1,4 @@
-"""Count document frequencies of words, for BM25 over a few texts (mpir/core/text/background.py).
+"""Count document frequencies of words, for BM25 over a few texts (mpir/core/text/terms.py).
 
     python data_scripts/document_frequencies.py DATA/pubmed/abstracts.jsonl --output mpir/core/text/pubmed.tsv.gz
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The whole job, from arguments to exit status."""
     from tqdm import tqdm
 
-    from mpir.core.text.background import Background
+    from mpir.core.text.terms import Background
     from mpir.files.corpora import read_corpus
     from mpir.files.output_checks import check_files, check_replaceable_file
     from mpir.files.read import GZIP, STDIN

@@ -24,8 +24,8 @@ from training_data import BioASQ, load
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path
 from mpir.core.text import Document, Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import is_gold
-from mpir.core.text.normalise import normalise
 from mpir.core.text.split import sentences
 from mpir.files.output_checks import check_files
 from mpir.files.write import atomic_write

@@ -38,7 +38,7 @@ from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warm
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.text import Question
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.files.read import read_json_lines
 from mpir.files.write import check_folder
 from mpir.models.encoder import Encoder

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from mpir.app.cli import guarded
 from mpir.app.cli.path_options import file_path
 from mpir.core.text import Document, Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences, is_gold
-from mpir.core.text.normalise import normalise
 from mpir.core.text.split import sentences, split
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.jsonl import read_jsonl

@@ -20,7 +20,7 @@ from experiments.common.baselines import Start
 from experiments.common.test_sets import TestSet
 from experiments.ranking.sentences import gold_questions
 from mpir.core.text import Document, Question
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.core.text.split import split
 from mpir.files.corpora import read_questions
 from mpir.files.read import read_json

@@ -5,7 +5,7 @@
 A caller of `rerank(query, docs)` has no index. Candidates are the `--depth` best documents of abstracts.jsonl by BM25
 for each dev question and, for collections outside the training data, each query's best by the base encoder's vectors.
 They are ordered by BM25 with document frequencies from the whole collection, from the candidates alone, and from PubMed
-(mpir/core/text/background.py). The script prints means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
+(mpir/core/text/terms.py). The script prints means (MAP on dev, nDCG@10 elsewhere) and the p-value of a paired
 randomisation test between the last two.
 """
 
@@ -26,7 +26,7 @@ from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path
-from mpir.core.text.background import pubmed
+from mpir.core.text.terms import pubmed_background
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.files.corpora import read_jsonl
 from mpir.search.memory import MemoryIndex
@@ -83,7 +83,7 @@ def figures(test: TestSet, texts: list[str], all_scores: Float, candidates: npt.
         score_lists = (
             scores[rows],
             MemoryIndex(candidate_texts).scores(query),
-            MemoryIndex(candidate_texts, background=pubmed()).scores(query),
+            MemoryIndex(candidate_texts, background=pubmed_background()).scores(query),
         )
         for run, values in zip(runs, score_lists, strict=True):
             run[name] = dict(zip((test.documents[i].id for i in rows), values.tolist(), strict=True))

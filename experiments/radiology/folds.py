@@ -23,7 +23,7 @@ from experiments.common.baselines import Start
 from experiments.radiology.reports import HALVES, TABLE, half_of
 from experiments.radiology.training import read_entries, train
 from mpir.core.checksum import fingerprint
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
 from mpir.files.journal import Journal
 from mpir.lab.train.examples import Example

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.core.text import Document
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.evaluate.ir import Qrels
 from mpir.files.read import read_json, read_lines

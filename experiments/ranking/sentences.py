@@ -32,8 +32,8 @@ from mpir.app.cli.path_options import check_figures, file_path
 from mpir.bioasq.task import systems
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document, Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import is_gold
-from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files.corpora import read_jsonl, read_questions

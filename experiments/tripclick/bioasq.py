@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mpir.core.text.background import Background
-from mpir.core.text.terms import terms
+from mpir.core.text.terms import Background, terms
 from mpir.core.text.types import Document, Question
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions

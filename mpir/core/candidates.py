@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mpir.core.columns import Columns, Layout
-from mpir.core.query_truncation import as_read
 from mpir.core.text import Document, Sentence
+from mpir.core.text.query import as_read
 from mpir.errors import ArtefactError, format_value
 from mpir.types import F64, I64, Bool
 
@@ -77,7 +77,7 @@ class Candidates:
 
     @property
     def query_as_read(self) -> str:
-        """The text of the query that the models read (core/query_truncation.py)."""
+        """The text of the query that the models read (core/text/query.py)."""
         return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:

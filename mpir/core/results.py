@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from mpir.core.query_truncation import unread
-from mpir.core.text.fragments import is_fragment
+from mpir.core.text.query import unread
+from mpir.core.text.split import is_fragment
 from mpir.core.text.types import TITLE
 from mpir.core.weights import Weights
 from mpir.errors import format_value

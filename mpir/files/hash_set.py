@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 
 
 class HashSet:

@@ -12,8 +12,8 @@ import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.checksum import fingerprint
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mpir.core.results import RankedDocument, RankedList, RankedSentence, relevance_score
-from mpir.core.text.fragments import is_fragment
+from mpir.core.text.split import is_fragment
 from mpir.core.text.types import TITLE
 from mpir.errors import InputError, format_value
 from mpir.search.memory import MemoryIndex

@@ -10,12 +10,12 @@ import numpy as np
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
-from mpir.core.query_truncation import as_matched, report_unread
 from mpir.core.text import Document
 from mpir.core.text.anaphora import antecedents
-from mpir.core.text.background import pubmed
+from mpir.core.text.query import as_matched, report_unread
 from mpir.core.text.split import Splitting
 from mpir.core.text.split import sentences as split_sentences
+from mpir.core.text.terms import pubmed_background
 from mpir.core.text.types import Sentence
 from mpir.reranking.cascade import Share, first_pass
 from mpir.search.memory import MemoryIndex
@@ -89,5 +89,5 @@ def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F
         scores[BM25] = np.array([document.score for document in documents], np.float64)
     if BM25 not in scores:
         texts = [document.text for document in documents]
-        scores[BM25] = MemoryIndex(texts, background=pubmed()).scores(query).astype(np.float64)
+        scores[BM25] = MemoryIndex(texts, background=pubmed_background()).scores(query).astype(np.float64)
     return {BM25: scores.pop(BM25), **scores}

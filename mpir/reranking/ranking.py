@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mpir.core.results import RankedDocument, RankedList, RankedSentence
 from mpir.core.stopping import check_probable
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.files.corpora.trec import run_line

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from mpir.core.text.field_syntax import is_field_search, report_field_search, truncated_query
-from mpir.core.text.greek import greek_forms, has_greek
+from mpir.core.text.characters import greek_forms, has_greek, without_surrogates
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.query import is_field_search, report_field_search, truncated_query
 from mpir.core.text.question_words import without_question_words
-from mpir.core.text.truncation import is_truncated, split_truncated, wildcard, without_marks
+from mpir.core.text.terms import is_truncated, split_truncated, wildcard, without_marks
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.files.files import check_opening

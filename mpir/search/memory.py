@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpir.core.cancellation import raise_if_cancelled
-from mpir.core.text.background import Background
-from mpir.core.text.field_syntax import truncated_query
-from mpir.core.text.greek import greek_names
+from mpir.core.text.characters import composed, greek_names
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import composed
-from mpir.core.text.terms import StopWords, terms
-from mpir.core.text.truncation import split_truncated, without_marks, word_pattern
+from mpir.core.text.query import truncated_query
+from mpir.core.text.terms import Background, StopWords, split_truncated, terms, without_marks, word_pattern
 from mpir.validation import real_number
 
 DEFAULT_K1 = 0.6

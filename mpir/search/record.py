@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import without_surrogates
 from mpir.core.text.types import Document
 
 

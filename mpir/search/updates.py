@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.files import link_file, link_files

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mpir
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.files.read import read_json, read_json_lines
 

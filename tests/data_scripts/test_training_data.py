@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mpir.core.text import Question, Snippet
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.lab.train.leakage import EvaluationQuestions
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import mpir
 from mpir import Document, Perspective, Reranker, RunOptions, Weights
 from mpir.core.candidates import Candidates
-from mpir.core.text.field_syntax import report_field_search
+from mpir.core.text.query import report_field_search
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.weights import write_weights

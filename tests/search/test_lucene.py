@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mpir.core.text.field_syntax import report_field_search
+from mpir.core.text.query import report_field_search
 from mpir.core.text.terms import StopWords, stop_words_of
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError

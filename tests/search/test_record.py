@@ -3,7 +3,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.types import Document
 from mpir.search.record import from_record, to_record
 

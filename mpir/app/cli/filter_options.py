@@ -34,7 +34,7 @@ def _without_excluded(documents: Sequence[Document], query: str) -> tuple[list[D
     Raises:
         InputError: the query excludes nothing, or every document.
     """
-    from mpir.core.text.field_syntax import read_query
+    from mpir.core.text.query import read_query
 
     search = read_query(query)
     if not search.excluded:

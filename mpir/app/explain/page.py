@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 from mpir.app.explain.library import MODE
-from mpir.core.query_truncation import unread
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
-from mpir.core.text.fragments import is_fragment
+from mpir.core.text.query import unread
+from mpir.core.text.split import is_fragment
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.identifiers import names_of
 from mpir.reranking.ranking import Ranking

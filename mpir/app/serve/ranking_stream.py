@@ -18,8 +18,8 @@ from mpir.app.explain.page import page_data, unread_page_data
 from mpir.app.serve.requests import tokens_of
 from mpir.app.serve.sentence_limit import check_sentences
 from mpir.app.serve.service import Service
-from mpir.core.query_truncation import as_read
 from mpir.core.text import Document
+from mpir.core.text.query import as_read
 from mpir.reranking.prepare import first_stage_scores
 
 STEP = 10

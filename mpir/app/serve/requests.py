@@ -22,8 +22,8 @@ from mpir.app.serve.fields import (
     validated,
 )
 from mpir.app.serve.settings import ApiError, Limits
-from mpir.core.query_truncation import as_read
 from mpir.core.text import Document
+from mpir.core.text.query import as_read
 from mpir.integrations.common import SENTENCES
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mpir.core.text.field_codes import BEGIN, FIELD, LIMIT, LIMIT_NEXT, LINE
-from mpir.core.text.terms import terms
-from mpir.core.text.truncation import is_truncated, with_marks, word_pattern
+from mpir.core.text.terms import is_truncated, terms, with_marks, word_pattern
 
 Expression = Sequence["str | int"]
 """A search in postfix order: terms, numbers of lines, and operators."""

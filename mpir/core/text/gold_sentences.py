@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.core.text.split import split
 from mpir.core.text.types import Question
 

@@ -11,8 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mpir.core.text.exponents import raised
-from mpir.core.text.greek import LETTERS, NAMES
+from mpir.core.text.characters import LETTERS, NAMES, raised
 from mpir.errors import InputError
 
 if TYPE_CHECKING:

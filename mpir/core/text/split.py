@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import Literal
 
-from mpir.core.text.markup import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
+from mpir.core.text.legible import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
 from mpir.core.text.types import Document, Sentence
 
 Splitting = Literal["abstract", "report"]
@@ -190,3 +190,13 @@ def _nearest_pause(text: str, words: list[tuple[int, int]], cut: int) -> int:
         return not line, text[end - 1] not in ",;:", abs(number - cut)
 
     return min(range(cut - _NEAR, cut + _NEAR + 1), key=rank)
+
+
+SHORT = 20
+"""Texts of at least this many characters are no fragments, in any script."""
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+def is_fragment(text: str) -> bool:
+    """Whether a sentence is short and has fewer than two words of two letters, such as "I" or "0, 8."."""
+    return len(text.strip()) < SHORT and len(_LETTERS.findall(text)) < 2

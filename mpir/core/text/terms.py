@@ -1,13 +1,19 @@
-"""Tokenise a text for BM25: lower case, without stop words, plurals folded, Greek letters by name."""
+"""The terms of BM25: words without stop words and plurals, truncated words, and how often PubMed has each term."""
 
 from __future__ import annotations
 
+import gzip
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Literal, get_args
 
-from mpir.core.text.greek import greek_names
-from mpir.core.text.normalise import composed
+import numpy as np
+
+from mpir.core.text.characters import composed, greek_names
+from mpir.types import F64
 from mpir.validation import check_choice
 
 StopWords = Literal["english", "not-no", "none"]
@@ -50,3 +56,93 @@ def _singular(word: str) -> str:
     if word.endswith("s"):
         return word if word.endswith(("us", "ss")) else word[:-1]
     return word
+
+
+_ANY, _OPTIONAL = "\ue004", "\ue005"
+"""Marks of truncation in place of a service's own: any letters, and at most one."""
+_MARKS = f"[{_ANY}{_OPTIONAL}]"
+_MARK = re.compile(_MARKS)
+_ANY_MARK = re.compile(r"(?<=\w)[*$]\d?(?![\w:])|(?<![\w)])\*(?=[^\W\d])|(?<=[^\W\d])[*$](?=[^\W\d])")
+_OPTIONAL_MARK = re.compile(r"(?<=\w)[?#](?:\d?(?!\w)|(?=\w))")
+_MARKED = rf"[\w{_ANY}{_OPTIONAL}]"
+_TRUNCATED = re.compile(rf"(?<!{_MARKED})(?=\w*+{_MARKS})(?={_MARKS}*+(?:\w{_MARKS}*+){{3}}){_MARKED}++")
+
+
+def with_marks(text: str) -> str:
+    """Return a text with one kind of marks in place of "*", "$", "?" and "#" at or in words."""
+    return _OPTIONAL_MARK.sub(_OPTIONAL, _ANY_MARK.sub(_ANY, text))
+
+
+def without_marks(text: str) -> str:
+    """Return a text without marks of truncation."""
+    return _MARK.sub("", text)
+
+
+def is_truncated(word: str) -> bool:
+    """Whether a word has a mark of truncation."""
+    return _MARK.search(word) is not None
+
+
+def split_truncated(text: str) -> tuple[str, list[str]]:
+    """Return a text without its truncated words, and these in lower case; stems of one or two letters are words."""
+    if not is_truncated(text):
+        return text, []
+    return without_marks(_TRUNCATED.sub(" ", text)), [word.lower() for word in _TRUNCATED.findall(text)]
+
+
+def word_pattern(word: str) -> str:
+    """Return the pattern of a lower-case word, with its marks."""
+    return re.escape(word).replace(_ANY, r"\w*").replace(_OPTIONAL, r"\w?")
+
+
+def wildcard(word: str) -> str:
+    """Return a truncated word with "*" for its marks, as Lucene reads it."""
+    return _MARK.sub("*", word)
+
+
+SHIPPED = "pubmed.tsv.gz"
+HEAD = "# documents"
+
+
+@dataclass(frozen=True)
+class Background:
+    """The number of documents, of `documents` in all, in which each term occurs; an unlisted term counts as 1.
+
+    Frequencies from a few candidates that all match a query mislead: the query's words look common, and a word that
+    most candidates happen to lack looks rare.
+    """
+
+    documents: int
+    frequencies: Mapping[str, int]
+
+    def idf(self, words: Sequence[str]) -> F64:
+        """Return the inverse document frequency (W,) of terms, by Lucene's formula."""
+        frequencies = np.array([self.frequencies.get(word, 1) for word in words], np.float64)
+        return np.log1p((self.documents - frequencies + 0.5) / (frequencies + 0.5))
+
+    def to_tsv(self) -> bytes:
+        """Compressed lines of term and frequency; the first has the number of documents. `from_tsv` reads them."""
+        lines = [f"{HEAD}\t{self.documents}", *(f"{word}\t{n}" for word, n in sorted(self.frequencies.items()))]
+        return gzip.compress("\n".join(lines).encode(), mtime=0)
+
+    @classmethod
+    def from_tsv(cls, content: bytes) -> Background:
+        """Read the output of `to_tsv`."""
+        (_, documents), *rows = (line.split("\t") for line in gzip.decompress(content).decode().splitlines())
+        return cls(int(documents), {word: int(count) for word, count in rows})
+
+    @classmethod
+    def of(cls, texts: Iterable[str], minimum: int = 1) -> Background:
+        """Count document frequencies in texts, without terms that occur in fewer than `minimum` of them."""
+        count, frequencies = 0, dict[str, int]()
+        for text in texts:
+            count += 1
+            for word in set(terms(text, stop_words="none")):
+                frequencies[word] = frequencies.get(word, 0) + 1
+        return cls(count, {word: n for word, n in frequencies.items() if n >= minimum})
+
+
+@cache
+def pubmed_background() -> Background:
+    """Return the shipped frequencies from PubMed abstracts (made by data_scripts/document_frequencies.py)."""
+    return Background.from_tsv((files("mpir.core.text") / SHIPPED).read_bytes())

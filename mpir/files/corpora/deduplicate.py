@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from mpir.core.text.greek import greek_names
+from mpir.core.text.characters import greek_names, normalise
 from mpir.core.text.latex import plain_latex
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import normalise
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.corpora.bibliography import Bibliography

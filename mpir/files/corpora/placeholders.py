@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from mpir.core.text.markup import without_markup
+from mpir.core.text.legible import without_markup
 
 LONGEST = 120
 """Maximum length of a placeholder in characters, with its brackets and tags."""

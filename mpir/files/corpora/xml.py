@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from xml.etree import ElementTree as ET
 from xml.parsers.expat import errors
 
-from mpir.core.text.exponents import raised
+from mpir.core.text.characters import raised
 from mpir.errors import InputError, shortened
 from mpir.files.limits import limit_bytes, too_large
 from mpir.files.read import open_bytes

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from mpir.core.text.normalise import LIGATURES
+from mpir.core.text.characters import LIGATURES
 
 Span = tuple[int, int]
 ANY_ENDING = "*"

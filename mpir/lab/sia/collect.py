@@ -14,7 +14,7 @@ from random import Random
 from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import OutputError
 from mpir.files.write import atomic_write
 from mpir.lab.sia.workspace import Record

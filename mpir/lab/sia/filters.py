@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isnan
 
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.lab.sia.rows import words_of
 

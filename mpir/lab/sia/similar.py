@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from mpir.core.text import Document
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.lab.sia.facts import names
 from mpir.lab.sia.rows import Item, SiaRow, words_of

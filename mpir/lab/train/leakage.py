@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError, format_value
 
 

@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences, may_be_gold
-from mpir.core.text.normalise import normalise
 from mpir.core.text.split import sentences
 from mpir.files.hash import sha256
 from mpir.files.journal import Journal

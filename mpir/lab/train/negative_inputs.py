@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.core.text import Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences
-from mpir.core.text.normalise import normalise
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.output_checks import check_files, check_replaceable_file

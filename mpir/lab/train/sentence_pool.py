@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import may_be_gold
-from mpir.core.text.normalise import normalise
 from mpir.models.sentence_encoder import PooledEncoder
 from mpir.search.memory import MemoryIndex
 from mpir.types import F32

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mpir.core.text import Document, Question
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import SHORTEST, gold_sentences, is_gold
-from mpir.core.text.normalise import normalise
 from mpir.core.text.split import sentences
 from mpir.lab.train.negative_inputs import NegativeInputs, TrainingRow, training_row
 from mpir.lab.train.negative_settings import NegativeSettings

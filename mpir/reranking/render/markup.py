@@ -12,7 +12,7 @@ from html import escape
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.stopping import reading_notes
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR
 from mpir.reranking.render.references import link_of

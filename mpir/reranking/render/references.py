@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mpir.core.results import RankedDocument, RankedList
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.dates import month_and_day

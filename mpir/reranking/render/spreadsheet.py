@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpir.core.results import RankedDocument, RankedList
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, LISTS, TYPES, YEAR, Bibliography
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mpir.core.query_truncation import as_read
 from mpir.core.results import RankedList
+from mpir.core.text.query import as_read
 from mpir.errors import printable
 from mpir.models.perspectives.base import Perspective
 from mpir.validation import whole_number

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mpir.core.text.field_syntax import is_field_search, plain_query, report_field_search
+from mpir.core.text.query import is_field_search, plain_query, report_field_search
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import InputError, format_value

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError
 from mpir.search.dense.codes import RescoredCodes

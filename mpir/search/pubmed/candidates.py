@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from mpir.core.text.field_syntax import has_europepmc_fields, has_pubmed_tags
-from mpir.core.text.normalise import without_surrogates
+from mpir.core.text.characters import without_surrogates
+from mpir.core.text.query import has_europepmc_fields, has_pubmed_tags
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.search.pubmed import europepmc, eutils

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from mpir.core.text.markup import without_markup
+from mpir.core.text.legible import without_markup
 from mpir.core.text.types import Document
 from mpir.errors import shortened
 from mpir.files.corpora.identifiers import names_of

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mpir.core.text.background import pubmed
-from mpir.core.text.field_syntax import has_europepmc_fields, has_operators, has_pubmed_tags
-from mpir.core.text.terms import stop_words_of, terms
+from mpir.core.text.query import has_europepmc_fields, has_operators, has_pubmed_tags
+from mpir.core.text.terms import pubmed_background, stop_words_of, terms
 
 MAX_WORDS = 24
 """The most words of a query that are searched for; the most distinctive are chosen."""
@@ -79,7 +78,7 @@ def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
 
 def _rarity(word: str) -> float:
     """The inverse document frequency of a word, compound or phrase in PubMed."""
-    return float(max(pubmed().idf(terms(word, stop_words="none") or [word])))
+    return float(max(pubmed_background().idf(terms(word, stop_words="none") or [word])))
 
 
 def for_pubmed(step: Step) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import mpir
 from mpir.app.cli import main
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.files.read import read_json, read_json_lines
 from mpir.lab.train.examples import read_rows
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mpir import rerank
-from mpir.core.text.background import Background, pubmed
+from mpir.core.text.terms import Background, pubmed_background
 from mpir.search import MemoryIndex
 
 SCRIPT = Path(__file__).parents[3] / "data_scripts/document_frequencies.py"
@@ -33,7 +33,7 @@ def test_what_was_written_is_read_back() -> None:
 
 
 def test_shipped_frequencies_know_rare_words_from_common_ones() -> None:
-    patient, disease, rare = pubmed().idf(["patient", "huntington", "notaword"])
+    patient, disease, rare = pubmed_background().idf(["patient", "huntington", "notaword"])
     assert patient < disease < rare
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpir.core.text.field_syntax import read_query
+from mpir.core.text.query import read_query
 
 CHILD, ADULT, BOTH = "Asthma of a child.", "Asthma of adults.", "Asthma of children and adults."
 EXCLUDED = {

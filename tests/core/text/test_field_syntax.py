@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.core.text.field_syntax import plain_query
+from mpir.core.text.query import plain_query
 from mpir.search.memory import MemoryIndex
 from tests.core.text.searches import QUESTIONS, SEARCHES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mpir.core.results import RankedDocument, RankedSentence
-from mpir.core.text.fragments import is_fragment
+from mpir.core.text.split import is_fragment
 
 
 @pytest.mark.parametrize("text", ["I", "0, 8.", "B", "(n=12)", "p < 0.05", "CFTR.", ""])

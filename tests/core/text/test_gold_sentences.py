@@ -3,8 +3,8 @@
 import pytest
 
 from mpir.core.text import Question, Snippet
+from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences, is_gold, may_be_gold
-from mpir.core.text.normalise import normalise
 
 
 def snippet(text: str) -> Snippet:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpir.core.text.characters import composed
 from mpir.core.text.legible import legible
-from mpir.core.text.normalise import composed
 from mpir.search.memory import MemoryIndex
 
 

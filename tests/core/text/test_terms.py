@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpir.core.text.greek import greek_forms
+from mpir.core.text.characters import greek_forms
 from mpir.core.text.terms import terms
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mpir.core.text import Document, Question, Snippet
-from mpir.core.text.normalise import normalise
+from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.lab.train.mined_negatives import candidate_sentences, choose_negatives

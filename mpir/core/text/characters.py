@@ -1,8 +1,51 @@
-"""Greek letters by name, so that "α-synuclein", "alpha-synuclein" and "$\\alpha$-synuclein" have the same words."""
+"""Characters in one form: composed letters, ligatures, exponents, and Greek letters by name.
+
+With these, "α-synuclein", "alpha-synuclein" and "$\\alpha$-synuclein" have the same words, and 10⁶ does not become 106.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+
+LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+"""Typographic ligatures, which texts from PDF files often contain as one character."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# A letter and its accents, in pieces: Unicode sorts accents in quadratic time.
+_ACCENTED = re.compile("[\x00-\x7f]?+[^\x00-\x7f]{1,100}+")
+
+
+def composed(text: str) -> str:
+    """Convert to Unicode's form NFC, in which equal characters compare equal; a two-code-point "ö" becomes one code
+    point. Time is linear.
+    """
+    return text if text.isascii() else _ACCENTED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
+
+
+def normalise(text: str) -> str:
+    """Keep lower-case words and digits only, so that punctuation, case and spacing don't hide a repeated question."""
+    return " ".join(re.findall(r"\w+", composed(text).casefold()))
+
+
+def without_surrogates(text: str) -> str:
+    """Replace unpaired surrogates, which cannot be written in UTF-8, by U+FFFD; offsets stay valid."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_EXPONENT = re.compile(r"(?<=\d)[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+
+
+def raised(exponent: str) -> str:
+    """Return a number as superscript characters, so that 10⁶ does not become 106, and offsets stay the same."""
+    return "".join(exponent.split()).translate(_RAISED)
+
+
+def with_carets(text: str) -> str:
+    """Return a text with "10^6" for "10⁶", which models and BM25 read as two numbers."""
+    return text if text.isascii() else _EXPONENT.sub(lambda match: f"^{match[0].translate(_LOWERED)}", text)
+
 
 _NAMES = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi

@@ -1,4 +1,4 @@
-"""Turn searches in the field syntax of PubMed, Ovid and other databases into words for BM25 and models.
+"""Read a query for BM25 and models: words without a database's field syntax, and limited in length.
 
     ("heart failure"[mh] OR hfref[tiab]) AND sglt2*   heart failure hfref sglt2
     exp Heart Failure/ and (hfref adj3 acute).ti,ab.  Heart Failure hfref acute
@@ -15,9 +15,11 @@ from functools import cache, lru_cache
 
 from mpir.core.text.boolean_search import Search, read_search
 from mpir.core.text.field_codes import EUROPE_PMC, ROWS, STRONG_MARKS, TAG, WEAK_MARKS
-from mpir.core.text.truncation import without_marks
+from mpir.core.text.terms import without_marks
 
 log = logging.getLogger(__name__)
+LONGEST = 4_000
+"""Characters (about 600 words). A model of 512 tokens reads them as four passages, each paired with every sentence."""
 _PRIVATE = re.compile("[\ue000-\ue007]")
 _SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
 _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s++\"")
@@ -50,7 +52,7 @@ def plain_query(query: str) -> str:
 
 @lru_cache(maxsize=1024)
 def truncated_query(query: str) -> str:
-    """Return the words of `plain_query` with marks of truncation (`mpir.core.text.truncation`), for BM25."""
+    """Return the words of `plain_query` with marks of truncation (`mpir.core.text.terms`), for BM25."""
     if not is_field_search(query):
         return query
     words: dict[str, str] = {}
@@ -113,3 +115,43 @@ def report_field_search() -> None:
         "a query is in a database's field syntax; BM25 and the models read its words without operators, field tags, "
         "limits and terms after NOT; truncated words find words that begin so"
     )
+
+
+def as_read(query: str) -> str:
+    """Return the text of a query that the models read: without field syntax, and at most 4,000 characters long.
+
+    A shorter query without field syntax is returned unchanged.
+    """
+    return _cut(plain_query(query))
+
+
+def as_matched(query: str) -> str:
+    """Return the text of a query that BM25 reads: `as_read`, but with marks at truncated words."""
+    return _cut(truncated_query(query))
+
+
+def _cut(text: str) -> str:
+    head = text[:LONGEST]
+    if head == text:
+        return text
+    end = max(head.rfind(space) for space in " \t\n")
+    return head[:end] if end > LONGEST // 2 else head
+
+
+def unread(query: str) -> int:
+    """Return the number of characters cut from the end of a query."""
+    words = plain_query(query)
+    return len(words) - len(_cut(words))
+
+
+def report_unread(query: str) -> None:
+    """Log a warning if a query is cut, and, once, how field syntax is read.
+
+    The text of the query is not logged.
+    """
+    if is_field_search(query):
+        report_field_search()
+    if count := unread(query):
+        length = len(plain_query(query))
+        message = "a query has %d characters, and only the first %d are read; shorten it"
+        log.warning(message, length, length - count)
