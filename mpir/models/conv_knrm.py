@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig
+from transformers import AutoConfig, AutoModelForSequenceClassification
 from transformers.modeling_outputs import BaseModelOutput
 
-from mpir.models.tk import Kernels, KernelsModel
+from mpir.models.tk import Kernels, KernelsConfig, KernelsModel
 
 
-class ConvKNRMConfig(PreTrainedConfig):  # type: ignore[misc]
+class ConvKNRMConfig(KernelsConfig):
     """The sizes of a Conv-KNRM model; the defaults are the published ones."""
 
     model_type = "mpir-conv-knrm"
@@ -26,18 +26,14 @@ class ConvKNRMConfig(PreTrainedConfig):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        vocab_size: int = 2,
         word_size: int = 300,
         grams: int = 3,
         filters: int = 128,
-        max_position_embeddings: int = 512,
-        sigma: float = 0.1,
         exact_sigma: float = 0.001,
         **options: Any,
     ) -> None:
-        self.vocab_size, self.word_size, self.grams, self.filters = vocab_size, word_size, grams, filters
-        self.max_position_embeddings, self.sigma, self.exact_sigma = max_position_embeddings, sigma, exact_sigma
-        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **options})
+        self.word_size, self.grams, self.filters, self.exact_sigma = word_size, grams, filters, exact_sigma
+        super().__init__(**options)
 
     @property
     def hidden_size(self) -> int:

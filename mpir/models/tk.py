@@ -23,7 +23,17 @@ WEIGHT = 0.014
 """The bound of the kernels' initial weights."""
 
 
-class TKConfig(PreTrainedConfig):  # type: ignore[misc]
+class KernelsConfig(PreTrainedConfig):  # type: ignore[misc]
+    """What models with kernels have in common; the defaults are the published ones."""
+
+    def __init__(
+        self, *, vocab_size: int = 2, max_position_embeddings: int = 512, sigma: float = 0.1, **options: Any
+    ) -> None:
+        self.vocab_size, self.max_position_embeddings, self.sigma = vocab_size, max_position_embeddings, sigma
+        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **options})
+
+
+class TKConfig(KernelsConfig):
     """The sizes of a TK model; the defaults are the published ones, for word vectors of 300 dimensions."""
 
     model_type = "mpir-tk"
@@ -31,19 +41,15 @@ class TKConfig(PreTrainedConfig):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        vocab_size: int = 2,
         hidden_size: int = 300,
         num_hidden_layers: int = 2,
         num_attention_heads: int = 10,
         intermediate_size: int = 300,
-        max_position_embeddings: int = 512,
-        sigma: float = 0.1,
         **options: Any,
     ) -> None:
-        self.vocab_size, self.hidden_size, self.num_hidden_layers = vocab_size, hidden_size, num_hidden_layers
+        self.hidden_size, self.num_hidden_layers = hidden_size, num_hidden_layers
         self.num_attention_heads, self.intermediate_size = num_attention_heads, intermediate_size
-        self.max_position_embeddings, self.sigma = max_position_embeddings, sigma
-        super().__init__(**{"pad_token_id": 0, "num_labels": 1, **options})
+        super().__init__(**options)
 
 
 class Kernels(nn.Module):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
@@ -22,7 +22,6 @@ from mpir.validation import check_choice, whole_number
 
 ENGINES, MODES = ("opensearch", "elasticsearch"), ("bm25", "dense")
 MILVUS = "milvus"
-FIELDS = ("title", "abstract", "vector")
 USER, PASSWORD, KEY = "ENGINE_USER", "ENGINE_PASSWORD", "ENGINE_API_KEY"
 """Environment variables of the login: a name with a password, or a key."""
 PAGE = 1000
@@ -45,13 +44,16 @@ class EngineIndex(ClosedAtExit):
     `HybridRetriever`. Threads may share it.
     """
 
+    FIELDS: ClassVar[tuple[str, ...]] = ("title", "abstract", "vector")
+    """The fields' names for title, abstract and vector, unless others are given."""
+
     def __init__(
         self,
         address: str,
         *,
         mode: str = "bm25",
         encoder: Vectoriser | None = None,
-        fields: tuple[str, ...] = FIELDS,
+        fields: tuple[str, ...] = (),
         timeout: float = 30.0,
     ) -> None:
         """Connect to the index at an address such as ``elasticsearch+https://localhost:9200/pubmed``.
@@ -62,7 +64,7 @@ class EngineIndex(ClosedAtExit):
             address: the engine, its URL, and the name of the index.
             mode: ``bm25`` for words, ``dense`` for vectors.
             encoder: encodes queries for the mode dense.
-            fields: the names of the fields with title, abstract and vector.
+            fields: the names of the fields in place of `FIELDS`.
             timeout: seconds to wait for an answer.
 
         Raises:
@@ -73,10 +75,13 @@ class EngineIndex(ClosedAtExit):
         check_choice("mode", mode, MODES)
         if mode == "dense" and encoder is None:
             raise InputError(f"{address}: a search by vectors needs the encoder of the index's vectors; pass one.")
-        self.address, self.name, self.encoder, self.fields = address, mode, encoder, fields
+        self.address, self.name, self.encoder, self.fields = address, mode, encoder, fields or self.FIELDS
         self.engine, url, self.index = self._parts(address)
         self._client = self._connect(url, timeout)
-        len(self)
+        self._check_index()
+
+    def _check_index(self) -> None:
+        len(self)  # raises for a missing index
 
     @property
     def identity(self) -> dict[str, Any]:

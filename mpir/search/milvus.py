@@ -14,38 +14,30 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, format_value
 from mpir.extras import needs
-from mpir.search.dense.shards import Vectoriser, has_words
+from mpir.search.dense.shards import has_words
 from mpir.search.engine import DEEPEST, KEY, MILVUS, PAGE, PASSWORD, USER, EngineIndex
 from mpir.types import F64
 from mpir.validation import whole_number
 
-FIELDS = ("title", "abstract", "words", "vector")
 _FILE = "file://"
 
 
 class MilvusIndex(EngineIndex):
     """A collection with fields for title, abstract, the BM25 function's output for the mode bm25, and vector for dense.
 
-    The primary key is the document's id, as text. Scores are Milvus's: BM25, or the metric of the vectors' index, which
-    must rank the highest first (cosine or inner product). Threads may share it.
+    Its address is one such as ``milvus+https://localhost:19530/pubmed`` or, for a file of milvus-lite,
+    ``milvus+file://FILE/COLLECTION``. The primary key is the document's id, as text. Scores are Milvus's: BM25, or the
+    metric of the vectors' index, which must rank the highest first (cosine or inner product). Threads may share it.
     """
 
-    def __init__(
-        self,
-        address: str,
-        *,
-        mode: str = "bm25",
-        encoder: Vectoriser | None = None,
-        fields: tuple[str, ...] = FIELDS,
-        timeout: float = 30.0,
-    ) -> None:
-        """Open the collection at an address such as ``milvus+https://localhost:19530/pubmed``.
+    FIELDS = ("title", "abstract", "words", "vector")
+    """The fields' names for title, abstract, words and vector, unless others are given."""
 
-        A file of milvus-lite has the address ``milvus+file://FILE/COLLECTION``, in which FILE is a path. Arguments and
-        errors are those of `EngineIndex`; `fields` names title, abstract, words and vector.
-        """
-        super().__init__(address, mode=mode, encoder=encoder, fields=fields, timeout=timeout)
-        if _FILE in address:  # milvus-lite scores records that are not flushed by statistics of those in the filter
+    def _check_index(self) -> None:
+        super()._check_index()
+        if (
+            _FILE in self.address
+        ):  # milvus-lite scores records that are not flushed by statistics of those in the filter
             with self._answering():
                 self._client.flush(self.index)
 
