@@ -100,6 +100,8 @@ def exchange(method: str, url: str, *, seconds: float, silence: float | None = N
         PassingError: the answer is late (LateError), breaks off, or is larger than LARGEST.
         InputError: an unusable proxy in the environment.
     """
+    import httpx
+
     client, loop = client_for(url)
     timeout = min(seconds, silence or seconds)
     future = asyncio.run_coroutine_threadsafe(_answer(client.stream(method, url, timeout=timeout, **request)), loop)
@@ -107,7 +109,7 @@ def exchange(method: str, url: str, *, seconds: float, silence: float | None = N
         return future.result(max(seconds, 0))
     except TimeoutError:
         raise LateError(f"no answer within {seconds:g} s") from None
-    except Exception as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise _failure(error, timeout) from None
     finally:
         future.cancel()
@@ -123,16 +125,14 @@ async def _answer(stream: Any) -> Answer:
     return Answer(status=response.status_code, headers=response.headers, content=bytes(content))
 
 
-def _failure(error: Exception, timeout: float) -> Exception:
+def _failure(error: Exception, timeout: float) -> UnreachableError | PassingError:
     import httpx
 
     if isinstance(error, httpx.ProxyError | httpx.ConnectError | httpx.ConnectTimeout | httpx.InvalidURL):
         return UnreachableError(_cause(error))
     if isinstance(error, httpx.TimeoutException):
         return LateError(f"no answer within {timeout:g} s")
-    if isinstance(error, httpx.HTTPError):
-        return PassingError(f"the connection broke ({type(error).__name__})")
-    return error
+    return PassingError(f"the connection broke ({type(error).__name__})")
 
 
 def _cause(error: BaseException) -> str:

@@ -97,7 +97,7 @@ def run_download(name: str, fetch: Callable[..., str], *arguments: Any, **option
         """Fetch, and hand the result or the error to the waiting thread."""
         try:
             result.set_result(fetch(*arguments, **options))
-        except BaseException as error:
+        except BaseException as error:  # raised again in the waiting thread, which would wait for ever otherwise
             result.set_exception(error)
 
     threading.Thread(target=run, name="mpir-hub", daemon=True).start()

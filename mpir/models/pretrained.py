@@ -69,8 +69,8 @@ def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkp
         yield
     except (MpirError, CancellationError):
         raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of Rust, as in tokenizers
+    except BaseException as error:  # Rust's panics are no Exceptions
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise ArtefactError(_describe(error, checkpoint, expected)) from error
 

@@ -88,7 +88,7 @@ def _groups_folder(target: Path) -> Iterator[Path]:
         folder.mkdir(exist_ok=True)
         try:
             yield folder
-        except BaseException:
+        except BaseException:  # including an interrupt
             if not any(folder.glob(f"*/{STATE}")):
                 shutil.rmtree(folder)
             raise

@@ -145,7 +145,7 @@ async def _answered(service: Service, context: RequestContext, work: Work) -> Re
         return AsciiJSON(answer)
     except ClientDisconnect:
         return Response(status_code=GONE)
-    except (Exception, asyncio.CancelledError) as error:
+    except (Exception, asyncio.CancelledError) as error:  # any failure is answered in the client's dialect, and logged
         return context.error_response(_api_error(context, error))
 
 
@@ -158,7 +158,7 @@ async def _stream(service: Service, context: RequestContext, events: AsyncIterat
     except TimeoutError:
         message = f"the ranking took longer than {service.settings.limits.seconds:g} s; rank fewer documents."
         yield encoded(("failed", {"message": message}))
-    except Exception as error:
+    except Exception as error:  # the status 200 is already sent, so that only an event can report a failure
         yield encoded(("failed", {"message": _api_error(context, error).message}))
 
 

@@ -182,7 +182,7 @@ class Scoring:
                 rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
             except CancellationError:
                 raise
-            except BaseException as error:
+            except BaseException as error:  # whatever a model raises is its requests' answer; `_fail` tells them apart
                 if len(jobs) == 1:
                     self._fail(jobs[0], error)
                 else:
@@ -207,7 +207,7 @@ class Scoring:
                 self._answer([job])
             except CancellationError:
                 continue
-            except BaseException as error:
+            except BaseException as error:  # raised again below, once the other requests have their answers
                 fatal = error
         if fatal is not None:
             raise fatal

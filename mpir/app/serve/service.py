@@ -143,7 +143,7 @@ def _search(search: Callable[[str, int], Sequence[Document]], query: str, k: int
         return search(query, k)
     except Exception:
         raise
-    except BaseException as error:
+    except BaseException as error:  # a panic in a Rust tokenizer, for example, or a library's exit
         raise SearchError(f"the search failed ({type(error).__name__})") from error
 
 
