@@ -29,8 +29,8 @@ Score = Callable[[Sequence[Pair]], F64]
 
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
     """The first perspectives of a bundle, in one call."""
-    from mpir.core.normalization import TOPS
     from mpir.models.perspectives import open_bundle, score_pairs
+    from mpir.models.perspectives.base import TOPS
 
     opened = open_bundle(bundle)
     items = sentence_perspectives(opened)[:perspectives]

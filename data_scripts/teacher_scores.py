@@ -35,12 +35,12 @@ from kept_scores import fingerprints, keep, read_kept
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options
 from mpir.app.cli.path_options import file_path
-from mpir.core.normalization import LOGIT, TOPS
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.output_checks import check_files
 from mpir.files.read import read_json_lines
 from mpir.files.write import atomic_write
 from mpir.models.perspectives import Perspective, open_bundle, score_pairs
+from mpir.models.perspectives.base import LOGIT, TOPS
 from mpir.models.perspectives.bi_encoder import COSINE, SCALES
 from mpir.types import F64
 from mpir.validation import check_choice, real_number, whole_number

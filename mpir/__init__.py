@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from mpir.core.results import RankedDocument, RankedSentence
     from mpir.core.text.types import Document, Question, Sentence, Snippet
     from mpir.core.weights import Weights
-    from mpir.models.perspectives.base import Perspective, register
+    from mpir.models.perspectives.base import Perspective
     from mpir.models.perspectives.named_models import NamedModels
+    from mpir.models.perspectives.registration import register
     from mpir.reranking.api import arerank, rerank
     from mpir.reranking.options import RunOptions
     from mpir.reranking.ranking import Ranking
@@ -52,7 +53,7 @@ _HOMES = {
     "Snippet": "mpir.core.text.types",
     "Weights": "mpir.core.weights",
     "arerank": "mpir.reranking.api",
-    "register": "mpir.models.perspectives.base",
+    "register": "mpir.models.perspectives.registration",
     "rerank": "mpir.reranking.api",
 }
 

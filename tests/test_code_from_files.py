@@ -36,7 +36,6 @@ DYNAMIC_IMPORTS = {
     ROOT / "benchmarks/readers.py",
     ROOT / "mpir/__init__.py",
     ROOT / "mpir/app/cli/command_table.py",
-    ROOT / "mpir/models/perspectives/base.py",
     ROOT / "mpir/models/perspectives/registration.py",
 }
 """Modules that import by name: public names, commands, our own, and a bundle's, which need trust_code.

@@ -28,8 +28,7 @@ from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.bioasq.measures import DIVISORS
-from mpir.core.blend import blend
-from mpir.core.normalization import minmax
+from mpir.core.blend import blend, minmax
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths
 from mpir.evaluate import bootstrap_interval

@@ -5,7 +5,7 @@
     python -m experiments.ranking.few_candidates --scored runs/few/dev --free runs/few/free-dev
 
 No model runs: candidates after the first N of each question are removed, and the rest is reranked. "deviation as it is"
-is the blend without mpir's prior for BM25 (`USUAL`, `FEW` in mpir/core/normalization.py). Below each measure
+is the blend without mpir's prior for BM25 (`USUAL`, `FEW` in mpir/core/blend.py). Below each measure
 are the p-values of two paired randomisation tests, of the blend against the best untrained baseline and against
 "deviation as it is", corrected (Holm) over the numbers of candidates.
 """
@@ -26,7 +26,7 @@ from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path
-from mpir.core.normalization import zscores
+from mpir.core.blend import zscores
 from mpir.evaluate import holm, randomisation_test
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES

@@ -25,9 +25,8 @@ from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
-from mpir.core.blend import blend
+from mpir.core.blend import blend, zscores
 from mpir.core.candidates import Candidates
-from mpir.core.normalization import zscores
 from mpir.core.text import Document
 from mpir.evaluate import bootstrap_interval, evaluate_queries, randomisation_test
 from mpir.files.corpora import read_corpus, read_questions

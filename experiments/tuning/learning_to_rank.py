@@ -8,14 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mpir.core.blend import best_of, slots
+from mpir.core.blend import minmax
 from mpir.core.columns import Columns
-from mpir.core.normalization import minmax
 from mpir.core.weights import RANKS
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.tune.objective import Objective
-from mpir.tune.submissions import Submissions
+from mpir.tune.submissions import Submissions, best_of, slots
 from mpir.types import F64
 from mpir.validation import check_choice
 

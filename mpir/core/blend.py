@@ -1,19 +1,23 @@
-"""The blend: two weighted sums over the score columns of all queries at once, as a function of arrays."""
+"""The blend: columns normalised within each query, and two weighted sums of them, as a function of arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mpir.core.columns import Column, Columns, Layout
-from mpir.core.normalization import minmax, zscores
 from mpir.core.weights import RECURSIVE, Normalise, Weights
 from mpir.types import F64, I64, Bool
 
 MIN_SHARE = 0.75
 """Least share of one-sentence documents in a sentence list; not 1, because a splitter may cut a sentence in two."""
+USUAL, FEW = 0.133, 5
+"""The prior for BM25's deviation, as a share of the best score (the median over 170 BioASQ dev questions with 30
+candidates each), and its strength as a number of candidates (docs/evidence/negative-results.md)."""
 
 
 def sentence_lists(document_of: I64, query_of: I64, queries: int) -> Bool:
@@ -178,8 +182,7 @@ def context_scores(documents: F64, scores: F64, layout: Layout, weights: Weights
 def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) -> I64:
     """Return the indices (documents, ranks) of each document's best sentences, ties in input order, -1 for none.
 
-    The function sorts, so that one document of 40,000 sentences does not widen a table for all. `best_of` is faster if
-    the same columns are blended many times.
+    The function sorts, so that one document of 40,000 sentences does not widen a table for all.
     """
     order = np.append(np.lexsort((-values, document_of)), -1)
     counts = np.bincount(document_of, minlength=documents)[:, None]
@@ -188,48 +191,52 @@ def best_sentences(values: F64, document_of: I64, documents: int, ranks: int) ->
     return best
 
 
-def slots(group_of: I64, groups: int) -> I64:
-    """Return the members of each group, in their order, as a table (groups, largest group) padded with -1.
-
-    `group_of` (M,) is the group of each member, ascending. With the table, one maximum covers all groups at once.
-    """
-    counts = np.bincount(group_of, minlength=groups)
-    position = np.arange(len(group_of)) - np.repeat(np.cumsum(counts) - counts, counts)
-    table = np.full((groups, counts.max(initial=0)), -1, np.int64)
-    table[group_of, position] = np.arange(len(group_of))
-    return table
-
-
-def best_of(values: F64, table: I64, ranks: int) -> I64:
-    """Return the members (groups, ranks) of highest value in each row of `slots`, best first.
-
-    Ties keep the input order; -1 pads groups with fewer members.
-    """
-    columns = best_columns(np.append(values, -np.inf)[table], ranks)
-    if not table.size:
-        return columns
-    return np.where(columns >= 0, np.take_along_axis(table, np.maximum(columns, 0), axis=1), -1)
-
-
-def best_columns(values: F64, ranks: int) -> I64:
-    """Return the columns (rows, ranks) of the highest values in each row, best first, -1 if only -inf is left.
-
-    Ties keep the input order. The function takes a maximum `ranks` times instead of sorting; `values` must be
-    contiguous and is overwritten.
-    """
-    count, width = values.shape
-    columns, maxima = np.full((ranks, count), -1, np.int64), np.full((ranks, count), -np.inf)
-    flat, row_starts = values.reshape(-1), np.arange(count) * width
-    for rank in range(min(ranks, width)):
-        columns[rank] = values.argmax(axis=1)
-        index = row_starts + columns[rank]
-        maxima[rank] = flat[index]
-        flat[index] = -np.inf
-    return np.where(maxima > -np.inf, columns, -1).T
-
-
 def document_order(columns: Columns, scores: F64) -> I64:
     """Return all documents (D,), query by query, best first; ties by the first stage, then by the input order."""
     index = np.arange(len(scores))
     order: I64 = np.lexsort((index, -columns.first_stage, -scores, columns.query_of))
     return order
+
+
+def minmax(values: npt.NDArray[Any], group_of: I64) -> F64:
+    """Map each column to 0-1 within each group; a column that is constant in a group becomes 0.5 there."""
+    if not len(values):
+        return values.astype(np.float64)
+    starts, segment = _groups(group_of)
+    low = np.minimum.reduceat(values, starts, axis=0)[segment]
+    width = np.maximum.reduceat(values, starts, axis=0)[segment] - low
+    return np.where(width > 0, (values - low) / np.where(width > 0, width, 1.0), 0.5)
+
+
+def zscores(values: npt.NDArray[Any], group_of: I64, bm25: npt.ArrayLike = False) -> F64:
+    """Map each column to mean 0 and standard deviation 1 within each group; a constant column becomes 0 there.
+
+    The deviation of BM25 columns (`bm25`, (K,)) is shrunk toward a prior, because top hits score alike: its lower bound
+    is the deviation with `FEW` additional values that deviate by `USUAL` times the group's best. Columns with values
+    below 0 are not BM25. The result does not depend on the order of a group's members, not even in its rounding.
+    """
+    if not len(values):
+        return values.astype(np.float64)
+    starts, segment = _groups(group_of)
+    counts = np.bincount(segment).reshape(-1, *[1] * (values.ndim - 1))
+    order = _descending(values, segment)
+    centred = values - (np.add.reduceat(np.take_along_axis(values, order, 0), starts, axis=0) / counts)[segment]
+    best, lowest = np.maximum.reduceat(values, starts, axis=0), np.minimum.reduceat(values, starts, axis=0)
+    pseudo_count = np.where(np.logical_and(bm25, lowest >= 0), FEW, 0)
+    squares = np.add.reduceat(np.take_along_axis(centred, order, 0) ** 2, starts, axis=0)
+    variance, drawn = squares / counts, (squares + pseudo_count * (USUAL * best) ** 2) / (counts + pseudo_count)
+    told_apart = np.sqrt(variance) > 1e-9 * np.maximum(best, -lowest)  # smaller differences are rounding errors
+    spread = np.where(told_apart, np.sqrt(np.maximum(variance, drawn)), 1.0)
+    return np.where(told_apart[segment], centred / spread[segment], 0.0)
+
+
+def _groups(group_of: I64) -> tuple[I64, I64]:
+    """Return the beginning of each group (G,), and the number (N,) of each member's group."""
+    begins = np.diff(group_of, prepend=-1) != 0
+    return np.flatnonzero(begins), np.cumsum(begins) - 1
+
+
+def _descending(values: npt.NDArray[Any], segment: I64) -> I64:
+    """Return the rows that sort each column within its groups, highest first: a fixed order for sums."""
+    by_value = np.argsort(-values, axis=0, kind="stable")
+    return np.take_along_axis(by_value, np.argsort(segment[by_value], axis=0, kind="stable"), 0)

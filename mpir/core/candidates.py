@@ -26,7 +26,7 @@ class Candidates:
     `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
     slow column (reranking/cascade.py). `left_out` counts the sentences that the first pass left out
     (reranking/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a
-    pronoun such as "It" to the sentence that names its subject (core/text/anaphora.py), which the first pass may have
+    pronoun such as "It" to the sentence that names its subject (core/text/split.py), which the first pass may have
     left out. `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the
     number of each sentence in its document. Only scoring needs these and the antecedents, so records do not contain
     them.

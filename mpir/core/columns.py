@@ -22,7 +22,7 @@ class Column:
 
     `role` is ``evidence`` for a column that counts in S_DOC; ``ordering`` for a sentence column that orders sentences
     without being part of the S_SENT(i) in S_DOC; ``first_stage`` for the first stage's own score of documents, which
-    breaks ties and whose deviation among few candidates has a lower bound (core/normalization.py). `signed`
+    breaks ties and whose deviation among few candidates has a lower bound (core/blend.py). `signed`
     marks a column whose 0 means "no statement" and whose sign speaks for or against: the blend never rescales it.
 
     Raises:
@@ -35,8 +35,9 @@ class Column:
     signed: bool = False
 
     def __post_init__(self) -> None:
-        check_choice(f"column {format_value(self.name)}: level", self.level, get_args(Level))
-        check_choice(f"column {format_value(self.name)}: role", self.role, get_args(Role))
+        for name, choice, choices in (("level", self.level, get_args(Level)), ("role", self.role, get_args(Role))):
+            if choice not in choices:  # columns are made for every query, and messages only for a mistake
+                check_choice(f"column {format_value(self.name)}: {name}", choice, choices)
         if (self.role, self.level) in (("ordering", "document"), ("first_stage", "sentence")):
             raise InputError(
                 f"column {format_value(self.name)}: a {self.level} column cannot have the role {self.role}; use "

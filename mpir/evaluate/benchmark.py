@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend_queries, zscores
 from mpir.core.candidates import Candidates
-from mpir.core.normalization import zscores
 from mpir.evaluate.collections import Collection
 from mpir.evaluate.comparison import Pair, compare_pairs, few_queries
 from mpir.evaluate.ir import evaluate_queries

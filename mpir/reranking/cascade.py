@@ -12,9 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mpir.core.blend import blend_queries, document_order, sentence_lists
+from mpir.core.blend import blend_queries, document_order, minmax, sentence_lists
 from mpir.core.columns import Columns
-from mpir.core.normalization import minmax
 from mpir.core.weights import RECURSIVE, Weights
 from mpir.types import F64, I64
 from mpir.validation import real_number

@@ -13,9 +13,9 @@ from mpir.models.bundles.bundle import Bundle
 from mpir.models.options import device_names, precision_name
 from mpir.models.perspectives import Perspective, open_bundle
 from mpir.models.perspectives.agreement import Agreement
-from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.llm import LlmPerspective, open_llm
 from mpir.models.perspectives.named_models import DeclaredModel, NamedModels, declare_named_models, load_named_models
+from mpir.models.perspectives.registration import Loading
 from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25
 from mpir.reranking.validation import as_perspectives

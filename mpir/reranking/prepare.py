@@ -11,9 +11,8 @@ from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Document
-from mpir.core.text.anaphora import antecedents
 from mpir.core.text.query import as_matched, report_unread
-from mpir.core.text.split import Splitting
+from mpir.core.text.split import Splitting, antecedents
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.terms import pubmed_background
 from mpir.core.text.types import Sentence

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mpir.core.candidates import Candidates
-from mpir.core.normalization import COSINE
 from mpir.core.text.types import Pair
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.models.perspectives.base import Derived
+from mpir.models.perspectives.base import COSINE, Derived
 from mpir.models.perspectives.scoring import PairScores
 from mpir.reranking.cascade import documents_to_read, with_lowest
 from mpir.reranking.score_documents import read_documents
@@ -43,8 +42,9 @@ class Scorer:
         check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
         whole = [perspective for perspective in self.perspectives if perspective.documents_model is not None]
         separate = [perspective for perspective in self.perspectives if perspective.documents_model is None]
-        scored = read_documents(candidates, whole, cache=self.cache, progress=progress)
+        scored = list(candidates)
         if whole and candidates:
+            scored = read_documents(candidates, whole, cache=self.cache, progress=progress)
             report_passages(np.concatenate([scores.documents_in_passages for scores in scored]), "documents")
         readers = [perspective for perspective in separate if perspective.level == "sentence"]
         scored = self._score_sentences(scored, readers, progress)

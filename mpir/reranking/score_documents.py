@@ -36,8 +36,6 @@ def read_documents(
 
     Documents are read as a whole, including sentences that a first pass left out for the other perspectives.
     """
-    if not perspectives or not candidates:
-        return list(candidates)
     documents = [
         QueryDocument(query_candidates.query_as_read, sentences or EMPTY)
         for query_candidates in candidates

@@ -8,14 +8,11 @@ import numpy as np
 
 from mpir.bioasq.measures import Measured, measure_snippets
 from mpir.core.blend import (
-    best_columns,
-    best_of,
     document_order,
     document_sums,
     lists_of,
     scaled,
     sentence_sums,
-    slots,
 )
 from mpir.core.columns import Layout
 from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
@@ -189,3 +186,43 @@ def _snippet(scored: Dataset, number: int) -> Snippet:
         end=int(scored.end[number]),
         text="",
     )
+
+
+def slots(group_of: I64, groups: int) -> I64:
+    """Return the members of each group, in their order, as a table (groups, largest group) padded with -1.
+
+    `group_of` (M,) is the group of each member, ascending. With the table, one maximum covers all groups at once.
+    """
+    counts = np.bincount(group_of, minlength=groups)
+    position = np.arange(len(group_of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((groups, counts.max(initial=0)), -1, np.int64)
+    table[group_of, position] = np.arange(len(group_of))
+    return table
+
+
+def best_of(values: F64, table: I64, ranks: int) -> I64:
+    """Return the members (groups, ranks) of highest value in each row of `slots`, best first.
+
+    Ties keep the input order; -1 pads groups with fewer members.
+    """
+    columns = best_columns(np.append(values, -np.inf)[table], ranks)
+    if not table.size:
+        return columns
+    return np.where(columns >= 0, np.take_along_axis(table, np.maximum(columns, 0), axis=1), -1)
+
+
+def best_columns(values: F64, ranks: int) -> I64:
+    """Return the columns (rows, ranks) of the highest values in each row, best first, -1 if only -inf is left.
+
+    Ties keep the input order. The function takes a maximum `ranks` times instead of sorting; `values` must be
+    contiguous and is overwritten.
+    """
+    count, width = values.shape
+    columns, maxima = np.full((ranks, count), -1, np.int64), np.full((ranks, count), -np.inf)
+    flat, row_starts = values.reshape(-1), np.arange(count) * width
+    for rank in range(min(ranks, width)):
+        columns[rank] = values.argmax(axis=1)
+        index = row_starts + columns[rank]
+        maxima[rank] = flat[index]
+        flat[index] = -np.inf
+    return np.where(maxima > -np.inf, columns, -1).T

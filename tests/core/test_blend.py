@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpir.core.blend import best_of, best_sentences, blend, blend_queries, document_order, scaled, slots
+from mpir.core.blend import best_sentences, blend, blend_queries, document_order, minmax, scaled, zscores
 from mpir.core.columns import Column, Columns, Layout
-from mpir.core.normalization import minmax, zscores
 from mpir.core.weights import PUBLISHED, Normalise, Weights
 from mpir.errors import InputError
+from mpir.tune.submissions import best_of, slots
 
 # Document 0 has three sentences, document 1 one, document 2 none.
 THREE = Columns(

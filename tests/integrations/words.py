@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpir.models.perspectives.base import Perspective, register
+from mpir.models.perspectives.base import Perspective
+from mpir.models.perspectives.registration import register
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["A heart attack is a risk. Patients of a trial.", "Aspirin does thin blood. Yes.", "A gene in a cell."]

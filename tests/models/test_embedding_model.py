@@ -12,8 +12,7 @@ from transformers import AutoTokenizer, BertModel
 from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
-from mpir.models.perspectives.base import build
-from mpir.models.perspectives.registration import register_perspectives
+from mpir.models.perspectives.registration import build, register_perspectives
 from mpir.models.pooling import Pooling
 from tests.models.query_scores import query_scores
 

@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from torch.nn import functional
 
 from mpir.models.model_family import FAMILIES
-from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
+from mpir.models.perspectives.registration import Loading
 from tests.models import model_makers as makers
 from tests.models.model_makers import make, put, tokenizer
 

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from mpir import Reranker
 from mpir.errors import ArtefactError, InputError
-from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
+from mpir.models.perspectives.registration import Loading
 from tests.conftest import WORDS
 
 library = pytest.importorskip("sentence_transformers")

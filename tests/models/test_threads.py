@@ -10,8 +10,8 @@ import pytest
 from mpir.core.text.types import QueryDocument
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
-from mpir.models.perspectives.base import Loading
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
+from mpir.models.perspectives.registration import Loading
 from tests.conftest import WORDS
 from tests.models import model_makers as makers
 from tests.threads import from_threads

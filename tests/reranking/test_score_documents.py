@@ -10,11 +10,11 @@ import pytest
 
 from mpir import Reranker, RunOptions
 from mpir.core.candidates import Candidates
-from mpir.core.normalization import to_scale
 from mpir.core.text.types import QueryDocument
 from mpir.errors import InputError
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
+from mpir.models.perspectives.base import to_scale
 from mpir.reranking.inputs import as_documents
 from mpir.reranking.prepare import prepare
 from mpir.reranking.score import Scorer

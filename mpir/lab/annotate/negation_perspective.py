@@ -21,8 +21,9 @@ from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
 from mpir.lab.annotate.match import ExactMatcher
 from mpir.lab.annotate.negation import Status
-from mpir.models.perspectives.base import Loading, Perspective
+from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.lru_cache import LruCache
+from mpir.models.perspectives.registration import Loading
 from mpir.types import F64
 from mpir.validation import check_choice
 

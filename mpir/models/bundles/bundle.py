@@ -35,8 +35,8 @@ from mpir.files.hash import file_state, sha256
 from mpir.files.paths import path_inside
 from mpir.files.read import found_file, read_bytes, read_json
 from mpir.models.bundles.bundle_fetch import fetch_bundle
-from mpir.models.perspectives.base import Loading, Perspective, build
-from mpir.models.perspectives.registration import register_perspectives
+from mpir.models.perspectives.base import Perspective
+from mpir.models.perspectives.registration import Loading, build, register_perspectives
 from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"

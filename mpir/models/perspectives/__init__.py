@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cache import ScoreCache
+from mpir.models.perspectives.registration import Loading, register
 from mpir.models.perspectives.scoring import PairScores, score_pairs
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from mpir.core.blend import minmax
 from mpir.core.columns import Column
-from mpir.core.normalization import minmax
 from mpir.search.memory import MemoryIndex
 from mpir.types import F64, I64, Float
 

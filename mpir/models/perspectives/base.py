@@ -1,26 +1,24 @@
-"""The base class of perspectives, and their construction from a bundle's declarations."""
+"""The base class of perspectives, and the fixed scales of their scores, which do not depend on checkpoints."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import entry_points
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mpir.core.checksum import fingerprint
 from mpir.core.columns import Column, Level, Role
 from mpir.core.text.types import Pair, QueryDocument
-from mpir.errors import InputError, format_names, format_value, shortened
-from mpir.types import F32, F64, I64, Bool
+from mpir.errors import InputError, format_value, shortened
+from mpir.types import F32, F64, I64, Bool, Float
 
 if TYPE_CHECKING:
     from mpir.models.perspectives.cache import ScoreCache
 
-ENTRY_POINTS = "mpir.perspectives"
+TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
+LOGIT, COSINE = "logit", "cosine"
+SCALES = (LOGIT, *TOPS)
 
 
 class SharedModel(Protocol):
@@ -163,103 +161,18 @@ def by_query(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     return ((query, np.array(query_rows, np.int64)) for query, query_rows in rows.items())
 
 
-@dataclass(slots=True, kw_only=True)
-class Loading:
-    """The context for building a perspective: its bundle's folder, device and precision."""
+def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
+    """Map raw outputs (N,) to a scale: ``logit`` (unchanged), ``probability`` (0-1), ``0-5`` (STS) or ``0-4`` (SIA).
 
-    folder: Path
-    device: str = "auto"
-    precision: str = "auto"
-    tokens_per_batch: int | None = None
-    shared: dict[Any, Any] = field(default_factory=dict)
-    """Objects shared by the perspectives of one bundle, such as an encoder."""
-    trust_code: bool = False
-    """Whether a bundle may run code beyond registered kinds and entry points, call addresses, and use a hub."""
-    may_fetch: bool = False
-    """Whether models may be fetched from a hub because the user gave their names."""
-    addresses: Collection[str] = ()
-    """The addresses that the user gave, which get the user's keys."""
-
-    def find_model(self, name: str, revision: str | None = None) -> Path:
-        """Return the folder of a model; see `mpir.models.hub.find_model`."""
-        from mpir.models.hub import find_model
-
-        return find_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
-
-
-Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]
-Registered = TypeVar("Registered", bound=Callable[..., Perspective])
-_factories: dict[str, Factory] = {}
-
-
-def register(type_name: str) -> Callable[[Registered], Registered]:
-    """Decorate a Perspective class or a factory, so that bundles can name it as their ``kind``.
-
-    A class takes a bundle entry's other keys as arguments; a factory is called as ``factory(name, options, loading)``.
+    A sigmoid maps logits to the scale; `linear` outputs, of a head trained by regression on the scale, are clipped.
     """
-
-    def keep(registered: Registered) -> Registered:
-        _factories[type_name] = _as_factory(registered)
-        return registered
-
-    return keep
-
-
-def build(entry: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective that an entry of a bundle declares: its kind, name, level and role, and the kind's options.
-
-    The kind is a registered name, an entry point of the group ``mpir.perspectives``, or ``module:attribute``, which is
-    imported, and so run, only if `loading` trusts code.
-
-    Raises:
-        InputError: an unknown kind, or code that is not trusted.
-    """
-    options = {key: value for key, value in entry.items() if key not in ("name", "kind", "level", "role")}
-    perspective = _find(entry["kind"], trust_code=loading.trust_code)(entry["name"], options, loading)
-    perspective.name = entry["name"]
-    perspective.level, perspective.role = (entry.get(key, getattr(perspective, key)) for key in ("level", "role"))
-    return perspective
-
-
-def _find(type_name: str, *, trust_code: bool) -> Factory:
-    if type_name in _factories:
-        return _factories[type_name]
-    for entry in entry_points(group=ENTRY_POINTS, name=type_name):
-        return _as_factory(entry.load())
-    if ":" in type_name and trust_code:
-        return _as_factory(_import(type_name))
-    if ":" in type_name:
-        raise InputError(
-            f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, allow "
-            "that (trust_code)."
-        )
-    known = format_names(sorted(_factories))
-    raise InputError(
-        f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
-        f"{ENTRY_POINTS!r}, or module:attribute."
-    )
-
-
-def _import(type_name: str) -> Any:
-    module, _, attribute = type_name.partition(":")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        message = (
-            f"perspective kind {format_value(type_name)} cannot be imported ({error}); install it or correct the name."
-        )
-        raise InputError(message) from error
-
-
-def _as_factory(registered: Any) -> Factory:
-    """Return a factory, or wrap a Perspective class as one that takes the options as arguments."""
-    if not (isinstance(registered, type) and issubclass(registered, Perspective)):
-        factory: Factory = registered
-        return factory
-
-    def create(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-        """Make the perspective of a class whose arguments are a bundle's options."""
-        perspective: Perspective = registered(**options)
-        return perspective
-
-    return create
+    values = np.asarray(logits, np.float64)
+    if scale == LOGIT:
+        return values
+    top = TOPS[scale]
+    if linear:
+        return np.clip(values, 0.0, top)
+    # exp of negative values only, to avoid overflow
+    decay = np.exp(-np.abs(values))
+    scaled: F64 = top * np.where(values >= 0, 1.0, decay) / (1.0 + decay)
+    return scaled

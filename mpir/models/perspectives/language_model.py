@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mpir.core.normalization import SCALES, to_scale
 from mpir.core.text.types import Pair
 from mpir.errors import format_value
-from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.models.perspectives.base import SCALES, Perspective, to_scale
 from mpir.models.perspectives.cross_encoder import checkpoint_folder
+from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F64, Bool
 from mpir.validation import check_choice
 

@@ -20,9 +20,10 @@ from mpir.errors import InputError, format_value
 from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction
 from mpir.models.multi_vector import MultiVectorEncoder
-from mpir.models.perspectives.base import Loading, Perspective, by_query, register
+from mpir.models.perspectives.base import Perspective, by_query
 from mpir.models.perspectives.cross_encoder import shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
+from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F64, Bool
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.core.text.types import Pair
-from mpir.models.perspectives.base import Loading, Perspective, by_query, register
+from mpir.models.perspectives.base import Perspective, by_query
 from mpir.models.perspectives.cross_encoder import checkpoint_folder
+from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F64
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from mpir.models.model_files import read_model_files
 from mpir.models.multi_vector import MultiVectorEncoder
 from mpir.models.multi_vector_settings import read_multi_vector_settings
 from mpir.models.options import is_truncating
-from mpir.models.perspectives.base import Loading, Perspective, register
+from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.late_interaction import LatePerspective
+from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F64
 from mpir.validation import check_choice
 

@@ -13,8 +13,8 @@ from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.listwise_prompt import listwise_templates
 from mpir.models.model_family import RecognisedModel, Task, recognise
 from mpir.models.model_files import ModelFiles, read_model_files
-from mpir.models.perspectives.base import Loading, Perspective, build
-from mpir.models.perspectives.registration import register_perspectives
+from mpir.models.perspectives.base import Perspective
+from mpir.models.perspectives.registration import Loading, build, register_perspectives
 from mpir.models.prompt_template import CHAT, known_templates
 from mpir.validation import check_choice
 

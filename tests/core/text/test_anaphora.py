@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.core.text import Document
-from mpir.core.text.anaphora import antecedents, is_anaphoric
-from mpir.core.text.split import sentences
+from mpir.core.text.split import antecedents, is_anaphoric, sentences
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from mpir.core.normalization import to_scale
 from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.models import encoder as encoder_module
 from mpir.models import torch_backend
 from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.encoder import Encoder
 from mpir.models.pair_spans import spans
+from mpir.models.perspectives.base import to_scale
 from mpir.models.perspectives.cross_encoder import CrossEncoderPerspective
 from tests.models.query_scores import query_scores
 

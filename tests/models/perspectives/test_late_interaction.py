@@ -19,8 +19,8 @@ from mpir.models.interaction import maxsim, scores
 from mpir.models.late import FORMS, LateInteraction
 from mpir.models.perspectives import Loading, ScoreCache, score_pairs
 from mpir.models.perspectives import late_interaction as late
-from mpir.models.perspectives.base import build
 from mpir.models.perspectives.late_interaction import LatePerspective
+from mpir.models.perspectives.registration import build
 from mpir.reranking.reranker import Reranker
 from tests.conftest import WORDS, make_checkpoint
 from tests.models.query_scores import query_scores

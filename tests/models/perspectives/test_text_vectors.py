@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mpir.models.perspectives import Loading, ScoreCache, score_pairs
-from mpir.models.perspectives.base import build
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
+from mpir.models.perspectives.registration import build
 from mpir.reranking.reranker import Reranker
 from tests.models.query_scores import query_scores
 
