@@ -6,7 +6,6 @@ from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
 from mpir.search.hybrid import HybridRetriever
 from mpir.search.indexer import build_index
 from mpir.search.lucene import LuceneIndex
-from mpir.search.lucene_indexes import LuceneIndexes
 from mpir.search.manifest import IndexInfo, index_matches, read_info
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1, MemoryIndex, bm25_scores
 
@@ -18,7 +17,6 @@ __all__ = [
     "HybridRetriever",
     "IndexInfo",
     "LuceneIndex",
-    "LuceneIndexes",
     "MemoryIndex",
     "Retriever",
     "bm25_scores",

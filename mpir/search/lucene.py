@@ -1,4 +1,4 @@
-"""BM25 over a Lucene index, through Anserini."""
+"""BM25 over a Lucene index, or several as one, through Anserini."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ from mpir.core.text.query import is_field_search, report_field_search, truncated
 from mpir.core.text.question_words import without_question_words
 from mpir.core.text.terms import is_truncated, split_truncated, wildcard, without_marks
 from mpir.core.text.types import Document
-from mpir.errors import ArtefactError, InputError, format_value, shortened
+from mpir.errors import ArtefactError, InputError, format_paths, format_value, shortened
 from mpir.files.files import check_opening
 from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
 from mpir.search.analyzer import analyzer
-from mpir.search.base import ClosedAtExit, open_steadily
+from mpir.search.base import ClosedAtExit, check_different, check_distinct, open_steadily
 from mpir.search.feedback import Rm3
 from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
@@ -42,7 +43,11 @@ _MAXIMUM_FORMS = 1_000
 
 
 class LuceneIndex(ClosedAtExit):
-    """An index that `build_index` made, opened for search. Use it in a `with` block, or close it. Threads may share it.
+    """Indexes that `build_index` made, opened for search. Use it in a `with` block, or close it. Threads may share it.
+
+    With several folders, which hold different documents, scores are those of one index of all of them. Anserini has a
+    searcher of a single folder; its reader is replaced by Lucene's reader of several, which adds up the documents,
+    lengths and document frequencies that BM25 depends on.
 
     Scores are Lucene's BM25, without the constant factor k1 + 1. Anserini rounds them to four decimals, orders equal
     ones by document id and lowers each by one millionth per rank, so that scores alone reproduce the order. With `rm3`,
@@ -54,31 +59,34 @@ class LuceneIndex(ClosedAtExit):
 
     def __init__(
         self,
-        folder: str | Path,
+        folders: str | Path | Sequence[str | Path],
         *,
         k1: float = DEFAULT_K1,
         b: float = DEFAULT_B,
         rm3: Rm3 | None = None,
         question_words: bool = True,
     ) -> None:
-        """Open the index. `rm3` expands queries; without `question_words`, words such as "which" are left out of them.
+        """Open one folder or several. `rm3` expands queries.
+
+        Without `question_words`, words such as "which" are left out of them.
 
         Raises:
             ArtefactError: missing, half-built, damaged, or made by another version; or no Java to read it with.
-            InputError: k1 or b out of bounds.
+            InputError: k1 or b out of bounds, an index that is named twice, or indexes with different stop words.
         """
         check_parameters(k1, b)
-        self._folder, self._names = Path(folder), str(folder)
+        several = [folders] if isinstance(folders, str | Path) else list(folders)
+        check_different(several)
+        self._folders = [Path(folder) for folder in several]
+        self._names = str(several[0]) if len(several) == 1 else format_paths(several)
         self.parameters, self.rm3, self.question_words = (k1, b), rm3, question_words
         open_steadily([path / MANIFEST for path in self._folders], self._open_files, self.close)
 
-    @property
-    def _folders(self) -> list[Path]:
-        return [self._folder]
-
     def _open_files(self) -> None:
-        """Read the manifest, check the files, and open the searchers."""
-        self.info = checked_info(self._folder)
+        """Read the manifests, check the files, and open the searchers."""
+        self._infos = {folder: checked_info(folder) for folder in self._folders}
+        self.info = self._infos[self._folders[0]]
+        _check_alike(self._infos)
         self._searcher = self._open()
         # A searcher with RM3 refuses compound queries, which `scores_of` needs.
         self._expander = self._searcher if self.rm3 is None else self._open()
@@ -86,28 +94,38 @@ class LuceneIndex(ClosedAtExit):
             self._expander.set_rm3("JsonCollection", self.rm3.terms, self.rm3.documents, self.rm3.weight)
 
     def _open(self) -> Any:
-        """Anserini's searcher with BM25's parameters and the index's analyzer."""
-        searcher = _open(self._folder, self.info)
-        searcher.set_bm25(*self.parameters)
+        """Anserini's searcher with BM25's parameters and the indexes' analyzer."""
+        searcher = _open(self._folders[0], self.info)
+        if len(self._folders) > 1:
+            searcher.close()  # its reader covers the first index only
+            reader = java_class("org.apache.lucene.index.MultiReader")(*starmap(_open_reader, self._infos.items()))
+            java_class("org.apache.commons.lang3.reflect.FieldUtils").writeField(searcher, "reader", reader, True)
+        searcher.set_bm25(*self.parameters)  # also makes Lucene's searcher, with this reader
         searcher.set_analyzer(analyzer(self.info.stop_words))
         return searcher
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The corpus, BM25's parameters, and settings other than the defaults."""
+        """The corpus or corpora, BM25's parameters, and settings other than the defaults."""
+        sources = [dict(info.source) for info in self._infos.values()]
         unusual: dict[str, Any] = {} if self.info.stop_words == "english" else {"stop_words": self.info.stop_words}
         unusual |= {} if self.rm3 is None else {"rm3": asdict(self.rm3)}
         unusual |= {} if self.question_words else {"question_words": False}
-        return {"source": dict(self.info.source), "documents": len(self), "bm25": list(self.parameters), **unusual}
+        source = sources if len(sources) > 1 else sources[0]
+        return {"source": source, "documents": len(self), "bm25": list(self.parameters), **unusual}
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """Return the k best documents that share a term with the query, best first, each with its score.
 
         A query without terms (empty, stop words or punctuation only) finds nothing.
+
+        Raises:
+            InputError: a document is in more than one index.
         """
         text, k = self._read(query), self._at_most(k)
         with _reading(self._names):
-            return self._search_alone(text, k) if _has_forms(text) else _documents(self._expander.search(text, k))
+            hits = self._search_alone(text, k) if _has_forms(text) else _documents(self._expander.search(text, k))
+        return check_distinct(hits, self._names)
 
     def search_batch(
         self, queries: Sequence[str], k: int = 100, *, threads: int | None = None, progress: bool = False
@@ -120,7 +138,8 @@ class LuceneIndex(ClosedAtExit):
             for start in range(0, len(queries), BATCH):
                 batch = [self._read(query) for query in queries[start : start + BATCH]]
                 with _reading(self._names):
-                    results.extend(self._search_together(batch, k, threads))
+                    hits = self._search_together(batch, k, threads)
+                    results += [check_distinct(documents, self._names) for documents in hits]
                 bar.update(len(batch))
         return results
 
@@ -157,7 +176,7 @@ class LuceneIndex(ClosedAtExit):
         return ids
 
     def __len__(self) -> int:
-        return self.info.documents
+        return sum(info.documents for info in self._infos.values())
 
     def close(self) -> None:
         """Close the index's files."""
@@ -267,17 +286,45 @@ def _open(folder: Path, info: IndexInfo) -> Any:
     # Long queries are valid: Lucene's limit of 1,024 clauses guards against expanded wildcards, which mpir bounds.
     java_class("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MAXIMUM_TERMS)
     path = str(resolved(folder / LUCENE_FOLDER))  # Java resolves relative paths by the folder it was started in
-    try:
+    with _opening(folder):
         searcher = java_class("io.anserini.search.SimpleSearcher")(path)
+    reader = java_class("org.apache.commons.lang3.reflect.FieldUtils").readField(searcher, "reader", True)
+    _check_documents(folder, reader, info)  # the searcher's own count includes documents that updates replaced
+    return searcher
+
+
+def _open_reader(folder: Path, info: IndexInfo) -> Any:
+    """Open Lucene's reader of an index. Raises ArtefactError if Lucene cannot read it."""
+    with _opening(folder):
+        reader = java_class("io.anserini.index.IndexReaderUtils").getReader(str(resolved(folder / LUCENE_FOLDER)))
+    _check_documents(folder, reader, info)
+    return reader
+
+
+@contextmanager
+def _opening(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except java_error() as error:
         message = f"{folder}: Lucene cannot read the index ({shortened(reason(error))}); build it again."
         raise ArtefactError(message) from error
-    reader = java_class("org.apache.commons.lang3.reflect.FieldUtils").readField(searcher, "reader", True)
-    if reader.numDocs() != info.documents:  # the searcher's own count includes documents that updates replaced
+
+
+def _check_documents(folder: Path, reader: Any, info: IndexInfo) -> None:
+    if reader.numDocs() != info.documents:
         raise ArtefactError(
             f"{folder}: holds {reader.numDocs()} documents, but its manifest says {info.documents}; build it again."
         )
-    return searcher
+
+
+def _check_alike(infos: Mapping[Path, IndexInfo]) -> None:
+    first = next(iter(infos))
+    for folder, info in infos.items():
+        if info.stop_words != infos[first].stop_words:
+            raise InputError(
+                f"{folder}: its stop words are {info.stop_words!r}, and those of {first} are "
+                f"{infos[first].stop_words!r}; search only indexes with the same settings together."
+            )
 
 
 def _live_ids(searcher: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
-from mpir.search import LuceneIndex, LuceneIndexes, build_index
+from mpir.search import LuceneIndex, build_index
 from mpir.search.feedback import Rm3
 
 RANDOM = random.Random(5)
@@ -40,7 +40,7 @@ def folders(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("options", [{}, {"k1": 1.2, "b": 0.9}, {"rm3": Rm3(documents=3, terms=5)}])
 def test_results_are_those_of_one_index(folder: Path, folders: list[Path], options: dict[str, object]) -> None:
-    with LuceneIndex(folder / "all", **options) as one, LuceneIndexes(folders, **options) as several:  # type: ignore[arg-type]
+    with LuceneIndex(folder / "all", **options) as one, LuceneIndex(folders, **options) as several:  # type: ignore[arg-type]
         assert len(several) == len(one) == len(DOCUMENTS)
         expected, results = one.search_batch(QUERIES, 100), several.search_batch(QUERIES, 100)
         for mine, theirs in zip(results, expected, strict=True):
@@ -64,26 +64,26 @@ def test_an_index_by_itself_weighs_words_otherwise(folder: Path, folders: list[P
 def test_the_identity_names_all_corpora(folder: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         build_index([Document(name, "", "aspirin")], tmp_path / name, source={"corpus": name})
-    with LuceneIndexes([tmp_path / "a", tmp_path / "b"]) as several:
+    with LuceneIndex([tmp_path / "a", tmp_path / "b"]) as several:
         assert several.identity["source"] == [{"corpus": "a"}, {"corpus": "b"}]
         assert several.identity["documents"] == 2
 
 
 def test_indexes_that_do_not_belong_together(folder: Path, folders: list[Path], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"0: the index is given twice; name each index once\."):
-        LuceneIndexes([folders[0], folder / "x/../0"])
-    with LuceneIndexes([folder / "all", folders[0]]) as several:
+        LuceneIndex([folders[0], folder / "x/../0"])
+    with LuceneIndex([folder / "all", folders[0]]) as several:
         with pytest.raises(InputError, match=r"all, .*0: document 'd\d+' is in more than one of these indexes; index"):
             several.search_batch(QUERIES, 100)
         with pytest.raises(InputError, match=r"all, .*0: holds no document with id 'x'"):
             several.document("x")
     build_index(DOCUMENTS[:3], tmp_path / "none", stop_words="none")
     with pytest.raises(InputError, match=r"none: its stop words are 'none', and those of .*0 are 'english'; search"):
-        LuceneIndexes([folders[0], tmp_path / "none"])
+        LuceneIndex([folders[0], tmp_path / "none"])
     with pytest.raises(ArtefactError, match="there is no index folder here"):
-        LuceneIndexes([folders[0], tmp_path / "absent"])
+        LuceneIndex([folders[0], tmp_path / "absent"])
     shutil.copytree(folders[1], tmp_path / "damaged")
     stored = next((tmp_path / "damaged/lucene").glob("*.fdt"))
     stored.write_bytes(stored.read_bytes()[::-1])
     with pytest.raises(ArtefactError, match=r"damaged: is damaged \(lucene/"):
-        LuceneIndexes([folders[0], tmp_path / "damaged"])
+        LuceneIndex([folders[0], tmp_path / "damaged"])

@@ -12,7 +12,7 @@ import pytest
 
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError
-from mpir.search import DenseIndex, LuceneIndex, LuceneIndexes, build_dense, build_index
+from mpir.search import DenseIndex, LuceneIndex, build_dense, build_index
 from tests.faults.report import count
 from tests.search.dense.conftest import Counting
 
@@ -60,7 +60,7 @@ def lucene(folder: Path) -> Any:
 
 
 def several(folder: Path) -> Any:
-    return LuceneIndexes([folder, folder.with_name("second")])
+    return LuceneIndex([folder, folder.with_name("second")])
 
 
 def dense(folder: Path) -> Any:

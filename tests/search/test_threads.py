@@ -17,7 +17,6 @@ from mpir.search import (
     DenseIndex,
     HybridRetriever,
     LuceneIndex,
-    LuceneIndexes,
     MemoryIndex,
     Retriever,
     build_dense,
@@ -71,7 +70,7 @@ def expanded(folder: Path) -> Retriever:
 
 
 def several(folder: Path) -> Retriever:
-    return LuceneIndexes([folder / "first", folder / "second"])
+    return LuceneIndex([folder / "first", folder / "second"])
 
 
 def dense(folder: Path) -> Retriever:

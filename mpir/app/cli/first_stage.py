@@ -47,17 +47,23 @@ def open_first_stage(arguments: argparse.Namespace) -> Retriever:
     if hyde and arguments.mode == "bm25":
         raise InputError("llm.hyde changes the vectors of questions; add --mode hybrid or dense, or leave it out.")
     folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
-    if any(map(is_engine, folders)):
-        return _open_engine(folders, arguments)
-    if arguments.mode == "dense":
-        return open_dense_indexes(folders, arguments.encoder, partial(_writing_passages, arguments=arguments))
+    words, vectors = (_in_engine if any(map(is_engine, folders)) else _in_folders)(folders, arguments)
+    if arguments.mode != "hybrid":
+        return words() if arguments.mode == "bm25" else vectors()
+    return HybridRetriever([words(), vectors()], fusion=arguments.fusion, weights=[1 - weight, weight])
+
+
+Opened = tuple[Callable[[], "Retriever"], Callable[[], "Retriever"]]
+"""Functions that open a search by words and one by vectors."""
+
+
+def _in_folders(folders: Sequence[str | Path], arguments: argparse.Namespace) -> Opened:
+    from mpir.search import LuceneIndex
+
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
-    options["question_words"] = arguments.question_words
-    lexical = open_lexical(folders, **options)
-    if arguments.mode == "bm25":
-        return lexical
-    dense = open_dense_indexes(folders, arguments.encoder, partial(_writing_passages, arguments=arguments))
-    return HybridRetriever([lexical, dense], fusion=arguments.fusion, weights=[1 - weight, weight])
+    words = partial(LuceneIndex, folders, **options, question_words=arguments.question_words)
+    passages = partial(_writing_passages, arguments=arguments)
+    return words, partial(open_dense_indexes, folders, arguments.encoder, passages)
 
 
 def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> Vectoriser:
@@ -70,9 +76,8 @@ def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> 
     return HydeEncoder(encoder, open_endpoint(arguments))
 
 
-def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Retriever:
-    """The first stage of the mode in an engine, by its own BM25. Raises InputError for options of Lucene's."""
-    from mpir.search import HybridRetriever
+def _in_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Opened:
+    """A search by an engine's own BM25, and by its vectors. Raises InputError for options of Lucene's."""
     from mpir.search.engine import MILVUS, EngineIndex
     from mpir.search.memory import DEFAULT_B, DEFAULT_K1
     from mpir.search.milvus import MilvusIndex
@@ -82,21 +87,12 @@ def _open_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Ret
     if feedback(arguments) or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B) or not arguments.question_words:
         raise InputError(f"{addresses[0]}: settings of bm25 and rm3 are for mpir's own indexes; leave them out.")
     engine = MilvusIndex if addresses[0].startswith(f"{MILVUS}+") else EngineIndex
-    if arguments.mode == "bm25":
-        return engine(addresses[0])
-    encoder = _writing_passages(open_encoder(arguments.encoder or DEFAULT), arguments)
-    dense = engine(addresses[0], mode="dense", encoder=encoder)
-    if arguments.mode == "dense":
-        return dense
-    weight = dense_weight(arguments.dense_weight)
-    return HybridRetriever([engine(addresses[0]), dense], fusion=arguments.fusion, weights=[1 - weight, weight])
 
+    def vectors() -> Retriever:
+        encoder = _writing_passages(open_encoder(arguments.encoder or DEFAULT), arguments)
+        return engine(addresses[0], mode="dense", encoder=encoder)
 
-def open_lexical(folders: Sequence[str | Path], **options: Any) -> LuceneIndex:
-    """BM25 over one index or several, with the options of `LuceneIndex`, whose errors it raises."""
-    from mpir.search import LuceneIndex, LuceneIndexes
-
-    return LuceneIndex(folders[0], **options) if len(folders) == 1 else LuceneIndexes(folders, **options)
+    return partial(engine, addresses[0]), vectors
 
 
 def open_dense_indexes(

@@ -8,7 +8,6 @@ import sys
 from contextlib import ExitStack, closing
 from typing import Any
 
-from mpir.app.cli.first_stage import open_lexical
 from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
@@ -35,10 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         from mpir.app.agents.server import make_server
     from mpir.app.agents.tools import Tools
+    from mpir.search import LuceneIndex
     from mpir.search.pubmed import search
 
     with ExitStack() as stack:
-        index = stack.enter_context(closing(open_lexical(arguments.index))) if arguments.index else None
+        index = stack.enter_context(closing(LuceneIndex(arguments.index))) if arguments.index else None
         search_pubmed = None if arguments.no_pubmed else search
         _serve(make_server(Tools(load_reranker(arguments), index=index, search_pubmed=search_pubmed)), arguments)
     return 0

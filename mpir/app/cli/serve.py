@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes, open_lexical
+from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes
 from mpir.app.cli.llm_options import report_usage
 from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
@@ -153,9 +153,9 @@ def _indexes(folders: Sequence[str] | None) -> dict[str, FirstStage]:
     """The first stages of /search: BM25 and, if all indexes have vectors, dense and hybrid search."""
     if not folders:
         return {}
-    from mpir.search import HybridRetriever
+    from mpir.search import HybridRetriever, LuceneIndex
 
-    lexical = open_lexical(folders)
+    lexical = LuceneIndex(folders)
     if not all((Path(folder) / DENSE_FOLDER).is_dir() for folder in folders):
         return {"bm25": lexical}
     dense = open_dense_indexes(folders, None)
