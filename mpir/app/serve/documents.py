@@ -37,11 +37,6 @@ def read_documents(
     return tuple(documents)
 
 
-def as_sent(raw_document: Any) -> dict[str, Any]:
-    """A document as the client sent it: its own fields, or its text under "text"."""
-    return dict(raw_document) if isinstance(raw_document, Mapping) else {"text": raw_document}
-
-
 def _with_places(raw_documents: list[Any]) -> list[Document]:
     """The documents, identified by position where some share an id, as passages of one paper do."""
     try:

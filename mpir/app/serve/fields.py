@@ -5,8 +5,7 @@ Pydantic's lax mode accepts "true", "2" and 2.0, as the servers do for which cli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import (
@@ -17,9 +16,10 @@ from pydantic import (
     Field,
     InstanceOf,
     ValidationError,
+    WrapValidator,
     model_validator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from mpir.app.serve.settings import ApiError
 from mpir.errors import format_value
@@ -58,35 +58,22 @@ def validated(model: type[BodyT], values: Mapping[str, Any]) -> BodyT:
     raise ApiError(400, f"{name} is {format_value(mistake['input'])}; expected {mistake['msg']}.")
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The expected form of a field in words, for its error: "NAME is VALUE; expected FORM."."""
+def expected(form: str) -> WrapValidator:
+    """The expected form of a field in words, in place of the messages of its own validation."""
 
-    form: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        """Replace the messages of the field's own validation by the form."""
-        return core_schema.no_info_wrap_validator_function(self._validate, handler(source))
-
-    def _validate(self, value: Any, validate: Any) -> Any:
+    def validate(value: Any, inner: Callable[[Any], Any]) -> Any:
         try:
-            return validate(value)
+            return inner(value)
         except ValidationError:
-            _mistake(self.form)
+            _mistake(form)
+
+    return WrapValidator(validate)
 
 
-@dataclass(frozen=True)
-class ExpectedObject:
+def an_object_as(example: str) -> BeforeValidator:
     """An object whose fields report their own errors; the example is for a value that is not an object."""
-
-    example: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        """Refuse a value that is not an object before reading its fields."""
-        return core_schema.no_info_before_validator_function(self._check, handler(source))
-
-    def _check(self, value: Any) -> Any:
-        return value if isinstance(value, Mapping) else _mistake(f"an object such as {self.example}")
+    form = f"an object such as {example}"
+    return BeforeValidator(lambda value: value if isinstance(value, Mapping) else _mistake(form))
 
 
 def _mistake(form: str) -> NoReturn:
@@ -105,10 +92,10 @@ def _filled(value: str) -> str:
     return value
 
 
-Text = Annotated[InstanceOf[str], Expected("a string")]
+Text = Annotated[InstanceOf[str], expected("a string")]
 """Any string; pydantic's own type refuses unpaired surrogates, which a text may have."""
-Query = Annotated[InstanceOf[str], AfterValidator(_filled), Expected("a string that is not empty")]
-Flag = Annotated[bool, Expected("true or false")]
-Count = Annotated[int, Field(ge=1), BeforeValidator(_no_boolean), Expected("a whole number of at least 1")]
-CountOrZero = Annotated[int, Field(ge=0), BeforeValidator(_no_boolean), Expected("a whole number of at least 0")]
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_no_boolean), Expected("a number from 0 to 1")]
+Query = Annotated[InstanceOf[str], AfterValidator(_filled), expected("a string that is not empty")]
+Flag = Annotated[bool, expected("true or false")]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_no_boolean), expected("a whole number of at least 1")]
+CountOrZero = Annotated[int, Field(ge=0), BeforeValidator(_no_boolean), expected("a whole number of at least 0")]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_no_boolean), expected("a number from 0 to 1")]

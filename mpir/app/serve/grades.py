@@ -10,8 +10,8 @@ from pydantic import Field
 
 from mpir.app.explain.grades import Decision, read_decision
 from mpir.app.explain.library import Library
-from mpir.app.serve.context import RequestContext, Work
-from mpir.app.serve.fields import Body, Expected, Query, validated
+from mpir.app.serve.fields import Body, Query, expected, validated
+from mpir.app.serve.responses import RequestContext, Work
 from mpir.app.serve.settings import ApiError
 from mpir.errors import OutputError
 
@@ -23,7 +23,7 @@ class GradesBody(Body):
     """Decisions on documents of one query, oldest first; an empty list asks for those of other pages."""
 
     query: Query
-    decisions: Annotated[list[dict[str, Any]], Field(max_length=100_000), Expected("a list of decisions")]
+    decisions: Annotated[list[dict[str, Any]], Field(max_length=100_000), expected("a list of decisions")]
 
 
 def grades_of(library: Library, query: str) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from starlette.responses import RedirectResponse, Response
 
 from mpir.app.explain.library import MODE
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
-from mpir.app.serve.context import RequestContext, Work
 from mpir.app.serve.grades import grades_of, grades_work
 from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS
 from mpir.app.serve.ranking_stream import ranking_events
 from mpir.app.serve.reference import reference_page
 from mpir.app.serve.requests import RerankBody, read_rerank, read_search, tokens_of
+from mpir.app.serve.responses import RequestContext, Work
 from mpir.app.serve.search import searches_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.upload_process import UploadReader

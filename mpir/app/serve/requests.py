@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SkipValidation
 
-from mpir.app.serve.documents import as_sent, read_documents
+from mpir.app.serve.documents import read_documents
 from mpir.app.serve.fields import (
     Body,
     Count,
     CountOrZero,
-    Expected,
-    ExpectedObject,
     Flag,
     Query,
     Share,
     Text,
+    an_object_as,
+    expected,
     validated,
 )
 from mpir.app.serve.settings import ApiError, Limits
@@ -40,7 +40,7 @@ class DocumentFields(Body):
 class RelevantSpans(Body):
     """Cohere v2's request for the sentences at or above a threshold, the best ones first."""
 
-    mode: Annotated[Literal["enabled", "disabled"], Expected('"enabled" or "disabled"')] = "enabled"
+    mode: Annotated[Literal["enabled", "disabled"], expected('"enabled" or "disabled"')] = "enabled"
     threshold: Share = 0.1
     max_spans: Count | None = None
 
@@ -58,7 +58,7 @@ class Extras(Body):
 
 
 Documents = Annotated[
-    list[SkipValidation[str | DocumentFields]], Field(min_length=1), Expected("a list of one or more documents")
+    list[SkipValidation[str | DocumentFields]], Field(min_length=1), expected("a list of one or more documents")
 ]
 
 
@@ -74,17 +74,17 @@ class RerankBody(Body):
     return_documents: Flag = Field(default=False, description="send the documents back")
     return_text: Flag = Field(default=False, description="the same for clients of Text Embeddings Inference")
     raw_scores: Flag = Field(default=False, description="TEI: the blended score instead of a probability")
-    rank_fields: Annotated[list[Text], Expected("a list of the names of fields")] | None = Field(
+    rank_fields: Annotated[list[Text], expected("a list of the names of fields")] | None = Field(
         default=None, description="Cohere v1: fields of the documents to read"
     )
-    relevant_spans: Annotated[RelevantSpans, ExpectedObject('{"mode": "enabled"}')] | None = Field(
+    relevant_spans: Annotated[RelevantSpans, an_object_as('{"mode": "enabled"}')] | None = Field(
         default=None, description="Cohere v2: sentences that answer"
     )
     min_probability: Share | None = Field(default=None, description="results of at least this probability")
-    evidence: Annotated[EvidenceBudget, ExpectedObject('{"max_tokens": 500}')] | None = Field(
+    evidence: Annotated[EvidenceBudget, an_object_as('{"max_tokens": 500}')] | None = Field(
         default=None, description="the sentences to hand on to a language model, within a budget of tokens"
     )
-    mpir: Annotated[Extras, ExpectedObject(f'{{"sentences": {SENTENCES}}}')] = Extras()
+    mpir: Annotated[Extras, an_object_as(f'{{"sentences": {SENTENCES}}}')] = Extras()
 
 
 class SearchBody(Body):
@@ -97,7 +97,7 @@ class SearchBody(Body):
     sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
     start: Text = Field(default="", description="mode pubmed: the earliest publication date, such as 2015 or 2015-03")
     end: Text = Field(default="", description="mode pubmed: the latest publication date")
-    types: Annotated[list[Text], Expected("a list of publication types")] = Field(
+    types: Annotated[list[Text], expected("a list of publication types")] = Field(
         default=[], description="mode pubmed: publication types by NLM's names, one of which must match"
     )
 
@@ -132,7 +132,8 @@ class RerankRequest:
 
     def raw_document(self, index: int) -> dict[str, Any]:
         """A document as the client sent it: its own fields, or its text under "text"."""
-        return as_sent(self.body.documents[index])
+        document: Any = self.body.documents[index]
+        return dict(document) if isinstance(document, Mapping) else {"text": document}
 
     @property
     def tokens(self) -> int:

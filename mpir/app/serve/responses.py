@@ -1,11 +1,13 @@
-"""JSON responses, and errors in the form that a path's clients expect."""
+"""Requests and their JSON responses, with errors in the form that a request's clients expect."""
 
 from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from mpir.app.serve.dialects import dialect_of
@@ -25,3 +27,21 @@ class AsciiJSON(Response):
 def error_response(path: str, error: ApiError) -> Response:
     """An error for a request whose body has not been read, in the dialect that its path suggests."""
     return AsciiJSON(dialect_of(path, ()).error(uuid.uuid4().hex, error), error.status, error.headers)
+
+
+class RequestContext:
+    """One request: its id, its dialect once known, and sizes for the log."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.id = uuid.uuid4().hex
+        self.dialect = dialect_of(request.url.path, {})
+        self.sizes: dict[str, int] = {}
+
+    def error_response(self, api_error: ApiError) -> Response:
+        """The error in the dialect's form."""
+        return AsciiJSON(self.dialect.error(self.id, api_error), api_error.status, api_error.headers)
+
+
+Work = Callable[[RequestContext, Mapping[str, Any]], Awaitable[Any]]
+"""A function that answers a request, given as a JSON object, with a JSON-able value."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -35,45 +34,39 @@ def add_state(app: FastAPI, service: Service) -> None:
     for path, handler in (("/health", health), ("/ready", ready)):
         _add(app, path, handler)
         app.add_api_route(path, handler, methods=["HEAD"], response_model=None, include_in_schema=False)
-    _add(app, "/metrics", _metrics(service))
-    _add(app, "/info", _json(service, _info, "What clients of Text Embeddings Inference look up: kind and limits."))
+    _add(app, "/metrics", _authorised(service, _metrics, "Counts, times and sizes for Prometheus."))
+    about = "What clients of Text Embeddings Inference look up: kind and limits."
+    _add(app, "/info", _authorised(service, _info, about))
     for path in ("/v1/models", "/models"):
-        _add(app, path, _json(service, _models, "The models that requests may name, as clients of OpenAI list them."))
+        about = "The models that requests may name, as clients of OpenAI list them."
+        _add(app, path, _authorised(service, _models, about))
 
 
 def _add(app: FastAPI, path: str, handler: Callable[..., Awaitable[Response]]) -> None:
     app.add_api_route(path, handler, methods=["GET"], response_model=None, tags=["state"])
 
 
-def _metrics(service: Service) -> Handler:
-    async def metrics(request: Request) -> Response:
-        """Counts, times and sizes for Prometheus."""
-        try:
-            service.authorize(request)
-        except ApiError as api_error:
-            return error_response(request.url.path, api_error)
-        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    return metrics
-
-
-def _json(service: Service, content: Callable[[Service], dict[str, Any]], description: str) -> Handler:
+def _authorised(service: Service, answer: Callable[[Service], Response], description: str) -> Handler:
     async def handle(request: Request) -> Response:
         """Answer an authorised request; FastAPI shows the description in place of this sentence."""
         try:
             service.authorize(request)
         except ApiError as api_error:
             return error_response(request.url.path, api_error)
-        return AsciiJSON(content(service))
+        return answer(service)
 
     handle.__doc__ = description
     return handle
 
 
-def _info(service: Service) -> dict[str, Any]:
+def _metrics(service: Service) -> Response:
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _info(service: Service) -> Response:
     """TEI's information: Dify requires reranker as the first model type; Continue reads the limits."""
     limits = service.settings.limits
-    return {
+    info = {
         "model_id": service.settings.public_names[0],
         "model_sha": None,
         "model_dtype": "float32",
@@ -89,11 +82,12 @@ def _info(service: Service) -> dict[str, Any]:
         "sha": None,
         "docker_label": None,
     }
+    return AsciiJSON(info)
 
 
-def _models(service: Service) -> dict[str, Any]:
+def _models(service: Service) -> Response:
     """OpenAI's list of models, without individual dates."""
     models = [
         {"id": name, "object": "model", "created": 0, "owned_by": "mpir"} for name in service.settings.public_names
     ]
-    return {"object": "list", "data": models}
+    return AsciiJSON({"object": "list", "data": models})

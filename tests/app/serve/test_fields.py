@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from mpir.app.serve.fields import Body, Count, Expected, ExpectedObject, validated
+from mpir.app.serve.fields import Body, Count, an_object_as, expected, validated
 from mpir.app.serve.settings import ApiError
 
 
@@ -15,8 +15,8 @@ class Span(Body):
 
 
 class Nested(Body):
-    span: Annotated[Span, ExpectedObject('{"begin": 1, "end": 2}')]
-    spans: Annotated[list[Span], Expected("a list")] | None = None
+    span: Annotated[Span, an_object_as('{"begin": 1, "end": 2}')]
+    spans: Annotated[list[Span], expected("a list")] | None = None
 
 
 NUMBER = "expected a whole number of at least 1."

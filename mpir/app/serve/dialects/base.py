@@ -57,6 +57,11 @@ class Answer:
         figures = details(document, self.request.body.mpir.sentences)
         return {"index": document.index, "relevance_score": relevance_score(document), **fields, "mpir": figures}
 
+    def results(self, send: Callable[[int], Any]) -> list[dict[str, Any]]:
+        """The results of the requested documents; `send` is the form of a document that the client wants back."""
+        wants = self.request.with_documents
+        return [self.result(item, **({"document": send(item.index)} if wants else {})) for item in self.best]
+
     @property
     def about(self) -> dict[str, Any]:
         """The number of candidates, the unread part of the query, and the weights without their record."""

@@ -28,18 +28,12 @@ class CohereBody(RerankBody):
 def _common(answer: Answer) -> dict[str, Any]:
     """An answer with the fields of all services that share the form."""
     request = answer.request
-    results = [
-        answer.result(document, document=request.raw_document(document.index))
-        if request.with_documents
-        else answer.result(document)
-        for document in answer.best
-    ]
     tokens = {"input_tokens": request.tokens, "output_tokens": 0}  # Xinference's
     return {
         "id": answer.id,
         "model": answer.model,
         "object": "list",
-        "results": results,
+        "results": answer.results(request.raw_document),
         "usage": answer.usage,
         "meta": {**_meta(answer, "1"), "tokens": tokens},
         "mpir": answer.about,

@@ -18,13 +18,7 @@ class VoyageBody(RerankBody):
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    request = answer.request
-    data = [
-        answer.result(document, document=request.documents[document.index].text)
-        if request.with_documents
-        else answer.result(document)
-        for document in answer.best
-    ]
+    data = answer.results(lambda index: answer.request.documents[index].text)
     return {"object": "list", "data": data, "model": answer.model, "usage": answer.usage, "mpir": answer.about}
 
 
