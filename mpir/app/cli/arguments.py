@@ -17,6 +17,7 @@ class Arguments(argparse.Namespace):
 
     __delattr__ = __setattr__  # type: ignore[assignment]
 
-    def replace(self, **changes: Any) -> Arguments:
-        """Return a copy with other values."""
-        return Arguments(**{**vars(self), **changes})
+
+def replace(arguments: argparse.Namespace, **changes: Any) -> Arguments:
+    """Return a copy of arguments with other values."""
+    return Arguments(**{**vars(arguments), **changes})

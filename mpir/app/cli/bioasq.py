@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mpir.version
-from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.arguments import replace
 from mpir.app.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
 from mpir.app.cli.llm_options import report_usage
 from mpir.app.cli.model_options import load_reranker
@@ -141,7 +141,7 @@ def _with_sample(arguments: argparse.Namespace) -> argparse.Namespace:
     if arguments.corpus or arguments.index or arguments.gold:
         raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
     questions, corpus = SAMPLE / "questions.json", [str(SAMPLE / "documents.jsonl")]
-    return Arguments(**{**vars(arguments), "questions": questions, "gold": questions, "corpus": corpus})
+    return replace(arguments, questions=questions, gold=questions, corpus=corpus)
 
 
 def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
@@ -202,7 +202,7 @@ def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
         if arguments.index is None:
             raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
         return arguments
-    return Arguments(**{**vars(arguments), "index": [_make_index(arguments)]})
+    return replace(arguments, index=[_make_index(arguments)])
 
 
 def _make_index(arguments: argparse.Namespace) -> Path:

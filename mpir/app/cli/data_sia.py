@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
+from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.shard_option import chosen_shard
 from mpir.validation import optional_whole_number
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         decoding={"top_p": arguments.top_p, "temperature": arguments.temperature},
         filters=Filters(**{name: getattr(arguments, name) for name in filters}),
     )
-    progress = not arguments.quiet and sys.stderr.isatty()
+    progress = shows_progress(arguments)
     if shard.count > 1:
         chunks = make_shard(settings, arguments.output, shard, resume=arguments.resume, progress=progress)
         if not arguments.quiet:

@@ -7,7 +7,7 @@ import sys
 import threading
 import webbrowser
 
-from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.arguments import replace
 from mpir.app.cli.model_options import check_options
 from mpir.app.cli.serve import serve
 from mpir.app.explain.library import open_library
@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.no_browser:  # in a thread: w3m and lynx return only when their user leaves the page
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
+    check_options(arguments)
+    library = open_library(arguments.paths) if arguments.paths else None
     local = {
         "host": "127.0.0.1",
         "allowed_host": [],
@@ -45,6 +47,4 @@ def run(arguments: argparse.Namespace) -> int:
         "any_model": False,
         "model_name": [],
     }
-    check_options(arguments)
-    library = open_library(arguments.paths) if arguments.paths else None
-    return serve(Arguments(**{**vars(arguments), **local}), started, library, keeps=True)
+    return serve(replace(arguments, **local), started, library, keeps=True)

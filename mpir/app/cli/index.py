@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, keep_vectors, open_encoder
 from mpir.app.cli.index_update import update
+from mpir.app.cli.progress import report_index, shows_progress
 from mpir.app.cli.ray_options import check_ray_options, encoding_on_actors
 from mpir.app.cli.shard_option import chosen_shard
 from mpir.errors import InputError
@@ -60,6 +59,7 @@ PATH, the vectors are added to the index that is there. Vectors whose ids it lac
 Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPTIONS sets its options, such as
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
+UNCHANGED = ", kept: the corpus has not changed"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _with_vectors(arguments: argparse.Namespace) -> int:
     """Add vectors of files to an index, which is built from the paths if there are any; 0 is the exit status."""
-    from mpir.app.cli.index_vectors import add_vectors, check_options, report
+    from mpir.app.cli.index_vectors import add_vectors, check_options
     from mpir.search import read_info
 
     check_options(arguments)
@@ -82,7 +82,8 @@ def _with_vectors(arguments: argparse.Namespace) -> int:
         _of_corpus(argparse.Namespace(**vars(arguments) | words))
     missing = add_vectors(arguments)
     if not arguments.quiet:
-        report(arguments.index, read_info(arguments.index).documents, missing)
+        note = f", {missing:,} of them without a vector"
+        report_index(arguments.index, read_info(arguments.index).documents, note, without_vector=missing)
     return 0
 
 
@@ -124,7 +125,7 @@ def _build(
     from mpir.files.read import STDIN
     from mpir.search import index_files, index_matches, read_info, remove_groups
 
-    progress = not arguments.quiet and sys.stderr.isatty()
+    progress = shows_progress(arguments)
     if encoder is not None and shard is not None and shard.count > 1:
         return _make_part(arguments, encoder, shard, source, progress=progress)
     is_current = STDIN not in arguments.paths and index_matches(
@@ -138,7 +139,8 @@ def _build(
     if encoder is not None:
         is_current = _add_vectors(arguments, encoder, progress=progress) and is_current
     if not arguments.quiet:
-        _report(arguments.index, read_info(arguments.index).documents, is_current=is_current)
+        note = UNCHANGED if is_current else " indexed"
+        report_index(arguments.index, read_info(arguments.index).documents, note, kept=is_current)
     return 0
 
 
@@ -194,12 +196,6 @@ def _make_part(
             documents = read_collection(arguments.paths)
             build_shard(documents, arguments.index, encoder, settings, shard=shard, progress=progress)
     if not arguments.quiet:
-        _report(arguments.index, document_count(Path(arguments.index)), is_current=is_current)
+        note = UNCHANGED if is_current else " indexed"
+        report_index(arguments.index, document_count(Path(arguments.index)), note, kept=is_current)
     return 0
-
-
-def _report(folder: str, documents: int, *, is_current: bool) -> None:
-    if sys.stdout.isatty():
-        print(f"{folder}: {documents:,} documents{', kept: the corpus has not changed' if is_current else ' indexed'}.")
-    else:
-        print(json.dumps({"index": folder, "documents": documents, "kept": is_current}))

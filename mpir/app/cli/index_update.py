@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, open_encoder
+from mpir.app.cli.progress import report_index, shows_progress
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,14 +28,16 @@ def update(arguments: argparse.Namespace, threads: int | None) -> int:
     source, info = corpus_fingerprint(arguments.paths), read_info(arguments.index)
     is_current = has_update(info, source)
     if not is_current:
-        progress = not arguments.quiet and sys.stderr.isatty()
         encoder = _encoder(arguments)
         with naming_places(arguments.paths):
             documents, deleted = read_collection(arguments.paths), deleted_ids(arguments.paths)
-            options: dict[str, Any] = {"source": source, "encoder": encoder, "threads": threads, "progress": progress}
-            info = update_index(documents, arguments.index, deleted=deleted, **options)
+            options: dict[str, Any] = {"source": source, "encoder": encoder, "threads": threads}
+            info = update_index(
+                documents, arguments.index, deleted=deleted, progress=shows_progress(arguments), **options
+            )
     if not arguments.quiet:
-        _report(arguments.index, info.documents, is_current=is_current)
+        note = ", kept: it had this update" if is_current else ", updated"
+        report_index(arguments.index, info.documents, note, kept=is_current)
     return 0
 
 
@@ -67,10 +68,3 @@ def _encoder(arguments: argparse.Namespace) -> Vectoriser | None:
         )
     encoder = arguments.encoder or source.get("encoder") or DEFAULT
     return open_encoder(encoder, fetch=arguments.encoder is not None)
-
-
-def _report(folder: str, documents: int, *, is_current: bool) -> None:
-    if sys.stdout.isatty():
-        print(f"{folder}: {documents:,} documents{', kept: it had this update' if is_current else ', updated'}.")
-    else:
-        print(json.dumps({"index": folder, "documents": documents, "kept": is_current}))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, open_encoder
+from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def add_vectors(arguments: argparse.Namespace) -> int:
     Raises:
         MpirError: as `from_files`, or there is no index of words.
     """
+    from tqdm import tqdm
+
     from mpir.search import LuceneIndex
     from mpir.search.dense.build import check_factory
     from mpir.search.dense.faiss_backend import FLAT
@@ -50,7 +51,8 @@ def add_vectors(arguments: argparse.Namespace) -> int:
             "source": {**index.info.source, "encoder": name, "vectors": [str(path) for path in arguments.vectors]}
         }
         how: dict[str, Any] = {"factory": factory, "encoder": dict(encoder.identity), "known": known.among}
-        how |= {"is_unit": is_unit, "report": _progress(quiet=arguments.quiet)}
+        bar = tqdm(desc="Indexing", unit=" vectors", disable=not shows_progress(arguments))
+        how |= {"is_unit": is_unit, "report": bar.update}
         folder = Path(arguments.index) / DENSE_FOLDER
         info, _ = from_files(arguments.vectors, arguments.ids, folder, width=width, **how, **source)
         return len(index) - info.documents
@@ -62,17 +64,3 @@ def _form(encoder: PooledEncoder) -> tuple[int, bool]:
 
     vector = encoder.query_vectors(["length"])[0][0]
     return len(vector), bool(abs(np.linalg.norm(vector) - 1) < 0.01)
-
-
-def _progress(*, quiet: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(desc="Indexing", unit=" vectors", disable=quiet or not sys.stderr.isatty()).update
-
-
-def report(folder: str, documents: int, missing: int) -> None:
-    """Print the number of documents, and of those without a vector."""
-    if sys.stdout.isatty():
-        print(f"{folder}: {documents:,} documents, {missing:,} of them without a vector.")
-    else:
-        print(json.dumps({"index": folder, "documents": documents, "without_vector": missing}))

@@ -161,16 +161,12 @@ def make_parser() -> Parser:
     parsers: dict[str, Parser] = {}
     for command in COMMANDS:
         if command.parent and command.parent not in groups:
-            is_group = not _runs(command.parent)
+            is_group = any(parent.is_group for parent in COMMANDS if parent.name == command.parent)
             groups[command.parent] = parsers[command.parent].add_subparsers(
                 title="actions" if is_group else "actions instead", metavar="ACTION", required=is_group
             )
         parsers[command.name] = _add_command(groups[command.parent], command)
     return parser
-
-
-def _runs(name: str) -> bool:
-    return any(command.module for command in COMMANDS if command.name == name)
 
 
 def _add_command(subparsers: Any, command: Command) -> Parser:
@@ -179,17 +175,12 @@ def _add_command(subparsers: Any, command: Command) -> Parser:
     parser: Parser = subparsers.add_parser(
         command.word,
         help=command.help,
-        description=command.description,
+        description=command.description or f"{command.help[0].upper()}{command.help[1:]}.",
         epilog=epilog,
         examples="".join(EXAMPLES.findall(epilog)),
         command=command.name,
     )
-    if command.module:
-        add_command_options(parser, command.name)
+    if not command.is_group:
+        add_options(parser, command.name, OPTIONS, stored_settings(OPTIONS, command.name))
         parser.set_defaults(run=command)
     return parser
-
-
-def add_command_options(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the options of a command of the table. Raises InputError for an invalid stored setting."""
-    add_options(parser, command, OPTIONS, stored_settings(OPTIONS, command))

@@ -1,11 +1,13 @@
-"""Progress on a terminal: show a command's current stage where standard error is a terminal."""
+"""Progress on a terminal: show a command's current stage where standard error is a terminal; report an index."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from mpir.files.read import at_terminal
 
@@ -28,3 +30,11 @@ def stage(name: str, *, shown: bool) -> Iterator[None]:
         yield
     finally:
         print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+
+
+def report_index(folder: str, documents: int, note: str, **facts: Any) -> None:
+    """Print an index's number of documents: with a note at a terminal, as JSON with these facts elsewhere."""
+    if at_terminal(sys.stdout):
+        print(f"{folder}: {documents:,} documents{note}.")
+    else:
+        print(json.dumps({"index": folder, "documents": documents, **facts}))

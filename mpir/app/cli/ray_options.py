@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.arguments import replace
 from mpir.app.cli.model_options import load_reranker
 from mpir.errors import InputError
 from mpir.validation import is_finite
@@ -61,7 +61,7 @@ def opened_ranker(
         return
     from mpir.lab.ray.actor_jobs import ranking_job
 
-    quiet = Arguments(**{**vars(arguments), "quiet": True})
+    quiet = replace(arguments, quiet=True)
     with _opened_pool(
         arguments, ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
     ) as pool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.arguments import replace
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ranking_output import (
     LINES,
@@ -104,7 +104,7 @@ def write_rankings_file(
 
     # without Ray, the reranker shows a bar for each query
     progress = arguments.ray is not None and shows_progress(arguments)
-    arguments = Arguments(**{**vars(arguments), "format": job.form})
+    arguments = replace(arguments, format=job.form)
     with opened_ranker(arguments, reranker, rank_query) as rank:
         facts = _facts(arguments, reranker)
         total = write_rankings(queries, rank, job.output, facts, job.shard, progress=progress)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
 from mpir.app.cli.llm_options import report_usage
 from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ray_options import check_ray_options, opened_scorer
 from mpir.app.cli.shard_option import chosen_shard
 from mpir.errors import InputError, format_paths, format_value
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         share = shard.share_of(questions)
         reranker = open_scorer(arguments)
         made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
-        progress = not arguments.quiet and sys.stderr.isatty()
+        progress = shows_progress(arguments)
         with (
             opened_scorer(arguments, reranker) as scorer,
             Journal(f"{arguments.output}.scores.jsonl", made_by) as journal,

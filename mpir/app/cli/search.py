@@ -42,7 +42,7 @@ BATCH = 64
 def run(arguments: argparse.Namespace) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     whole_number("--top-k", arguments.top_k)
-    render = _RENDERERS[_format(arguments)]
+    render = _RENDERERS[arguments.format or ("table" if sys.stdout.isatty() else "jsonl")]
     queries = _queries(arguments)
     with closing(open_first_stage(arguments)) as index:
         while batch := list(islice(queries, BATCH)):
@@ -54,11 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _format(arguments: argparse.Namespace) -> str:
-    """The format of standard output: an option's, else a table at a terminal and JSON in a pipe."""
-    return arguments.format or ("table" if sys.stdout.isatty() else "jsonl")
-
-
 def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield (id, query) from arguments, a file or standard input. Raises InputError for two sources."""
     if arguments.query_file and arguments.queries:
@@ -67,11 +62,8 @@ def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
         from mpir.files.corpora.queries import read_queries
 
         return read_queries(arguments.query_file)
-    return _from_arguments(arguments.queries) if arguments.queries else _read()
-
-
-def _from_arguments(queries: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return ((str(number), query) for number, query in enumerate(queries, 1))
+    named = ((str(number), query) for number, query in enumerate(arguments.queries, 1))
+    return named if arguments.queries else _read()
 
 
 def _read() -> Iterator[tuple[str, str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError
 from mpir.files.paths import resolved
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mpir.tune.space import Space
 
 EXIT_NOT_ADOPTED = 1
+PICTURES = [f"{name}{form}" for name in ("best-so-far", "weights", "dependence", "shares") for form in (".png", ".svg")]
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
 CUTOFFS = "cutoffs"
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     cut = _cut(arguments)
     space = Space.of(scored.columns, bounds=bounds, cut=cut, **forms)
-    plan, progress = _plan(arguments, cut), not arguments.quiet and sys.stderr.isatty()
+    plan, progress = _plan(arguments, cut), shows_progress(arguments)
     header = settings(objective, space, plan, folds=arguments.folds)
     check_folds(objective, arguments.folds, arguments.level, plan.seed)
     with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
@@ -98,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     _report(arguments, space, result, evidence, name=name, adoption=adoption)
     snippets_known = any(question.snippets for question in scored.questions)
     if adoption == "written" and arguments.measure in OF_DOCUMENTS and snippets_known:
-        _advise(arguments, f"{arguments.measure} ignores the order of sentences; {FOR_BOTH}.")
+        advice = f"{arguments.measure} ignores the order of sentences; {FOR_BOTH}."
+        print(advice, file=sys.stderr if arguments.format == "json" else sys.stdout)
     return EXIT_NOT_ADOPTED if adoption == "kept" else 0
 
 
@@ -110,18 +112,12 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     check_file("--output", arguments.output)
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
     log = arguments.log or _log_beside(arguments.output)
-    pictures = [("--plots", arguments.plots / name) for name in _pictures()] if arguments.plots else []
+    pictures = [("--plots", arguments.plots / name) for name in PICTURES] if arguments.plots else []
     check_files(
         [("--output", arguments.output), ("tune.log", log), *pictures], [*read, ("--against", arguments.against)]
     )
     for option, picture in pictures:
         check_replaceable_file(option, picture, is_picture)
-
-
-def _pictures() -> Iterator[str]:
-    """The names of the files in the folder of pictures."""
-    for name in ("best-so-far", "weights", "dependence", "shares"):
-        yield from (f"{name}.png", f"{name}.svg")
 
 
 def _log_beside(output: Path) -> Path:
@@ -250,8 +246,3 @@ def _report(
         print(f"Cut-off of {level}: {cutoff}.")
     print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
     _report_evidence(arguments, evidence, name=name, adoption=adoption)
-
-
-def _advise(arguments: argparse.Namespace, advice: str) -> None:
-    """Print advice, on standard error if standard output is one JSON object."""
-    print(advice, file=sys.stderr if arguments.format == "json" else sys.stdout)

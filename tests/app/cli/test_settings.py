@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.arguments import Arguments
+from mpir.app.cli.arguments import Arguments, replace
 from mpir.app.cli.option_table import OPTIONS
 from mpir.app.cli.settings import check_needs
 from mpir.errors import InputError
@@ -99,4 +99,4 @@ def test_parsed_arguments_do_not_change() -> None:
     arguments = Arguments(**vars(parse()))
     with pytest.raises(AttributeError, match="do not change"):
         arguments.top_k = 3
-    assert (arguments.replace(top_k=3).top_k, arguments.top_k) == (3, None)
+    assert (replace(arguments, top_k=3).top_k, arguments.top_k) == (3, None)
