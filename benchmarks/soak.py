@@ -31,8 +31,7 @@ from workload import read_asked, read_documents
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path, text_path
-from mpir.files.output_checks import check_replaceable_file
-from mpir.files.own_files import is_picture
+from mpir.files.output_checks import check_replaceable_file, is_picture
 from mpir.files.write import atomic_write, write_json
 
 GIVE_UP_AFTER = 0.05

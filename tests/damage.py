@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import MpirError
-from mpir.files.hash import _sha256 as hash_of_unchanged
+from mpir.files.checksum import _sha256 as hash_of_unchanged
 from tests.faults.report import count
 
 FLIPS = int(os.environ.get("MPIR_FLIPS", "100"))

@@ -43,7 +43,7 @@ from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
 from mpir.search.dense import build_dense, dense_matches
 from mpir.search.dense.shards import Vectoriser
-from mpir.search.feedback import Rm3
+from mpir.search.memory import Rm3
 
 MEASURES = {
     "R@100": "R@100",

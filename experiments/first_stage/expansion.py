@@ -20,7 +20,7 @@ from mpir.evaluate import evaluate_queries
 from mpir.evaluate.significance import randomisation_test
 from mpir.files.corpora import read_questions
 from mpir.search import LuceneIndex
-from mpir.search.feedback import Rm3
+from mpir.search.memory import Rm3
 from mpir.types import F64
 
 MEASURES = ["R@1000", "R@100", "R@20", "AP@10"]

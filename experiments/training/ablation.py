@@ -36,8 +36,8 @@ from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
+from mpir.files.checksum import sha256
 from mpir.files.corpora import corpus_fingerprint
-from mpir.files.hash import sha256
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.lab.train.mixture_schema import paths, read_declared

@@ -1,4 +1,4 @@
-"""Checksums for the files that mpir writes and reads back, so that damage is detected and refused.
+"""Hashes of files, and checksums in those that mpir writes, so that damage is detected and refused.
 
 A JSON object has its checksum in a field of its own (core/checksum.py). A binary file has its checksum at the end,
 where torch and other readers of zip archives ignore it.
@@ -7,20 +7,44 @@ where torch and other readers of zip archives ignore it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
 from mpir.core.checksum import RESTORE, add_checksum, verify_checksum
-from mpir.errors import ArtefactError
-from mpir.files.read import open_bytes, place_of, read_json, read_json_lines
+from mpir.errors import ArtefactError, InputError, format_value
+from mpir.files.read import open_bytes, place_of, read_bytes, read_json, read_json_lines
 from mpir.files.write import atomic_write, write_json
 
 MARK = b"\nsha256:"
 """Marks the end of a binary file's content; the checksum of that content follows."""
 _DIGITS = 64
 _BLOCK = 2**20
+SUFFIX = ".md5"
+_DIGEST = re.compile(rb"(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])")
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal; computed once per process unless the file changes."""
+    return _sha256(str(path), file_state(path))
+
+
+@lru_cache(maxsize=65_536)
+def _sha256(path: str, status: tuple[int, ...]) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def file_state(path: str | Path) -> tuple[int, ...]:
+    """Return a value that changes when a file is written again; () for a file that does not exist."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def write_json_with_checksum(path: str | Path, values: Mapping[str, Any]) -> None:
@@ -92,3 +116,29 @@ class _HashingStream:
     def flush(self) -> None:
         """Flush the underlying stream."""
         self.stream.flush()
+
+
+def check_md5(file: Path) -> None:
+    """Compare a file with the MD5 beside it, if there is one. A file is read once per process unless it changes.
+
+    Raises:
+        InputError: the file is incomplete or has changed, or what is beside it is no MD5.
+    """
+    published = file.with_name(file.name + SUFFIX)
+    if published.is_file():
+        _check(file, published, file_state(file), file_state(published))
+
+
+@lru_cache(maxsize=65_536)
+def _check(file: Path, published: Path, *_: tuple[int, ...]) -> None:
+    content = read_bytes(published)
+    expected = _DIGEST.search(content)
+    if expected is None:
+        raise InputError(
+            f"{published}: has no MD5 (got {format_value(content[:60].decode(errors='replace'))}, expected 32 "
+            "hexadecimal digits). Download it again, or remove it."
+        )
+    with open(file, "rb") as stream:
+        actual = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if actual != (digest := expected[0].decode().lower()):
+        raise InputError(f"{file}: is incomplete or damaged (MD5 {actual}, expected {digest}). Download it again.")

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError
-from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FILE_LIST
-from mpir.files.hash import sha256
 
 Files = Mapping[str, Mapping[str, Any]]
 """The size in bytes and the SHA-256 of each file, by its path in the folder."""

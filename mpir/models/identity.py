@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError
-from mpir.files.hash import file_state, sha256
+from mpir.files.checksum import file_state, sha256
 
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 """Weight files; only the first kind present is read."""

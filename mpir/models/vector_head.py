@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import ArtefactError, format_names, format_value
-from mpir.files.hash import sha256
+from mpir.files.checksum import sha256
 from mpir.models.model_files import Module
 
 if TYPE_CHECKING:  # a head is needed before torch is imported

@@ -15,12 +15,11 @@ from tqdm import tqdm
 from mpir.core.text.terms import StopWords
 from mpir.core.text.types import Document
 from mpir.errors import MpirError
-from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.corpora.corpus import naming_places, pubmed_files, read_collection
 from mpir.files.corpora.pubmed import PubmedReader
 from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import FolderFormat, under
-from mpir.files.hash import sha256
 from mpir.files.write import naming_output
 from mpir.search.analyzer import analyzer_name
 from mpir.search.dense.build_dir import writing

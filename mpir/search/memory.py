@@ -1,10 +1,11 @@
-"""BM25 in memory over texts of the caller, without Java and without an index on disk."""
+"""BM25 in memory over texts of the caller, without Java and without an index on disk; settings of BM25 and RM3."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,15 @@ from mpir.core.text.characters import composed, greek_names
 from mpir.core.text.legible import legible
 from mpir.core.text.query import truncated_query
 from mpir.core.text.terms import Background, StopWords, split_truncated, terms, without_marks, word_pattern
-from mpir.validation import real_number
+from mpir.validation import real_number, whole_number
 
 DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4
 """BM25's parameters by default, chosen on questions (docs/evidence/first-stage.md)."""
 HIGHEST_K1 = 1000
 """Beyond this k1, scores grow linearly with term frequency in Lucene's 32-bit arithmetic."""
+LARGEST = 1000
+"""Maximum number of documents and of terms for feedback."""
 
 
 def check_parameters(k1: float, b: float) -> None:
@@ -149,3 +152,25 @@ def _numbered(corpus: Sequence[Sequence[str]]) -> tuple[list[list[int]], dict[st
     """
     numbers: dict[str, int] = {}
     return [[numbers.setdefault(term, len(numbers)) for term in text] for text in corpus], numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rm3:
+    """RM3 (Abdul-Jaleel et al. 2004), as Anserini computes it.
+
+    The query is expanded by the `terms` most probable words of its `documents` best documents and searched again;
+    `weight` is the query's own share of the words' weights. The defaults come from dev questions
+    (docs/evidence/first-stage.md).
+
+    Raises:
+        InputError: documents or terms are not whole numbers from 1 to 1,000, or the weight is outside 0 to 1.
+    """
+
+    documents: int = 5
+    terms: int = 20
+    weight: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name in ("documents", "terms"):
+            whole_number(f"rm3: {name}", getattr(self, name), maximum=LARGEST)
+        real_number("rm3: weight", self.weight, "a number from 0 to 1", lambda value: 0 <= value <= 1)

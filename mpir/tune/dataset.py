@@ -21,9 +21,8 @@ from mpir.core.checksum import fingerprint
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Question
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
-from mpir.files.hash import sha256
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, write_json
 from mpir.reranking.prepare import BM25

@@ -10,7 +10,7 @@ from mpir.core.text.question_words import without_question_words
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.search import LuceneIndex, build_index
-from mpir.search.feedback import Rm3
+from mpir.search.memory import Rm3
 
 DOCUMENTS = [
     Document("a", "", "Aspirin thins blood by platelets."),

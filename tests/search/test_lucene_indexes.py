@@ -11,7 +11,7 @@ import pytest
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.search import LuceneIndex, build_index
-from mpir.search.feedback import Rm3
+from mpir.search.memory import Rm3
 
 RANDOM = random.Random(5)
 WORDS = [f"word{number}" for number in range(120)]

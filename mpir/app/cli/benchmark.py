@@ -74,8 +74,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _check_output(folder: Path) -> None:
     """Raise OutputError for a folder that cannot be written, or whose files are not those of an earlier run."""
-    from mpir.files.output_checks import check_replaceable_file
-    from mpir.files.own_files import are_figures, is_benchmark_table
+    from mpir.files.output_checks import are_figures, check_replaceable_file, is_benchmark_table
     from mpir.files.write import check_folder
 
     check_folder(folder)

@@ -155,8 +155,7 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
 
 def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
     """Refuse outputs that would replace an input."""
-    from mpir.files.output_checks import check_files, check_replaceable_file
-    from mpir.files.own_files import is_run, is_submission
+    from mpir.files.output_checks import check_files, check_replaceable_file, is_run, is_submission
 
     names = ("questions", "gold", "weights", "bundle", "lexicon")
     read = [(f"--{name}", getattr(arguments, name)) for name in names]

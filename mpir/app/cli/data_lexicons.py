@@ -14,8 +14,7 @@ example:
 
 def run_chexpert(arguments: argparse.Namespace) -> int:
     """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
-    from mpir.files.output_checks import check_files, check_replaceable_file
-    from mpir.files.own_files import is_never_ours
+    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
     from mpir.lab.annotate.chexpert import read_chexpert
 
     check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
@@ -41,8 +40,7 @@ def run_lexicon_pairs(arguments: argparse.Namespace) -> int:
     """Label, write, and print the number of pairs; return 0. Raises MpirError for a user's mistake."""
     from mpir.app.cli.annotate import load_annotation
     from mpir.files.corpora.corpus import read_corpus
-    from mpir.files.output_checks import check_files, check_replaceable_file
-    from mpir.files.own_files import is_never_ours
+    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
     from mpir.lab.annotate.pairs import lexicon_pairs, report_sentences, write_pairs
 
     read = [("PATH", path) for path in arguments.paths]

@@ -31,8 +31,7 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.files.output_checks import check_files, check_replaceable_file
-    from mpir.files.own_files import is_never_ours
+    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
     from mpir.lab.train.triple_settings import TripleSettings
 

@@ -12,7 +12,7 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.search.base import check_different
 from mpir.search.engine import is_engine
-from mpir.search.feedback import Rm3
+from mpir.search.memory import Rm3
 from mpir.validation import real_number
 
 if TYPE_CHECKING:

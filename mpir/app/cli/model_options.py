@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     """Add the options for perspectives and (by default) weights to the parser of a script, which scores everything."""
     from mpir.app.cli.option_table import MODEL_OPTIONS
-    from mpir.app.cli.parser_options import add_options
+    from mpir.app.cli.parser import add_options
 
     add_options(parser, "rerank" if weights else "score", MODEL_OPTIONS)
     parser.set_defaults(cascade="all")

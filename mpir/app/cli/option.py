@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-OPTIONS = "options"
+UNGROUPED = "options"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Option:
 
     name: str
     help: Mapping[str, str]
-    group: str = OPTIONS
+    group: str = UNGROUPED
     type: Callable[[str], Any] = str
     default: Any = None
     dest: str = ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from mpir.app.cli.command_table import COMMANDS, Command
-from mpir.app.cli.option import Option, text_of
+from mpir.app.cli.option import UNGROUPED, Option, text_of
 from mpir.app.cli.option_table import OPTIONS
-from mpir.app.cli.parser_options import add_options
-from mpir.app.cli.settings import stored_settings
+from mpir.app.cli.settings import SetAction, stored_settings
 from mpir.errors import shortened
 from mpir.version import __version__
 
@@ -184,3 +184,50 @@ def _add_command(subparsers: Any, command: Command) -> Parser:
         add_options(parser, command.name, OPTIONS, stored_settings(OPTIONS, command.name))
         parser.set_defaults(run=command)
     return parser
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    command: str,
+    table: Iterable[Option],
+    stored: Mapping[str, str] | None = None,
+) -> None:
+    """Add a command's options to a parser; `stored` has settings of a file and the environment.
+
+    Raises:
+        InputError: an invalid value among `stored`.
+    """
+    options = [item for item in table if command in item.help]
+    settings = {item.name: item for item in options if item.is_setting}
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for item in options:
+        if item.is_setting:
+            parser.set_defaults(**{item.attribute: item.default_of(command)})
+            continue
+        if item.group != UNGROUPED and item.group not in groups:
+            groups[item.group] = parser.add_argument_group(item.group)
+        _add(groups.get(item.group, parser), command, item)
+    if settings:
+        action = parser.add_argument(
+            "--set",
+            action=SetAction,
+            settings=settings,
+            metavar="NAME=VALUE",
+            help="change a rare setting, which --help-all lists; may be given several times",
+        )
+        assert isinstance(action, SetAction)
+        parser.set_defaults(**action.values_of(stored or {}, parser._defaults))
+
+
+def _add(container: argparse._ActionsContainer, command: str, item: Option) -> None:
+    """Add one option or positional argument."""
+    keywords: dict[str, Any] = dict(item.keywords)
+    default = item.default_of(command)
+    if keywords.get("action") not in ("store_true", "store_const"):
+        keywords["type"] = item.type
+    if keywords.get("action") != "store_true":
+        keywords["default"] = default
+    flags = [item.name, *keywords.pop("aliases", {}).get(command, ())]
+    if item.name.startswith("-"):
+        keywords |= {"dest": item.attribute, "required": command in item.required}
+    container.add_argument(*flags, help=item.help[command], **keywords)

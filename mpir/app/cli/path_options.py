@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from mpir.errors import InputError
-from mpir.files.output_checks import check_files, check_replaceable_file
-from mpir.files.own_files import are_figures
+from mpir.files.output_checks import are_figures, check_files, check_replaceable_file
 from mpir.files.paths import path_text
 
 

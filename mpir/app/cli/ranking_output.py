@@ -12,8 +12,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
-from mpir.files.output_checks import Named, check_files, check_replaceable_file
-from mpir.files.own_files import are_rankings, is_run
+from mpir.files.output_checks import Named, are_rankings, check_files, check_replaceable_file, is_run
 
 if TYPE_CHECKING:
     from mpir.core.text import Document

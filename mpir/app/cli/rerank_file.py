@@ -88,8 +88,7 @@ def _check_folder(job: FileJob, read: list[Named]) -> None:
 
 def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
     """Raise OutputError for an existing file that does not contain rankings."""
-    from mpir.files.output_checks import check_replaceable_file
-    from mpir.files.own_files import are_rankings
+    from mpir.files.output_checks import are_rankings, check_replaceable_file
 
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
@@ -124,8 +123,8 @@ def rank_query(arguments: argparse.Namespace, reranker: Reranker, query: Query) 
 
 def _facts(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
     """Everything that the lines depend on, as JSON-able values."""
+    from mpir.files.checksum import sha256
     from mpir.files.corpora.corpus import corpus_content, corpus_fingerprint
-    from mpir.files.hash import sha256
     from mpir.files.job_shards import CORPUS
     from mpir.version import __version__
 

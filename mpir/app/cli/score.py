@@ -198,7 +198,7 @@ def _holds(index: Retriever, name: str) -> bool:
 def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[str, Any]:
     """The source of candidates: the index and its parameters, or the digests of files with graded candidates."""
     if arguments.graded:
-        from mpir.files.hash import sha256
+        from mpir.files.checksum import sha256
 
         return {"graded": [sha256(path) for path in arguments.graded], "documents": len(index)}
     from mpir.search import Retriever

@@ -166,7 +166,7 @@ def _pubmed(is_allowed: bool, seconds: float) -> dict[str, FirstStage]:
     """PubMed as a first stage, whose searches end with a request's time. Raises InputError for invalid settings."""
     if not is_allowed:
         return {}
-    from mpir.search.pubmed.first_stage import PubMedFirstStage
+    from mpir.search.pubmed.candidates import PubMedFirstStage
     from mpir.search.pubmed.settings import Settings
 
     return {"pubmed": PubMedFirstStage(Settings.from_environment(seconds=seconds))}

@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise OutputError for outputs that would overwrite each other or an input."""
-    from mpir.files.output_checks import check_file, check_files, check_replaceable_file
-    from mpir.files.own_files import is_picture
+    from mpir.files.output_checks import check_file, check_files, check_replaceable_file, is_picture
 
     check_file("--output", arguments.output)
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]

@@ -23,8 +23,7 @@ from mpir.app.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, s
 from mpir.app.serve.pages import add_pages
 from mpir.app.serve.ranking_stream import MEDIA, Event, encoded
 from mpir.app.serve.requests import RerankRequest, read_rerank, read_search, tokens_of
-from mpir.app.serve.responses import AsciiJSON, RequestContext, Work, error_response
-from mpir.app.serve.search import search_answer, searches_of
+from mpir.app.serve.responses import AsciiJSON, RequestContext, Work, error_response, search_answer, searches_of
 from mpir.app.serve.service import Service, unless_gone
 from mpir.app.serve.settings import ApiError
 from mpir.app.serve.state import add_state

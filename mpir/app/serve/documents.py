@@ -1,4 +1,4 @@
-"""Read the documents of a request."""
+"""Read the documents of a request, and limit their sentences."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpir.app.serve.settings import ApiError, Limits
+from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.text import TITLE, Document
+from mpir.core.text.split import Splitting, split
 from mpir.errors import InputError, RepeatedIdError, format_value, shortened
 from mpir.files.corpora.jsonl import BODY_KEYS
 from mpir.reranking.inputs import as_documents
+
+ENDS = ".!?%])\n<"
+"""Every sentence ends at one of these characters, except a section's last sentence and the pieces of a long one."""
+SHORTEST_PIECE = 80
+"""The fewest characters in a piece of an overlong sentence: 40 words and the spaces between them."""
 
 
 def read_documents(
@@ -63,3 +70,30 @@ def _by_fields(document: Any, fields: Sequence[str] | None) -> Any:
     if fields_present.keys() <= {TITLE, *BODY_KEYS} and len(fields_present.keys() - {TITLE}) <= 1:
         return {**identity_fields, "text": "", **fields_present}
     return {**identity_fields, "text": "\n".join(f"{name}: {value}" for name, value in fields_present.items())}
+
+
+def check_sentences(documents: Sequence[Document], limit: int, splitting: Splitting) -> None:
+    """Count the sentences of documents.
+
+    Raises:
+        ApiError: there are more than `limit` (413).
+        CancellationError: no client waits any more.
+    """
+    if most_sentences(documents) <= limit:
+        return
+    count = 0
+    for document in documents:
+        raise_if_cancelled()
+        count += sum(len(split(text, splitting=splitting)) for text in document.sections.values())
+        if count > limit:
+            raise ApiError(
+                413,
+                f"the documents have more than {limit} sentences; "
+                "rank fewer or shorter ones, or start the server with a larger serve.max_sentences.",
+            )
+
+
+def most_sentences(documents: Sequence[Document]) -> int:
+    """An upper bound on the number of sentences, without splitting the documents."""
+    texts = [text for document in documents for text in document.sections.values()]
+    return sum(1 + len(text) // SHORTEST_PIECE + sum(text.count(end) for end in ENDS) for text in texts)

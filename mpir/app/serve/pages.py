@@ -1,29 +1,35 @@
-"""/docs and /explain: the page, its two assets, its rankings, and its file uploads."""
+"""/docs and /explain: the page, its assets, its rankings, its uploads, and the decisions on a file's documents."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mpir.app.explain.library import MODE
+from mpir.app.explain.grades import Decision, read_decision
+from mpir.app.explain.library import MODE, Library
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
-from mpir.app.serve.grades import grades_of, grades_work
+from mpir.app.serve.fields import Body, Query, expected, validated
 from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS
 from mpir.app.serve.ranking_stream import ranking_events
 from mpir.app.serve.reference import reference_page
 from mpir.app.serve.requests import RerankBody, read_rerank, read_search, tokens_of
-from mpir.app.serve.responses import RequestContext, Work
-from mpir.app.serve.search import searches_of
+from mpir.app.serve.responses import RequestContext, Work, searches_of
 from mpir.app.serve.service import Service
+from mpir.app.serve.settings import ApiError
 from mpir.app.serve.upload_process import UploadReader
 from mpir.core.text import Document
+from mpir.errors import OutputError
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+DISK = 507
+"""The status for decisions that cannot be stored: "insufficient storage"."""
 
 
 def add_pages(
@@ -106,3 +112,40 @@ async def _candidates(service: Service, body: Mapping[str, Any]) -> tuple[str, t
         return wish.query, service.library.documents, grades_of(service.library, wish.query)
     result = await service.search(wish.query, wish.mode, wish.k, wish.limits)
     return wish.query, tuple(result), searches_of(result)
+
+
+class GradesBody(Body):
+    """Decisions on documents of one query, oldest first; an empty list asks for those of other pages."""
+
+    query: Query
+    decisions: Annotated[list[dict[str, Any]], Field(max_length=100_000), expected("a list of decisions")]
+
+
+def grades_of(library: Library, query: str) -> dict[str, Any]:
+    """The decisions of a query and the name of their file, for the page."""
+    return {"grades": {"file": library.grades.path.name, "decisions": library.grades.decisions(query)}}
+
+
+def grades_work(library: Library) -> Work:
+    """Store the page's decisions, and answer with all of the query: another page may have added some."""
+
+    async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Read decisions, each with its place in the request in its error, and store them."""
+        request = validated(GradesBody, body)
+        decisions = [
+            read_decision({**decision, "query": request.query}, f"decisions[{number}]")
+            for number, decision in enumerate(request.decisions)
+        ]
+        context.sizes = {"decisions": len(decisions)}
+        return await asyncio.to_thread(_stored, library, request.query, decisions)
+
+    return work
+
+
+def _stored(library: Library, query: str, decisions: list[Decision]) -> dict[str, Any]:
+    try:
+        if decisions:
+            library.grades.add(decisions)
+    except OutputError as error:
+        raise ApiError(DISK, str(error)) from None
+    return grades_of(library, query)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from mpir.app.serve.dialects import dialect_of
+from mpir.app.serve.requests import SearchBody
 from mpir.app.serve.settings import ApiError
+from mpir.core.results import relevance_score
+from mpir.core.text import Document
+from mpir.integrations.common import details
+from mpir.reranking.ranking import Ranking
+from mpir.search.pubmed.results import SearchResult
 
 
 class AsciiJSON(Response):
@@ -45,3 +51,23 @@ class RequestContext:
 
 Work = Callable[[RequestContext, Mapping[str, Any]], Awaitable[Any]]
 """A function that answers a request, given as a JSON object, with a JSON-able value."""
+
+
+def searches_of(result: Sequence[Document]) -> dict[str, Any]:
+    """The queries sent and the warnings, if the first stage used services on the network."""
+    return result.to_dict() if isinstance(result, SearchResult) else {}
+
+
+def search_answer(identity: str, request: SearchBody, ranking: Ranking) -> dict[str, Any]:
+    """The best documents, best first."""
+    results = [
+        {
+            "rank": rank,
+            "relevance_score": relevance_score(document),
+            "text": document.text,
+            **details(document, request.sentences),
+        }
+        for rank, document in enumerate(ranking.documents[: request.top_n], 1)
+    ]
+    counts = {"candidates": ranking.candidates, "unread": ranking.unread}
+    return {"id": identity, "query": request.query, **counts, "results": results}

@@ -15,16 +15,16 @@ from starlette.requests import ClientDisconnect, Request
 
 from mpir.app.explain.library import Library
 from mpir.app.serve.batcher import Job, Scoring
+from mpir.app.serve.documents import check_sentences
 from mpir.app.serve.metrics import Metrics
-from mpir.app.serve.sentence_limit import check_sentences
 from mpir.app.serve.settings import ApiError, Settings
 from mpir.core.text import Document
 from mpir.errors import format_names, format_value
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.reranker import Reranker
 from mpir.search import Retriever
+from mpir.search.pubmed.candidates import PubMedFirstStage
 from mpir.search.pubmed.errors import ServiceError
-from mpir.search.pubmed.first_stage import PubMedFirstStage
 
 log = logging.getLogger(__name__)
 FirstStage = Retriever | PubMedFirstStage

@@ -1,4 +1,4 @@
-"""Bibliographic fields of a paper: one value that readers fill and filters, tables, pages and writers use."""
+"""Bibliographic fields of a paper, which readers fill and filters, tables, pages and writers use; their dates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, cast
 
-from mpir.files.corpora.dates import year_of
 from mpir.files.corpora.placeholders import says_nothing
 
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
@@ -27,6 +26,18 @@ _KIND = re.compile(r"[A-Z]{3,6}")
 _PUNCTUATION = re.compile(r"[\W_\d]+")
 _RETRACTED = frozenset((RETRACTED.casefold(), "retracted article", "retracted paper", "retracted"))
 _Texts = tuple[str, ...]
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NUMBER = {name.lower(): number for number, name in enumerate(MONTHS, 1)}
+_LONGEST = 20
+"""Maximum characters of a date without a year."""
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_MONTH = r"(?P<month>0?[1-9]|1[0-2]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)"
+_DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_AFTER = _DAY.replace("day", "after")
+_YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[-/. ,]+{_MONTH}(?![a-z\d])(?:[-/. ,]+{_DAY}(?!\d))?(?=$|[/T ,;.-])", re.I)
+_DAY_FIRST = re.compile(
+    rf"(?:{_DAY}\.?[-/ ]+)?(?P<month>[a-z]{{3,9}})\.?(?:[ -]{_AFTER})?[-/ ,]*(?P<year>\d{{4}})", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,3 +156,42 @@ def split_authors(text: str) -> list[str]:
     if len(pieces) > 1 and all(map(_NAME_AND_INITIALS.fullmatch, pieces)):
         return pieces
     return [text.strip()] if len(pieces) < 4 else [piece for piece in pieces if piece]
+
+
+def year_of(text: str) -> int | None:
+    """Return the first year in a text, such as "2009 Mar-Apr" or "2009/03/01"."""
+    match = _YEAR.search(text)
+    return int(match[0]) if match else None
+
+
+def date_of(texts: Iterable[str]) -> tuple[int | None, str]:
+    """Return the first year in these texts, and the date of that year as "2009-03-01" or "2009-03", else "".
+
+    A text may lack the year, as Web of Science's "MAR 1" beside "2009" does.
+    """
+    year, date, partial = None, "", ""
+    for text in texts:
+        if (text_year := year_of(text)) is None or year not in (None, text_year):
+            partial = partial or ("" if text_year or len(text) > _LONGEST else text.strip())
+            continue
+        year = text_year
+        if len(text) > 4 and (date := _date(text.strip(), year)):
+            break
+    return year, date or (_date(f"{year} {partial}", year) if year and partial else "")
+
+
+def _date(text: str, year: int) -> str:
+    match = _YEAR_FIRST.match(text) or _DAY_FIRST.match(text)
+    if not match or match["year"] != str(year):
+        return ""
+    values = match.groupdict()
+    month = _NUMBER.get(values["month"][:3].lower(), 0) or (int(values["month"]) if values["month"].isdecimal() else 0)
+    day = values["day"] or values.get("after")
+    return (f"{year}-{month:02}" + (f"-{int(day):02}" if day else "")) if month else ""
+
+
+def month_and_day(date: str) -> str:
+    """Return "Mar 1" of "2009-03-01", "Mar" of "2009-03", else ""."""
+    _, _, behind = date.partition("-")
+    month, _, day = behind.partition("-")
+    return " ".join(filter(None, (MONTHS[int(month) - 1], str(int(day)) if day else ""))) if month else ""

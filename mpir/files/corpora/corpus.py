@@ -12,6 +12,7 @@ from typing import Any
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Document
 from mpir.errors import InputError, RepeatedIdError, format_paths
+from mpir.files.checksum import check_md5, sha256
 from mpir.files.corpora.bibtex import read_bibtex
 from mpir.files.corpora.endnote import ENDNOTE, read_endnote
 from mpir.files.corpora.formats import EXPECTED, format_of, is_corpus_file
@@ -19,7 +20,6 @@ from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, 
 from mpir.files.corpora.jats import PAPERS, read_papers
 from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
-from mpir.files.corpora.md5 import check_md5
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, latest_first, read_deleted, read_pubmed
 from mpir.files.corpora.record_metadata import ids_of
@@ -28,7 +28,6 @@ from mpir.files.corpora.tables import read_table
 from mpir.files.corpora.tripclick import read_documents
 from mpir.files.corpora.workbooks import read_workbook
 from mpir.files.corpora.xml import root_tag
-from mpir.files.hash import sha256
 from mpir.files.read import STDIN, place_of, read_json_lines
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Document
+from mpir.files.corpora.fields import report_unread
 from mpir.files.corpora.record import Value, document_of
-from mpir.files.corpora.unread import report_unread
 from mpir.files.corpora.xml import read_elements, text_of
 
 ENDNOTE = ("xml", "records")

@@ -1,14 +1,21 @@
-"""Field names in document files: one list for all readers, independent of case and punctuation."""
+"""Field names in document files: one list for all readers, independent of case and punctuation.
+
+A file whose titles or bodies are all blank is logged, because their field may have an unknown name.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
 from math import isnan
+from pathlib import Path
 from typing import Any
 
+from mpir.core.text.types import Document
+from mpir.errors import format_names
 from mpir.files.corpora.bibliography import AUTHORS, KEYWORDS, LANGUAGE, PAGES, TYPES, YEAR
 from mpir.files.corpora.placeholders import says_nothing
 
@@ -108,6 +115,9 @@ READ = KNOWN.union(*BIBLIOGRAPHY.values(), chain(LINKS, NOTES, DATABASES, FURTHE
 """All names that readers use."""
 _FEW = 64
 _PUNCTUATION = re.compile(r"[\W_]+")
+log = logging.getLogger(__name__)
+_LOOKED_AT = 1000
+"""Number of records from which a file's field names are collected."""
 
 
 @lru_cache(maxsize=2**12)
@@ -158,3 +168,31 @@ def is_blank(value: Any) -> bool:
 def is_nan(value: Any) -> bool:
     """Whether a value is NaN, which Python and pandas write for missing values, also into JSON."""
     return isinstance(value, float) and isnan(value)
+
+
+def report_unread(path: str | Path, records: Iterable[tuple[Document, Mapping[str, Any]]]) -> Iterator[Document]:
+    """Yield the documents of a file; at its end, log its field names if all titles or all bodies are blank.
+
+    Args:
+        path: the file, for the message.
+        records: each document with its values by the file's field names.
+    """
+    blank, lengths, count = {"title", "abstract"}, dict[str, int](), 0
+    for document, values in records:
+        if blank and count < _LOOKED_AT:
+            blank -= {section for section, text in document.sections.items() if text}
+            for name, value in values.items():
+                if field_name(name) not in READ:
+                    lengths[name] = max(lengths.get(name, 0), len(str(value)))
+        elif blank:
+            blank -= {section for section, text in document.sections.items() if text}
+        count += 1
+        yield document
+    if count and blank and lengths:
+        longest_first = sorted(lengths, key=lambda name: -lengths[name])
+        log.warning(
+            "%s: no document has %s; names that mpir does not read: %s",
+            path,
+            " or ".join(f"a{'n' if section == 'abstract' else ''} {section}" for section in sorted(blank)),
+            format_names(longest_first),
+        )

@@ -14,10 +14,9 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.fields import TEXTS, field_name
+from mpir.files.corpora.fields import TEXTS, field_name, report_unread
 from mpir.files.corpora.identifiers import ListId
 from mpir.files.corpora.jsonl import record_document
-from mpir.files.corpora.unread import report_unread
 from mpir.files.json_stream import JsonStream
 
 _LISTS = frozenset(

@@ -8,12 +8,22 @@ from typing import Any
 
 from mpir.core.text.types import TITLE, Document
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.corpora.fields import BODIES, IDS, PMIDS, TEXTS, TITLES, field_name, is_blank, is_nan, telling_key
+from mpir.files.corpora.fields import (
+    BODIES,
+    IDS,
+    PMIDS,
+    TEXTS,
+    TITLES,
+    field_name,
+    is_blank,
+    is_nan,
+    report_unread,
+    telling_key,
+)
 from mpir.files.corpora.identifiers import ListId, pmid_of
 from mpir.files.corpora.json_values import json_values, with_abstract
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.record import bibliography_of
-from mpir.files.corpora.unread import report_unread
 from mpir.files.read import place_of, read_json_lines
 
 ID_KEYS = ("pmid", "id", "_id", "docid", "docno", "doc_id", "pubmed_id", "uid", "cord_uid")

@@ -18,13 +18,13 @@ from mpir.files.corpora.bibliography import (
     TYPES,
     YEAR,
     Bibliography,
+    date_of,
     distinct_names,
     first_telling,
     reference_type_of,
     split_authors,
     split_names,
 )
-from mpir.files.corpora.dates import date_of
 from mpir.files.corpora.fields import (
     ACCESSION_NUMBERS,
     BIBLIOGRAPHY,

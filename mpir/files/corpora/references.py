@@ -20,12 +20,11 @@ from pathlib import Path
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.files.corpora.fields import BODIES, TEXTS
+from mpir.files.corpora.fields import BODIES, TEXTS, report_unread
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.record import Value, document_of
 from mpir.files.corpora.tagged import Fields, Syntax, records
-from mpir.files.corpora.unread import report_unread
 
 _FIRST = ("PMID", "TY")
 _IDS = ("DO", "LID", "AID", "AN", "ID")

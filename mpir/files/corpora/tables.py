@@ -14,9 +14,8 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.embase import records_by_row, separator_by_row
-from mpir.files.corpora.fields import IDS, KNOWN, READ, TEXTS, field_name
+from mpir.files.corpora.fields import IDS, KNOWN, READ, TEXTS, field_name, report_unread
 from mpir.files.corpora.record import document_of
-from mpir.files.corpora.unread import report_unread
 from mpir.files.read import place_of, read_lines
 
 log = logging.getLogger(__name__)

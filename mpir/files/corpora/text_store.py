@@ -9,11 +9,11 @@ from pathlib import Path
 
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, MpirError, format_paths, format_value
+from mpir.files.checksum import sha256
 from mpir.files.corpora.corpus import corpus_fingerprint, read_corpus
 from mpir.files.corpora.queries import read_queries
 from mpir.files.files import check_file_list, write_file_list
 from mpir.files.folder_format import FILE_LIST, FolderFormat
-from mpir.files.hash import sha256
 from mpir.files.paths import resolved
 from mpir.files.read import STDIN
 from mpir.files.write import atomic_folder, cache_folder

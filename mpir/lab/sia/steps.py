@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import InputError, format_names, format_value
+from mpir.files.checksum import sha256
 from mpir.files.corpora import corpus_fingerprint, read_questions
-from mpir.files.hash import sha256
 from mpir.lab.sia.rows import Item, SiaRow
 from mpir.lab.sia.settings import GenerationSettings
 from mpir.lab.sia.workspace import CHUNK, Record, Step, Workspace

@@ -10,11 +10,10 @@ from typing import Any
 from mpir.core.text.split import split
 from mpir.errors import InputError, OutputError, format_paths
 from mpir.extras import needs
-from mpir.files.checksum import write_json_with_checksum
+from mpir.files.checksum import sha256, write_json_with_checksum
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.files import list_files
 from mpir.files.folder_format import FolderFormat
-from mpir.files.hash import sha256
 from mpir.files.write import atomic_folder
 from mpir.lab.word_vectors import FILE, MADE_BY, read_word_vectors, vectors_file
 from mpir.version import __version__

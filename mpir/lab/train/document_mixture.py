@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError, error_context, format_value
-from mpir.files.hash import sha256
+from mpir.files.checksum import sha256
 from mpir.files.read import read_json, read_json_lines
 from mpir.lab.train.mixture_schema import check_names, single_path
 from mpir.models.perspectives.base import SCALES

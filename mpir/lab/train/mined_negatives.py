@@ -19,7 +19,7 @@ from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences, may_be_gold
 from mpir.core.text.split import sentences
-from mpir.files.hash import sha256
+from mpir.files.checksum import sha256
 from mpir.files.journal import Journal
 from mpir.lab.train.negative_inputs import SCORES_SUFFIX, NegativeInputs, TrainingRow, training_row
 from mpir.lab.train.negative_settings import NegativeSettings

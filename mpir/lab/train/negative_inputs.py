@@ -15,8 +15,7 @@ from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions
-from mpir.files.output_checks import check_files, check_replaceable_file
-from mpir.files.own_files import are_training_rows, is_never_ours
+from mpir.files.output_checks import are_training_rows, check_files, check_replaceable_file, is_never_ours
 from mpir.files.write import atomic_write
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.lab.train.negative_settings import NegativeSettings

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from mpir.core.checksum import fingerprint
 from mpir.errors import ArtefactError, InputError
+from mpir.files.checksum import sha256
 from mpir.files.corpora.corpus import corpus_fingerprint
 from mpir.files.corpora.text_store import Texts
 from mpir.files.folder_format import FolderFormat
-from mpir.files.hash import sha256
 from mpir.files.read import read_json, read_lines
 from mpir.files.write import atomic_write, write_json
 from mpir.lab.train import triple_candidates

@@ -12,9 +12,9 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.errors import InputError, format_value
+from mpir.files.checksum import sha256
 from mpir.files.corpora.text_store import Texts
 from mpir.files.corpora.triples import KEYS, Triple, read_triples
-from mpir.files.hash import sha256
 from mpir.lab.train.examples import Example
 
 BLOCK = 65_536

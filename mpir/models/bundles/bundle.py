@@ -29,9 +29,8 @@ from typing import Any, get_args
 from mpir.core.checksum import CHECKSUM
 from mpir.core.columns import Column, Level
 from mpir.errors import ArtefactError, InputError, MpirError, OutputError, format_names, format_value
-from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
+from mpir.files.checksum import file_state, read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
-from mpir.files.hash import file_state, sha256
 from mpir.files.paths import path_inside
 from mpir.files.read import found_file, read_bytes, read_json
 from mpir.models.bundles.bundle_fetch import fetch_bundle

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
-from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.dates import month_and_day
+from mpir.files.corpora.bibliography import Bibliography, month_and_day
 from mpir.reranking.render.tables import measure_of
 
 PUBMED_URL, DOI_URL = "https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/"

@@ -17,9 +17,8 @@ from mpir.files.hash_set import HashSet
 from mpir.files.read import read_json_value, read_lines
 from mpir.search.dense.build import index_shards
 from mpir.search.dense.build_dir import building, finished_shard, new_shard
-from mpir.search.dense.faiss_backend import BINARY, FLAT
+from mpir.search.dense.faiss_backend import BINARY, FLAT, check_needs
 from mpir.search.dense.manifest import DenseInfo
-from mpir.search.dense.needs import check_needs
 from mpir.search.dense.segment import load
 from mpir.search.dense.shards import DOCUMENTS_PER_SHARD, check_same, check_unique, save
 

@@ -185,3 +185,21 @@ def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> 
 
 def _names(results: Mapping[str, SourceResult]) -> str:
     return " and ".join(NAMES[name] for name in results)
+
+
+class PubMedFirstStage:
+    """Calls `search` with fixed settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def search(
+        self, query: str, k: int = 100, *, start: str | None = None, end: str | None = None, types: Sequence[str] = ()
+    ) -> SearchResult:
+        """The best k candidates for a query, which leaves this machine; limits are as in `candidates.search`.
+
+        Raises:
+            InputError: invalid limits, or a query without words.
+            ServiceError: no service gives a usable answer.
+        """
+        return search(query, k, start=start, end=end, types=types, settings=self._settings)

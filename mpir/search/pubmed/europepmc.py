@@ -15,8 +15,7 @@ from mpir.files.corpora.identifiers import names_of
 from mpir.files.corpora.json_values import json_values
 from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.xml import white_normal
-from mpir.search.pubmed.json_answers import count, member, read_object
-from mpir.search.pubmed.records import record_url
+from mpir.search.pubmed.records import count, member, read_object, record_url
 from mpir.search.pubmed.results import Hits
 from mpir.search.pubmed.transport import Client, Service
 

@@ -15,8 +15,7 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import shortened
 from mpir.search.pubmed.errors import DamagedAnswerError
-from mpir.search.pubmed.json_answers import count, member, read_object, texts
-from mpir.search.pubmed.records import read_records
+from mpir.search.pubmed.records import count, member, read_object, read_records, texts
 from mpir.search.pubmed.results import Hits
 from mpir.search.pubmed.settings import Settings
 from mpir.search.pubmed.transport import Client, Service

@@ -17,7 +17,7 @@ from mpir.app.serve.settings import Settings
 from mpir.files.corpora import read_references
 from mpir.files.weights import read_weights
 from mpir.search.pubmed import Settings as PubMedSettings
-from mpir.search.pubmed.first_stage import PubMedFirstStage
+from mpir.search.pubmed.candidates import PubMedFirstStage
 from mpir.tune.graded import read_graded
 from tests.app.explain.conftest import Arbitrary
 from tests.app.explain.conftest import serving as serving_page

@@ -11,7 +11,7 @@ import pytest
 
 from mpir import Perspective, Reranker
 from mpir.app.serve.app import create_app
-from mpir.app.serve.sentence_limit import check_sentences, most_sentences
+from mpir.app.serve.documents import check_sentences, most_sentences
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import ApiError, Settings
 from mpir.core.text import Document

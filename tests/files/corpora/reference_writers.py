@@ -7,8 +7,7 @@ import io
 import json
 from collections.abc import Callable
 
-from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.dates import MONTHS, month_and_day
+from mpir.files.corpora.bibliography import MONTHS, Bibliography, month_and_day
 
 TITLE, BODY = "Salt in the sweat of rowers", "Sweat is salty."
 

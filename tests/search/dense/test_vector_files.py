@@ -11,7 +11,7 @@ import pytest
 
 from mpir.errors import InputError, OutputError
 from mpir.search.dense import DenseIndex
-from mpir.search.dense.needs import check_needs, free_disk, free_memory
+from mpir.search.dense.faiss_backend import check_needs, free_disk, free_memory
 from mpir.search.dense.vector_files import from_files
 
 pytest.importorskip("faiss")
