@@ -151,7 +151,11 @@ class DenseIndex(ClosedAtExit):
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by their ids, from the index's vectors; 0 for one without any."""
-        vectors, scores = self.query_vectors([query] if has_words(query) else [])[0], np.zeros(len(ids))
+        return self.scores_by_vectors(self.query_vectors([query] if has_words(query) else [])[0], ids)
+
+    def scores_by_vectors(self, vectors: F32, ids: Sequence[str]) -> F64:
+        """As `scores_of`, for a query's vectors (R, W), which may be none."""
+        scores = np.zeros(len(ids))
         with self.store.reading():
             segment_numbers, numbers = self.store.find(ids)
             for segment_number in np.unique(segment_numbers[segment_numbers >= 0]) if len(vectors) else ():
@@ -172,9 +176,12 @@ class DenseIndex(ClosedAtExit):
             InputError: an id that the index lacks, an index without the vectors of sentences or the texts, or one of a
                 version that split texts otherwise.
         """
-        query_vectors = self.query_vectors([query])[0]
+        return self.sentences_by_vectors(self.query_vectors([query])[0], ids)
+
+    def sentences_by_vectors(self, vectors: F32, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
+        """As `sentences_of`, for a query's vectors (R, W)."""
         with self.store.reading():
-            return [self._sentences(id, query_vectors) for id in ids]
+            return [self._sentences(id, vectors) for id in ids]
 
     def _sentences(self, id: str, query_vectors: F32) -> list[tuple[Sentence, float]]:
         segment_number, number = self.store.find_one(id)

@@ -13,6 +13,7 @@ from mpir.errors import InputError, format_paths, format_value
 from mpir.search.base import ClosedAtExit, check_different, check_distinct
 from mpir.search.dense.index import DenseIndex, search_in_batches
 from mpir.search.dense.segment import NAME
+from mpir.search.dense.shards import has_words
 from mpir.types import F32, F64, I64
 from mpir.validation import whole_number
 
@@ -62,7 +63,8 @@ class DenseIndexes(ClosedAtExit):
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by their ids; 0 for one without a vector, or that all indexes lack."""
-        return np.asarray(np.sum([index.scores_of(query, ids) for index in self.indexes], axis=0))
+        vectors = self.indexes[0].query_vectors([query] if has_words(query) else [])[0]
+        return np.asarray(np.sum([index.scores_by_vectors(vectors, ids) for index in self.indexes], axis=0))
 
     def document(self, id: str) -> Document:
         """Return the stored document of an id, without a score. Raises InputError for an id that all indexes lack."""
@@ -70,7 +72,8 @@ class DenseIndexes(ClosedAtExit):
 
     def sentences_of(self, query: str, ids: Sequence[str]) -> list[list[tuple[Sentence, float]]]:
         """The sentences of documents with their scores for a query. Raises InputError as `DenseIndex.sentences_of`."""
-        return [self._index_of(id).sentences_of(query, [id])[0] for id in ids]
+        vectors = self.indexes[0].query_vectors([query])[0]
+        return [self._index_of(id).sentences_by_vectors(vectors, [id])[0] for id in ids]
 
     def _index_of(self, id: str) -> DenseIndex:
         for index in self.indexes:

@@ -62,6 +62,14 @@ def test_everything_else_is_that_of_one_index(opened: tuple[DenseIndex, DenseInd
         several.search("heart", 0)
 
 
+def test_a_query_is_encoded_once(opened: tuple[DenseIndex, DenseIndexes], counting: Counting) -> None:
+    counting.read.clear()
+    opened[1].scores_of("heart gene", ["d0", "d59"])
+    assert len(counting.read) == 1
+    opened[1].sentences_of("heart gene", ["d0", "d1", "d59"])
+    assert len(counting.read) == 2
+
+
 def test_indexes_that_do_not_belong_together(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     for name, chosen in (("a", documents[:3]), ("b", documents[2:])):
         build_dense(chosen, tmp_path / name, encoder)
