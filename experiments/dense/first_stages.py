@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
 
-from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited, read_smart
+from experiments.common.cranfield import read_cranfield
+from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded
@@ -35,10 +36,8 @@ from mpir.app.cli.number_options import not_negative, positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
-from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, holm, randomisation_test
 from mpir.files.corpora import read_corpus
-from mpir.files.read import read_lines
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
 from mpir.search.dense import build_dense, dense_matches
@@ -224,36 +223,6 @@ def read_bioasq(name: str, data: Path, split: str) -> TestSet:
     questions = with_gold(gold_questions(data, split), {document.id for document in documents})
     qrels = {question.id: dict.fromkeys(question.documents or (), 1) for question in questions}
     return TestSet(f"BioASQ {split}, {name}", {question.id: question.body for question in questions}, documents, qrels)
-
-
-def read_cranfield(folder: Path) -> TestSet:
-    """Cranfield 1400: titles and abstracts on aerodynamics; the queries are numbered by their place in the file.
-
-    Its grades run backwards, from 1 (a complete answer) to 4; -1 and 5 say that a document is of no interest.
-    """
-    qrels: dict[str, dict[str, int]] = {}
-    for number, line in read_lines(folder / "cranqrel"):
-        fields = line.split()
-        if len(fields) != 3:
-            raise InputError(f"{folder / 'cranqrel'}:{number}: expected query, document, grade; found {line[:40]!r}.")
-        qrels.setdefault(fields[0], {})[fields[1]] = 5 - int(fields[2]) if 1 <= int(fields[2]) <= 4 else 0
-    texts = [text for _, text in read_smart(folder / "cran.qry")]
-    queries = {str(number): text for number, text in enumerate(texts, 1)}
-    return TestSet("Cranfield", queries, list(records(folder / "cran.all.1400")), qrels)
-
-
-def records(path: Path) -> list[Document]:
-    """Documents of a SMART file with titles (.T) and texts (.W); authors and places are left out."""
-    entries: list[dict[str, list[str]]] = []
-    field = ""
-    for _, line in read_lines(path):
-        if line.startswith(".I"):
-            entries.append({"I": [line[2:].strip()], "T": [], "W": []})
-        elif len(line.strip()) == 2 and line.startswith("."):
-            field = line[1]
-        elif field in ("T", "W") and entries:
-            entries[-1][field].append(line.strip())
-    return [Document(entry["I"][0], " ".join(entry["T"]), " ".join(entry["W"])) for entry in entries]
 
 
 if __name__ == "__main__":

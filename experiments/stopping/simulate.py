@@ -21,14 +21,14 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.calibration.lists import bioasq_questions
-from experiments.common.test_sets import read_med, read_nfcorpus, read_smart
+from experiments.common.cranfield import read_cranfield
+from experiments.common.test_sets import read_med, read_nfcorpus
 from mpir.app.cli import guarded
 from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import check_figures, file_path
 from mpir.core.text import Document
 from mpir.evaluate.stopping import stopping_test
 from mpir.files.corpora import read_jsonl
-from mpir.files.read import read_lines
 from mpir.files.write import write_json
 from mpir.search.memory import MemoryIndex
 from mpir.types import F64, Bool
@@ -61,15 +61,9 @@ def nfcorpus(data: Path, limit: int) -> Iterator[Screening]:
 
 
 def cranfield(data: Path, limit: int) -> Iterator[Screening]:
-    """Cranfield's queries, which its judgements number in their order; a grade of -1 is not relevant."""
-    folder = data / "cranfield"
-    documents = [Document(name, "", text) for name, text in read_smart(folder / "cran.all.1400")]
-    qrels: dict[str, dict[str, int]] = {}
-    for _, line in read_lines(folder / "cranqrel"):
-        query, document, grade = line.split()[:3]
-        qrels.setdefault(query, {})[document] = int(int(grade) > 0)
-    texts = [text for _, text in read_smart(folder / "cran.qry")]
-    yield from _screenings(documents, [(str(i), text) for i, text in enumerate(texts, 1)][:limit], qrels)
+    """Cranfield's queries over all its documents."""
+    test = read_cranfield(data / "cranfield")
+    yield from _screenings(test.documents, list(test.queries.items())[:limit], test.qrels)
 
 
 def bioasq(data: Path, limit: int) -> Iterator[Screening]:
