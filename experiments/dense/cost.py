@@ -28,7 +28,7 @@ from mpir.app.cli.number_options import positive
 from mpir.app.cli.path_options import file_path, text_path
 from mpir.errors import MpirError
 from mpir.evaluate.figure import figure_axes, fill
-from mpir.models.pooling import POOLINGS, Pooling
+from mpir.models.embedding import POOLINGS, Pooling
 
 BATCH, LENGTH, MARGIN = 8, 64, 1.0
 KIB = 1024

@@ -24,9 +24,9 @@ from mpir.app.cli import guarded
 from mpir.errors import ArtefactError, format_value
 from mpir.evaluate import evaluate_run
 from mpir.files.corpora import corpus_fingerprint, read_corpus
+from mpir.models.embedding_model import PooledEncoder
 from mpir.models.perspectives import Perspective
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
-from mpir.models.sentence_encoder import PooledEncoder
 from mpir.search import DenseIndex, LuceneIndex, Retriever
 from mpir.search.dense import build_dense, dense_matches
 

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
+from mpir.models.embedding import Pooling
 from mpir.models.embedding_settings import declared_pooling
 from mpir.models.model_family import is_module_chain
 from mpir.models.model_files import MODULES, check_no_adapter, read_model_files
-from mpir.models.pooling import Pooling
 from mpir.models.pretrained import load_pretrained
 from mpir.models.pruner_checkpoint import open_pruner
 from mpir.models.vector_head import read_head

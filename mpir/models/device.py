@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -14,8 +13,6 @@ from mpir.models.options import FORMATS, batch_size, device_names, precision_nam
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 131_072}
 """Padded tokens per batch by type of device: enough to keep it busy, and far below its memory."""
-_computing: set[int] = set()
-"""The ids of this process, once it has computed, and of ancestors that had computed before the fork."""
 
 
 def choose_devices(names: str) -> list[torch.device]:
@@ -72,16 +69,6 @@ def choose_budget(tokens_per_batch: int | None, devices: Sequence[torch.device],
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Whether torch ran out of memory, on a GPU or a CPU."""
     return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
-
-
-def after_a_fork() -> None:
-    """Call before torch computes: a process forked from one that has computed is limited to one thread.
-
-    The parent's threads do not exist in the child, and OpenMP would wait for them for ever.
-    """
-    if (process := os.getpid()) not in _computing and _computing:
-        torch.set_num_threads(1)
-    _computing.add(process)
 
 
 def free_memory() -> None:

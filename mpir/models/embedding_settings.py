@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpir.errors import ArtefactError, format_names, format_value
+from mpir.models.embedding import MEAN, POOLINGS, Pooling, Prompts
 from mpir.models.known_models import declared_prompts, known_settings
 from mpir.models.model_files import ModelFiles
-from mpir.models.pooling import MEAN, POOLINGS, Pooling
-from mpir.models.prompts import Prompts
 from mpir.models.vector_head import read_head
 
 ACTIVATION_KEYS = ("activation_fn", "sbert_ce_default_activation_function")

@@ -17,6 +17,7 @@ import numpy as np
 
 from mpir.core.text.types import Pair
 from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
+from mpir.models.embedding import MEAN, Pooling, Prompts
 from mpir.models.identity import check_unchanged, files_state
 from mpir.models.options import (
     OverLength,
@@ -26,8 +27,6 @@ from mpir.models.options import (
     is_truncating,
     precision_name,
 )
-from mpir.models.pooling import MEAN, Pooling
-from mpir.models.prompts import Prompts
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 

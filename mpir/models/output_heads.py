@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from mpir.models.bert.base import UnpaddedModel
+from mpir.models.embedding import MEAN, Pooling, padded_vectors
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import MEAN, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
 
 

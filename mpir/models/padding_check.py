@@ -6,16 +6,39 @@ score from it. Such models read one sequence at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from mpir.models.tokenise import TokenSequence, read_pair
+
 TOLERANCE = 1e-4
 """The largest difference, as a share of the largest output, that rounding in single precision explains."""
 Tokens = TypeVar("Tokens")
+Padded = Callable[[Sequence[TokenSequence]], Mapping[str, Tensor]]
+"""Makes the inputs of a model from sequences."""
+
+
+def read_singly(model: Any, tokenizer: Any, padded: Padded) -> set[bool]:
+    """Return which outputs padding would change: those of the classifier (True), the states (False), or none."""
+    if getattr(model.config, "attention_type", None) == "block_sparse":  # BigBird's blocks depend on the length
+        keep_attention_type(model.base_model)
+        return {True, False}
+    short, long = (read_pair(tokenizer, "a", text) for text in ("a", "a b c d e f g h"))
+
+    def logits(sequences: Sequence[TokenSequence]) -> Tensor:
+        outputs: Tensor = model(**padded(sequences)).logits
+        return outputs
+
+    def states(sequences: Sequence[TokenSequence]) -> Tensor:
+        outputs: Tensor = model.base_model(**padded(sequences)).last_hidden_state
+        return outputs
+
+    outputs = {True: logits, False: states}
+    return {name for name, read in outputs.items() if is_changed_by_padding(read, short, long)}
 
 
 @torch.inference_mode()

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mpir.core.cancellation import CancellationError
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
@@ -67,12 +67,16 @@ def checkpoint_errors(checkpoint: str | Path, expected: str = "an encoder checkp
     """
     try:
         yield
-    except (MpirError, CancellationError):
-        raise
-    except BaseException as error:  # Rust's panics are no Exceptions
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise ArtefactError(_describe(error, checkpoint, expected)) from error
+    except BaseException as error:  # raised again as what it is, or as an ArtefactError
+        raise_checkpoint_error(error, checkpoint, expected)
+
+
+def raise_checkpoint_error(error: BaseException, checkpoint: str | Path, expected: str) -> NoReturn:
+    """Raise an ArtefactError in place of a library's error; raise mpir's own errors and interruptions unchanged."""
+    is_library_error = isinstance(error, Exception) or type(error).__name__ == "PanicException"  # Rust's
+    if not is_library_error or isinstance(error, MpirError | CancellationError):
+        raise error
+    raise ArtefactError(_describe(error, checkpoint, expected)) from error
 
 
 def _read_config(checkpoint: str | Path, revision: str | None) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from mpir.errors import ArtefactError
 from mpir.models.bert.base import UnpaddedModel
+from mpir.models.bert.bert import UnpaddedBert
 from mpir.models.bert.pruner import UnpaddedPruner
-from mpir.models.bert.unpadded import UnpaddedBert
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
 

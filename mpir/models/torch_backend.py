@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +21,6 @@ from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint, read_score_layers
 from mpir.models.checkpoint_info import CheckpointInfo, longest_input, over_length_identity
 from mpir.models.device import (
-    after_a_fork,
     choose_budget,
     choose_devices,
     choose_dtype,
@@ -32,8 +32,8 @@ from mpir.models.identity import check_unchanged, files_state
 from mpir.models.late import LateInteraction
 from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
-from mpir.models.padding_check import is_changed_by_padding, keep_attention_type
-from mpir.models.pretrained import checkpoint_errors
+from mpir.models.padding_check import read_singly
+from mpir.models.pretrained import checkpoint_errors, raise_checkpoint_error
 from mpir.models.tokenise import (
     AloneTexts,
     OneSegment,
@@ -43,18 +43,20 @@ from mpir.models.tokenise import (
     batches,
     pad,
     read_alone,
-    read_pair,
 )
 from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.types import F32, Bool
 
 log = logging.getLogger(__name__)
+Tokens = TypeVar("Tokens")
 
 TRIMMED_FROM = 2_000
 """The number of pairs and texts after which free memory is released: seconds of work on a CPU. Buffers of many sizes
 leave gaps, which would add up over the calls of a long job or the requests of a server."""
 HALVINGS = 8
 """How often a batch that runs out of memory is halved before an error is raised."""
+_computing: set[int] = set()
+"""The ids of this process, once it has computed, and of ancestors that had computed before the fork."""
 
 
 class TorchBackend:
@@ -110,29 +112,9 @@ class TorchBackend:
         with torch.inference_mode(False):  # ordinary tensors, whatever the first caller's mode
             model, self._missing = load_model(self._source, self.checkpoint, self.revision)
             check_unchanged(self.checkpoint, self._state)
-            self._find_single(model)
+            if not can_unpad(model):
+                self._single = read_singly(model, self.tokenizer, lambda texts: self._padded(texts, "cpu"))
             return model.to(device=self.device, dtype=self.dtype)
-
-    def _find_single(self, model: Any) -> None:
-        """Find out which outputs padding would change: those of the classifier, the states, or none."""
-        if can_unpad(model):
-            return
-        if getattr(model.config, "attention_type", None) == "block_sparse":  # BigBird's blocks depend on the length
-            keep_attention_type(model.base_model)
-            self._single = {True, False}
-            return
-        short, long = (read_pair(self.tokenizer, "a", text) for text in ("a", "a b c d e f g h"))
-
-        def logits(sequences: Sequence[TokenSequence]) -> torch.Tensor:
-            outputs: torch.Tensor = model(**self._padded(sequences, "cpu")).logits
-            return outputs
-
-        def states(sequences: Sequence[TokenSequence]) -> torch.Tensor:
-            outputs: torch.Tensor = model.base_model(**self._padded(sequences, "cpu")).last_hidden_state
-            return outputs
-
-        ways = {True: logits, False: states}
-        self._single = {name for name, outputs in ways.items() if is_changed_by_padding(outputs, short, long)}
 
     @cached_property
     def _unpadded(self) -> UnpaddedModel | None:
@@ -203,13 +185,11 @@ class TorchBackend:
 
     def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
         """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
-        with checkpoint_errors(self.checkpoint, EXPECTED):
-            return self.pair_tokenizer.read(pairs)
+        return self._tokenised(lambda: self.pair_tokenizer.read(pairs))
 
     def read_texts(self, texts: Sequence[str]) -> AloneTexts:
         """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""
-        with checkpoint_errors(self.checkpoint, EXPECTED):
-            return read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates)
+        return self._tokenised(lambda: read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates))
 
     def read_titled(self, texts: Sequence[str], titles: str) -> TokenisedPairs:
         """Tokenise documents as pairs of their first line, the title, and their other text, if `titles` is "pair".
@@ -230,8 +210,16 @@ class TorchBackend:
         self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, spans: bool = False
     ) -> AloneTexts:
         """Tokenise texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
-        with checkpoint_errors(self.checkpoint, EXPECTED):
-            return late.read(self.tokenizer, texts, is_query=is_query, max_length=self.max_length, spans=spans)
+        return self._tokenised(
+            lambda: late.read(self.tokenizer, texts, is_query=is_query, max_length=self.max_length, spans=spans)
+        )
+
+    def _tokenised(self, read: Callable[[], Tokens]) -> Tokens:
+        """Return what `read` returns. Raises ArtefactError if the tokenizer fails."""
+        try:
+            return read()
+        except BaseException as error:  # tokenizers do not document their errors
+            raise_checkpoint_error(error, self.checkpoint, EXPECTED)
 
     def trim_after(self, count: int) -> None:
         """Count pairs or texts just read, and release free memory once there are enough."""
@@ -321,7 +309,7 @@ class TorchBackend:
     @torch.inference_mode()
     def _forward(self, sequences: Sequence[TokenSequence], reading: Reading) -> F32:
         """Logits (n, K) or vectors (n, W) of a batch, in one forward pass."""
-        after_a_fork()
+        _limit_threads_after_fork()
         self._check_trained(reading)
         self._check_numbers(sequences)
         if self._unpadded is not None:
@@ -336,3 +324,13 @@ class TorchBackend:
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         names = [name for name in self.tokenizer.model_input_names if name in inputs]
         return {name: torch.from_numpy(inputs[name]).to(device) for name in names}
+
+
+def _limit_threads_after_fork() -> None:
+    """Call before torch computes: a process forked from one that has computed is limited to one thread.
+
+    The parent's threads do not exist in the child, and OpenMP would wait for them for ever.
+    """
+    if (process := os.getpid()) not in _computing and _computing:
+        torch.set_num_threads(1)
+    _computing.add(process)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from mpir.errors import ArtefactError, InputError
+from mpir.models.embedding import Prompts
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.known_models import warn_of_missing_prompts
@@ -17,7 +18,6 @@ from mpir.models.perspectives.named_models import NamedModels, declare_named_mod
 from mpir.models.perspectives.registration import Loading
 from mpir.models.perspectives.scoring import checked
 from mpir.models.prompt_template import template_of
-from mpir.models.prompts import Prompts
 from tests.models.model_makers import (
     LIBRARY,
     TEMPLATE,

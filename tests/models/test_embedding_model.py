@@ -10,10 +10,10 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 from mpir.errors import ArtefactError, InputError
+from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
 from mpir.models.perspectives.registration import build, register_perspectives
-from mpir.models.pooling import Pooling
 from tests.models.query_scores import query_scores
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]

@@ -9,8 +9,8 @@ from torch import tensor
 from transformers import BertForSequenceClassification
 
 from mpir.errors import InputError
-from mpir.models.bert.unpadded import UnpaddedBert
-from mpir.models.pooling import POOLINGS, SIMILARITIES, Pooling, padded_vectors
+from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.embedding import POOLINGS, SIMILARITIES, Pooling, padded_vectors
 from mpir.models.tokenise import TokenSequence
 
 STATES = tensor([[[3.0, -4.0], [1.0, 8.0], [9.0, 9.0]], [[-3.0, -4.0], [9.0, 9.0], [9.0, 9.0]]])

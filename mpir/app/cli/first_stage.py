@@ -17,7 +17,7 @@ from mpir.validation import real_number
 
 if TYPE_CHECKING:
     from mpir.core.text.types import Document, Sentence
-    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.models.embedding_model import PooledEncoder
     from mpir.search import LuceneIndex, Retriever
     from mpir.search.dense import DenseIndex, DenseIndexes
     from mpir.search.dense.shards import Vectoriser

@@ -17,7 +17,7 @@ from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.files.job_shards import Shard
-    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.models.embedding_model import PooledEncoder
     from mpir.search.dense.shards import Vectoriser
 
 EPILOG = """\

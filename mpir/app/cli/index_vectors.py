@@ -11,7 +11,7 @@ from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
-    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.models.embedding_model import PooledEncoder
 
 ENCODING_OPTIONS = ("dense", "shard", "ray", "update", "sentence_vectors")
 """Options that encode documents, which these vectors make unnecessary."""

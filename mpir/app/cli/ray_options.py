@@ -16,7 +16,7 @@ from mpir.validation import is_finite
 if TYPE_CHECKING:
     from mpir.lab.ray.actor_jobs import PooledScorer
     from mpir.lab.ray.actor_pool import ActorJob, ActorPool
-    from mpir.models.sentence_encoder import PooledEncoder
+    from mpir.models.embedding_model import PooledEncoder
     from mpir.reranking.reranker import Reranker
 
 

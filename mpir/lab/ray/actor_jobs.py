@@ -10,8 +10,8 @@ from typing import Any
 from mpir.core.candidates import Candidates
 from mpir.lab.ray.actor_pool import ActorJob, ActorPool
 from mpir.models.device import TOKENS_PER_BATCH
+from mpir.models.embedding_model import PooledEncoder
 from mpir.models.output_heads import OUTPUTS, Reading
-from mpir.models.sentence_encoder import PooledEncoder
 from mpir.models.torch_backend import TorchBackend
 from mpir.models.workers import Answers, BatchMessage, Job, batch_message, run_message
 from mpir.reranking.inputs import DocumentLike

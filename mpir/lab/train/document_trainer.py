@@ -21,7 +21,8 @@ from mpir.lab.train.pretrained import load_encoder
 from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.run_state import RunIdentity, start_of
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.bert.unpadded import UnpaddedBert, can_unpad, unpad
+from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.device import choose_device
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
 from mpir.models.sentence_outputs import SentenceOutputs

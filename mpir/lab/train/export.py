@@ -19,8 +19,8 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.pretrained import output_layer
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST, seal
+from mpir.models.embedding import MEAN
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import MEAN
 from mpir.models.pretrained import load_pretrained
 
 RELEVANCE = "relevance"

@@ -46,8 +46,8 @@ from mpir.lab.train.mixture_schema import paths, read_declared
 from mpir.lab.train.retrieval import Retrieval
 from mpir.lab.train.sampling import Sampling
 from mpir.lab.train.triples import BLOCK, TripleFile
+from mpir.models.embedding import MEAN, Pooling
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import MEAN, Pooling
 from mpir.validation import check_choice, real_number, whole_number
 
 log = logging.getLogger(__name__)

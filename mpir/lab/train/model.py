@@ -23,10 +23,10 @@ from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint_info import positions_of
 from mpir.models.device import choose_budget, choose_device
+from mpir.models.embedding import Pooling, padded_vectors
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
 from mpir.models.output_heads import token_reading
-from mpir.models.pooling import Pooling, padded_vectors
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import TokenSequence, batches, pad
 

@@ -14,7 +14,7 @@ from mpir.lab.train.negative_inputs import NegativeInputs, TrainingRow, training
 from mpir.lab.train.negative_settings import NegativeSettings
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool, unit_vectors
 from mpir.lab.train.topic_negatives import nearest_rows
-from mpir.models.sentence_encoder import PooledEncoder
+from mpir.models.embedding_model import PooledEncoder
 
 CONCLUSIONS = 2
 """The last sentences of an abstract, which answer its title."""

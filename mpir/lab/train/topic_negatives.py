@@ -19,7 +19,7 @@ from mpir.core.text.split import sentences
 from mpir.lab.train.negative_inputs import NegativeInputs, TrainingRow, training_row
 from mpir.lab.train.negative_settings import NegativeSettings
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool, unit_vectors
-from mpir.models.sentence_encoder import PooledEncoder
+from mpir.models.embedding_model import PooledEncoder
 from mpir.types import F32
 
 if TYPE_CHECKING:

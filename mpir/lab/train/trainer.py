@@ -23,8 +23,8 @@ from mpir.lab.train.negative_sampler import NegativeSampler
 from mpir.lab.train.run_state import RunIdentity, RunState, start_of
 from mpir.lab.train.schedule import Batch, schedule
 from mpir.lab.train.settings import TrainingSettings
+from mpir.models.embedding import Pooling
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import Pooling
 from mpir.models.tokenise import TokenSequence
 from mpir.types import Float
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mpir.models.pooling import MEAN, Pooling
+from mpir.models.embedding import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
 from mpir.types import Bool
 

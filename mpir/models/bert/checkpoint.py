@@ -14,19 +14,11 @@ from safetensors.torch import load_file
 
 from mpir.errors import ArtefactError, InputError
 from mpir.files.read import read_json
-from mpir.models.bert.network import Bert
+from mpir.models.bert.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
-SUPPORTED = {
-    "model_type": "bert",
-    "hidden_act": "gelu",
-    "is_decoder": False,
-    "add_cross_attention": False,
-    "position_embedding_type": "absolute",
-}
-"""The settings that the unpadded pass supports; they are also the defaults of a configuration without them."""
-CLASSIFIER, BARE = "BertForSequenceClassification", "BertModel"
+BARE = "BertModel"
 SIZES = (
     *("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
     *("vocab_size", "type_vocab_size", "max_position_embeddings"),

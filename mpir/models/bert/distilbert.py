@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mpir.models.bert.checkpoint import SUPPORTED
+from mpir.models.bert.bert import SUPPORTED
 
 CLASSIFIER = "DistilBertForSequenceClassification"
 

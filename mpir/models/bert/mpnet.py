@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mpir.models.bert.checkpoint import SUPPORTED
+from mpir.models.bert.bert import SUPPORTED
 
 CLASSIFIER = "MPNetForSequenceClassification"
 

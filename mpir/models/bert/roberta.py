@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from mpir.models.bert.checkpoint import SUPPORTED
+from mpir.models.bert.bert import SUPPORTED
 
 CLASSIFIERS = (
     "RobertaForSequenceClassification",

@@ -14,6 +14,8 @@ import numpy as np
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
+from mpir.models.embedding import MEAN, Pooling
+from mpir.models.embedding_model import PooledEncoder
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
 from mpir.models.model_files import MODULES, ModelFiles, read_model_files
@@ -21,8 +23,6 @@ from mpir.models.perspectives.base import COSINE, LOGIT, TOPS, Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.models.perspectives.registration import Loading, register
-from mpir.models.pooling import MEAN, Pooling
-from mpir.models.sentence_encoder import PooledEncoder
 from mpir.types import F32, F64, I64, Bool
 from mpir.validation import check_choice
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import SCALES, DocumentModel, Perspective, to_scale
 from mpir.models.perspectives.registration import Loading, register
-from mpir.models.prompts import Prompts
 from mpir.types import F32, F64
 from mpir.validation import check_choice, optional_whole_number, whole_number
 

@@ -15,8 +15,8 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.schedule import Batch
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.trainer import FineTuner
+from mpir.models.embedding import Pooling
 from mpir.models.late import LateInteraction
-from mpir.models.pooling import Pooling
 
 CPU = torch.device("cpu")
 QUESTIONS = ("does aspirin thin blood", "is a gene in the cell", "does aspirin thin blood", "risk of heart attack")

@@ -16,12 +16,12 @@ from transformers import (
 )
 
 from mpir.errors import ArtefactError, InputError
-from mpir.models.bert.unpadded import UnpaddedBert
+from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.embedding import padded_vectors
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.models.perspectives.registration import build
-from mpir.models.pooling import padded_vectors
 from mpir.models.tokenise import TokenSequence, read_alone
 from tests.models.query_scores import query_scores
 

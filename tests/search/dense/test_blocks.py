@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mpir.core.text.types import Document
+from mpir.models.embedding_model import PooledEncoder
 from mpir.models.encoder import Encoder
-from mpir.models.sentence_encoder import PooledEncoder
 from mpir.search.dense import build_dense
 from tests.search.dense.conftest import WORDS
 
