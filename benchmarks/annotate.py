@@ -23,8 +23,7 @@ from tabulate import tabulate
 import mpir
 from mpir.app.cli import guarded
 from mpir.app.cli import main as command
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Document
 from mpir.core.text.split import sentences
 from mpir.files.corpora.corpus import read_corpus

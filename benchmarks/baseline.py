@@ -31,8 +31,7 @@ from measure import ContenderError, Worker, default_threads, describe, helper, m
 from workload import corpus_files, read_asked
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive, probability
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, probability
 from mpir.core.text import Document
 from mpir.files.corpora import read_corpus
 from mpir.files.write import atomic_write, write_json

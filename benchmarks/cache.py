@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mpir.app.cli.number_options import positive
+from mpir.app.cli.value_options import positive
 from mpir.models.perspectives import ScoreCache
 from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
 

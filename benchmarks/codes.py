@@ -33,8 +33,7 @@ from vector_growth import stored
 
 from mpir.app.cli import guarded
 from mpir.app.cli.first_stage import open_encoder
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.errors import InputError
 from mpir.files.corpora.queries import read_queries
 from mpir.files.write import write_json

@@ -26,8 +26,7 @@ from peers import load_quietly
 from workload import read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json
 from mpir.models.checkpoint import open_checkpoint

@@ -32,8 +32,7 @@ from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.core.text.split import sentences as split_sentences
 from mpir.errors import MpirError

@@ -22,8 +22,7 @@ from measure import Worker, alternate, default_threads, describe, machine, show,
 from workload import corpus_files, read_asked
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.corpora import read_corpus
 from mpir.files.write import write_json
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1

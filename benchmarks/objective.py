@@ -22,8 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.bioasq.measures import evaluate
 from mpir.bioasq.task import System, answer
 from mpir.core.candidates import Candidates

@@ -13,8 +13,7 @@ import uvicorn
 from fastapi import Body, FastAPI
 from peers import load_quietly
 
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.value_options import positive, text_path
 from mpir.core.text import Document
 from mpir.core.text.split import sentences
 

@@ -34,8 +34,7 @@ from measure import Worker, alternate, describe, machine, show, spread, table
 
 import mpir
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.corpora.jsonl import read_jsonl

@@ -27,8 +27,7 @@ from scipy.stats import kendalltau
 from workload import Pair, make_pairs, read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 from mpir.types import F64
 

@@ -34,8 +34,7 @@ from vector_growth import pieces, stored
 from workload import corpus_files, read_asked
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, not_negative, positive
 from mpir.core.text import Document, Question
 from mpir.files.write import write_json
 

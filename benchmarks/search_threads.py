@@ -24,8 +24,7 @@ from measure import describe, machine, show, spread, table
 from workload import corpus_files, read_asked
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.files.corpora import read_corpus
 from mpir.files.write import write_json

@@ -40,8 +40,7 @@ from peers import cut_outputs
 from workload import read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json

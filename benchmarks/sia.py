@@ -28,8 +28,7 @@ from typing import Any
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.read import read_json, read_json_lines
 from mpir.files.write import write_json
 

@@ -29,8 +29,7 @@ from serve import commands, requests, serving
 from workload import read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.output_checks import check_replaceable_file, is_picture
 from mpir.files.write import atomic_write, write_json
 

@@ -27,8 +27,7 @@ from tqdm import tqdm
 from workload import read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, text_path
+from mpir.app.cli.value_options import check_figures, positive, text_path
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json
 

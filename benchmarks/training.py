@@ -20,8 +20,7 @@ from measure import alternate, default_threads, describe, machine, show, spread,
 from workload import make_pairs, read_asked, read_documents
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.write import write_json
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.perspectives import open_bundle

@@ -21,8 +21,7 @@ import numpy as np
 from measure import Worker, describe, machine, table
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 
 PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000

@@ -26,8 +26,7 @@ import numpy.typing as npt
 from measure import Worker, describe, helper, machine, table
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 from mpir.search.dense import DenseIndex, from_vectors
 from mpir.search.dense import faiss_backend as engine

@@ -28,7 +28,7 @@ from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, check_outputs, load, row, whole_sentences, write
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text.characters import normalise
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import read_json

@@ -11,7 +11,7 @@ import argparse
 import sys
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 
 
 def main() -> int:

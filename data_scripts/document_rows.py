@@ -22,7 +22,7 @@ from typing import Any
 from training_data import BioASQ, load
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import is_gold

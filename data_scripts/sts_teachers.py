@@ -36,7 +36,7 @@ from training_data import Example, check_outputs, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text import Question
 from mpir.core.text.characters import normalise
 from mpir.files.read import read_json_lines

@@ -34,7 +34,7 @@ from kept_scores import fingerprints, keep, read_kept
 
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.output_checks import check_files
 from mpir.files.read import read_json_lines

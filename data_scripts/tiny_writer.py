@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.files.corpora import read_corpus
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.core.text.gold_sentences import gold_sentences, is_gold

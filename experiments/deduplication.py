@@ -25,8 +25,7 @@ from typing import Any
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Document
 from mpir.files.corpora import read_corpus, read_jsonl
 from mpir.files.corpora.bibliography import Bibliography

@@ -25,8 +25,7 @@ import numpy as np
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, limited
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Document, Question
 from mpir.files.corpora import read_jsonl, read_questions
 from mpir.files.read import read_json, read_json_lines

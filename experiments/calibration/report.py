@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from experiments.calibration.lists import REPORT
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.calibration import Calibration
 from mpir.core.stopping import expectation
 from mpir.evaluate.calibration import calibration_error

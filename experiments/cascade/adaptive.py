@@ -23,8 +23,7 @@ from tabulate import tabulate
 
 from experiments.cascade.words import SHOWN, Curve, cell
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.blend import blend, document_order
 from mpir.core.columns import Columns
 from mpir.core.weights import Weights

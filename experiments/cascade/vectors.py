@@ -25,8 +25,7 @@ from tabulate import tabulate
 from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
 from experiments.common.baselines import Start
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.bioasq.measures import DIVISORS
 from mpir.core.blend import blend, minmax
 from mpir.core.weights import Weights

@@ -30,7 +30,7 @@ from tabulate import tabulate
 
 import mpir
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import DIVISORS
 from mpir.core.blend import blend, document_order
 from mpir.core.columns import Columns

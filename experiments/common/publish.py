@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
 from mpir.files.read import read_json
 from mpir.files.write import write_json

@@ -23,7 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
 from mpir.files.corpora import read_questions

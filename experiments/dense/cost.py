@@ -24,8 +24,7 @@ from tabulate import tabulate
 
 from experiments.dense.msmarco_sample import random_encoder
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import MpirError
 from mpir.evaluate.figure import figure_axes, fill
 from mpir.models.embedding import POOLINGS, Pooling

@@ -32,8 +32,7 @@ from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded
 from mpir.app.cli.first_stage import open_encoder
 from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
 from mpir.evaluate import evaluate_queries, holm, randomisation_test

@@ -16,8 +16,7 @@ import numpy as np
 from experiments.common.provenance import check_made_by, content_of
 from experiments.dense.bi_encoders import QuerySet
 from mpir.app.cli import main as mpir
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.errors import MpirError
 from mpir.files.corpora import read_jsonl, read_questions

@@ -35,8 +35,7 @@ from experiments.dense.bi_encoders import (
 from experiments.dense.msmarco_sample import random_encoder, write_msmarco
 from experiments.dense.tables import means_table, pairs_table, table, type_rows
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import InputError
 from mpir.files.corpora import corpus_fingerprint, read_corpus, read_qrels
 from mpir.files.corpora.topics import read_topics

@@ -21,8 +21,7 @@ import numpy as np
 from experiments.common.baselines import Start
 from experiments.tripclick.sample import SAMPLE
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
 from mpir.evaluate.figure import COLOURS, figure_axes

@@ -28,8 +28,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.files.corpora import read_jsonl
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.read import read_json

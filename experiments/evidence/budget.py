@@ -24,8 +24,7 @@ from tabulate import tabulate
 from experiments.calibration.lists import BATCHES, bioasq_lists
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.core.text.split import split
 from mpir.errors import InputError

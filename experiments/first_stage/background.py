@@ -24,8 +24,7 @@ from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.terms import pubmed_background
 from mpir.evaluate import evaluate_queries, randomisation_test
 from mpir.files.corpora import read_jsonl

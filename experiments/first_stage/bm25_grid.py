@@ -22,8 +22,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Question
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.corpus import corpus_fingerprint, read_corpus

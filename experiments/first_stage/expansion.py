@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.value_options import text_path
 from mpir.core.text import Question
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries

@@ -23,8 +23,7 @@ from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.errors import InputError
 from mpir.files.write import write_json
 from mpir.lab.train.examples import Example, read_rows

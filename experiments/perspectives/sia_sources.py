@@ -28,8 +28,7 @@ from experiments.common.annotated_pairs import read_annotated
 from experiments.common.seeds import spread
 from mpir.app.cli import guarded
 from mpir.app.cli import main as mpir
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import InputError, MpirError
 from mpir.files.write import atomic_write, write_json
 from mpir.lab.train.examples import Example, read_rows

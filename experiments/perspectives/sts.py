@@ -20,7 +20,7 @@ from scipy.stats import bootstrap, pearsonr
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.files.read import read_lines
 from mpir.models.perspectives import open_bundle, score_pairs

@@ -18,8 +18,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Question
 from mpir.errors import InputError
 from mpir.files.corpora import read_questions

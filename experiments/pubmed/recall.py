@@ -24,8 +24,7 @@ from experiments.dense.first_stages import POOLS
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
 from mpir.evaluate import holm, randomisation_test

@@ -25,8 +25,7 @@ from pathlib import Path
 
 from experiments.radiology import folds, negation, retrieval, sample, sentences, training
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.errors import InputError
 from mpir.lab.train.sampling import Sampling
 

@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from experiments.cascade.words import choose_weights
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.columns import Layout
 from mpir.core.weights import Weights
 from mpir.errors import InputError

@@ -48,8 +48,7 @@ from experiments.ranking.sentences import (
 )
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import not_negative, positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, not_negative, positive
 from mpir.bioasq.measures import question_measures
 from mpir.bioasq.task import System, answer, systems
 from mpir.core.candidates import Candidates

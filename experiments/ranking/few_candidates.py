@@ -24,8 +24,7 @@ from experiments.cascade.words import first_candidates
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.core.blend import zscores
 from mpir.evaluate import holm, randomisation_test
 from mpir.tune.dataset import Dataset

@@ -25,7 +25,7 @@ from tabulate import tabulate
 
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, text_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.comparison_tables import format_interval

@@ -23,8 +23,7 @@ from tabulate import tabulate
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.blend import blend, zscores
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document

@@ -11,8 +11,7 @@ from pathlib import Path
 from experiments.common.test_sets import FOLDERS, READERS
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, named_models
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.evaluate.benchmark import run_benchmark
 from mpir.evaluate.collections import Collection, find_candidates, judged_queries
 

@@ -23,8 +23,7 @@ from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, gold_questions, known_documents, relevant
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.bioasq.task import systems
 from mpir.core.text import Document, Question
 from mpir.errors import InputError, format_names

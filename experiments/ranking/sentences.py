@@ -27,8 +27,7 @@ from tabulate import tabulate
 
 from mpir.app.cli import guarded
 from mpir.app.cli.model_options import add_model_options, load_reranker
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.bioasq.task import systems
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document, Question

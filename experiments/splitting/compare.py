@@ -18,7 +18,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path
 from mpir.core.text.split import split
 from mpir.core.text.types import ABSTRACT, TITLE
 from mpir.extras import needs

@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from experiments.splitting.compare import SPLITTERS, Splitter, speed
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path
 from mpir.extras import MissingExtraError
 from mpir.files.write import write_json
 from mpir.validation import real_number

@@ -21,8 +21,7 @@ from tabulate import tabulate
 
 from experiments.stopping.simulate import COLLECTIONS, STEP, Screening
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path, positive
 from mpir.evaluate import bootstrap_interval, randomisation_test
 from mpir.evaluate.screening import DecisionRanker
 from mpir.types import F64, I64, Bool

@@ -24,8 +24,7 @@ from experiments.calibration.lists import bioasq_questions
 from experiments.common.cranfield import read_cranfield
 from experiments.common.test_sets import read_med, read_nfcorpus
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import check_figures, file_path
+from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.evaluate.stopping import stopping_test
 from mpir.files.corpora import read_jsonl

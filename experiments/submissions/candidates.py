@@ -23,7 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.value_options import text_path
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.errors import InputError

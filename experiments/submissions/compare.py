@@ -20,8 +20,7 @@ from tabulate import tabulate
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
 from experiments.submissions.joined import joined_values
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import positive
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.bioasq.task import added_up
 from mpir.core.blend import blend_queries
 from mpir.core.cutoffs import Cutoff, Cutoffs

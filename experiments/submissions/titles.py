@@ -17,7 +17,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.blend import blend_queries
 from mpir.core.text import TITLE
 from mpir.evaluate import bootstrap_interval

@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.submissions.candidates import MEASURES, TESTED, Values, compared
 from experiments.submissions.fusion import reciprocal, z_scores
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.blend import Blend, blend_queries
 from mpir.core.columns import Layout
 from mpir.core.cutoffs import Cutoff, Cutoffs

@@ -21,7 +21,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import measure_snippets
 from mpir.core.blend import blend_queries
 from mpir.core.cutoffs import TEN_EACH, Cutoff

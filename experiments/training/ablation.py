@@ -31,8 +31,7 @@ from tabulate import tabulate
 from experiments.common.provenance import content_of
 from experiments.common.seeds import check_seeds, spread
 from mpir.app.cli import guarded
-from mpir.app.cli.number_options import not_negative
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, not_negative, text_path
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import randomisation_test

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_names
 from mpir.files.output_checks import check_folders

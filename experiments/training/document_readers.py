@@ -20,7 +20,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text.types import QueryDocument
 from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example

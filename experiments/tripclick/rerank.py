@@ -30,7 +30,7 @@ from experiments.tripclick.groups import read_groups, table
 from experiments.tripclick.ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
 from experiments.tripclick.training import make_ready, trained
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.models.perspectives import ScoreCache, open_bundle
 from mpir.search import LuceneIndex

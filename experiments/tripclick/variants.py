@@ -29,7 +29,7 @@ from experiments.tripclick.ranking import MAIN, NAMES, Systems, by_depth, column
 from experiments.tripclick.rerank import add_collection, add_reranking, check, reranking, title
 from experiments.tripclick.training import make_ready, sample_triples, trained
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import text_path
+from mpir.app.cli.value_options import text_path
 from mpir.errors import InputError
 from mpir.evaluate.comparison_tables import describe
 from mpir.evaluate.ir import compare_runs

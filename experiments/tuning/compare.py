@@ -22,8 +22,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from mpir.app.cli.number_options import at_least, positive
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import at_least, file_path, positive
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from mpir.app.cli import guarded
-from mpir.app.cli.path_options import file_path
+from mpir.app.cli.value_options import file_path
 from mpir.core.weights import Weights
 from mpir.evaluate.comparison import Comparison
 from mpir.evaluate.comparison_tables import describe, means_table

@@ -35,8 +35,8 @@ def make_parser() -> Parser:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mpir.app.cli.arguments import Arguments
     from mpir.app.cli.option_table import OPTIONS
+    from mpir.app.cli.parser import Arguments
     from mpir.app.cli.settings import check_needs
 
     parsed = Arguments(**vars(make_parser().parse_args(arguments)))

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from mpir.app.cli.progress import shows_progress
-from mpir.app.cli.shard_option import chosen_shard
+from mpir.app.cli.ray_options import chosen_shard
 from mpir.validation import optional_whole_number
 
 EPILOG = """\

@@ -7,10 +7,10 @@ import sys
 import threading
 import webbrowser
 
-from mpir.app.cli.arguments import replace
 from mpir.app.cli.model_options import check_options
+from mpir.app.cli.parser import replace
 from mpir.app.cli.serve import serve
-from mpir.app.explain.library import open_library
+from mpir.app.explain.grades import open_library
 
 EPILOG = """\
 The page ranks the documents of DOCS, documents that you paste or drop on it and, with --index or --pubmed, search

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, keep_vectors, open_encoder
 from mpir.app.cli.index_update import update
 from mpir.app.cli.progress import report_index, shows_progress
-from mpir.app.cli.ray_options import check_ray_options, encoding_on_actors
-from mpir.app.cli.shard_option import chosen_shard
+from mpir.app.cli.ray_options import check_ray_options, chosen_shard, encoding_on_actors
 from mpir.errors import InputError
 from mpir.validation import optional_whole_number
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from mpir.app.cli.number_options import not_negative, positive, probability
 from mpir.app.cli.option import Option, option
-from mpir.app.cli.path_options import file_path, text_path
 from mpir.app.cli.settings import switch
 from mpir.app.cli.value_options import (
     cutoff,
+    file_path,
     json_object,
     json_value,
+    not_negative,
     path_list,
+    positive,
     price,
+    probability,
     query_text,
     share,
+    text_path,
     two_numbers,
 )
 from mpir.core.text.terms import StopWords

@@ -1,19 +1,21 @@
-"""``--ray``: options for sharing a job among the actors of a Ray cluster."""
+"""``--ray`` and ``--shard``: options for sharing a job among the actors of a Ray cluster, or among processes."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.arguments import replace
 from mpir.app.cli.model_options import load_reranker
+from mpir.app.cli.parser import replace
 from mpir.errors import InputError
 from mpir.validation import is_finite
 
 if TYPE_CHECKING:
+    from mpir.files.job_shards import Shard
     from mpir.lab.ray.actor_jobs import PooledScorer
     from mpir.lab.ray.actor_pool import ActorJob, ActorPool
     from mpir.models.embedding_model import PooledEncoder
@@ -92,3 +94,19 @@ def _opened_pool(arguments: argparse.Namespace, job: ActorJob) -> Iterator[Actor
 
     with cluster(arguments.ray) as ray:
         yield ActorPool(ray, job, workers=arguments.workers or 1, gpus_per_worker=arguments.gpus_per_worker or 0)
+
+
+def chosen_shard(arguments: argparse.Namespace) -> Shard:
+    """The shard given by the option, or else by a Slurm array, which is noted on standard error.
+
+    Raises:
+        InputError: the option or Slurm's variables are of another form.
+    """
+    from mpir.files.job_shards import Shard
+
+    if arguments.shard is not None:
+        return Shard.parse(arguments.shard)
+    shard = Shard.of_environment()
+    if shard.count > 1:
+        print(f"mpir: note: shard {shard}, from the Slurm array; --shard 1/1 does everything", file=sys.stderr)
+    return shard

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.model_options import check_options, load_reranker, report_usage
 from mpir.app.cli.progress import shows_progress, stage
 from mpir.app.cli.ranking_output import forms_of_one, has_trec, needs_all, show_ranking, write_files
 from mpir.app.cli.rerank_file import check_file_options, write_rankings_file

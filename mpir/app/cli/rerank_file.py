@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.arguments import replace
+from mpir.app.cli.parser import replace
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ranking_output import (
     LINES,
@@ -18,8 +18,7 @@ from mpir.app.cli.ranking_output import (
     ranking_lines,
     visible_ranking,
 )
-from mpir.app.cli.ray_options import check_ray_options, opened_ranker
-from mpir.app.cli.shard_option import chosen_shard
+from mpir.app.cli.ray_options import check_ray_options, chosen_shard, opened_ranker
 from mpir.errors import InputError, OutputError
 from mpir.files.output_checks import Named
 from mpir.files.read import STDIN

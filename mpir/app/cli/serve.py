@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes
-from mpir.app.cli.llm_options import report_usage
-from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.model_options import check_options, load_reranker, report_usage
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
-    from mpir.app.explain.library import Library
+    from mpir.app.explain.grades import Library
     from mpir.app.serve.service import FirstStage
     from mpir.app.serve.settings import Settings
 

@@ -6,16 +6,71 @@ import argparse
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mpir.app.cli.path_options import text_path
 from mpir.core.text.characters import without_surrogates
 from mpir.errors import InputError, format_value
+from mpir.files.output_checks import are_figures, check_files, check_replaceable_file
+from mpir.files.paths import path_text
 
 if TYPE_CHECKING:
     from mpir.core.cutoffs import Cutoff
 
 Value = TypeVar("Value")
+
+
+def text_path(text: str) -> str:
+    """Parse a path, or a name in its place, as text, for argparse."""
+    try:
+        return path_text(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def file_path(text: str) -> Path:
+    """Parse a path, for argparse."""
+    return Path(text_path(text))
+
+
+def check_figures(arguments: argparse.Namespace) -> None:
+    """Refuse, before any work, a `--json` file that is not writable, is an input, or has another format.
+
+    Raises:
+        OutputError: the file is refused.
+    """
+    options = {f"--{name.replace('_', '-')}": value for name, value in vars(arguments).items() if name != "json"}
+    lists = {option: value if isinstance(value, list) else [value] for option, value in options.items()}
+    read = [(option, path) for option, paths in lists.items() for path in paths if isinstance(path, str | Path)]
+    check_files([("--json", arguments.json)], read)
+    check_replaceable_file("--json", arguments.json, are_figures)
+
+
+def at_least(minimum: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers of at least `minimum`, for argparse."""
+
+    def number(text: str) -> int:
+        """Parse a whole number; an invalid one raises ArgumentTypeError."""
+        with suppress(ValueError):
+            if (value := int(text)) >= minimum:
+                return value
+        raise argparse.ArgumentTypeError(
+            f"{format_value(text)} is given; expected a whole number of at least {minimum}"
+        )
+
+    return number
+
+
+positive = at_least(1)
+not_negative = at_least(0)
+
+
+def probability(text: str) -> float:
+    """Parse a number from 0 to 1, for argparse."""
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{format_value(text)} is given; expected a number from 0 to 1")
 
 
 def _read(text: str, parse: Callable[[str], Value], expected: str) -> Value:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-from mpir.app.explain.library import MODE
+from mpir.app.explain.grades import MODE
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
 from mpir.core.text.query import unread

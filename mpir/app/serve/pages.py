@@ -12,8 +12,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mpir.app.explain.grades import Decision, read_decision
-from mpir.app.explain.library import MODE, Library
+from mpir.app.explain.grades import MODE, Decision, Library, read_decision
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.app.serve.fields import Body, Query, expected, validated
 from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -52,7 +52,6 @@ from mpir.files.corpora.identifiers import (
     registry_ids,
 )
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
-from mpir.files.corpora.record_metadata import RecordMetadata
 
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "itemid", *ACCESSION_NUMBERS))
 """Names under which a small number is a position in a list, which reference managers count from 1."""
@@ -322,3 +321,47 @@ def _first_telling(values: Mapping[str, Value], names: _Names) -> str:
         if not says_nothing(value if isinstance(value, str) else _text(value)):
             return name
     return ""
+
+
+class RecordMetadata(Mapping[str, Any]):
+    """The metadata of a document that a reader made; read-only, and equal to the dictionary of the same items.
+
+    Indexing needs the ids of a million records, and a ranking the other fields of a hundred. Copies and pickles are
+    plain dictionaries.
+    """
+
+    __slots__ = ("_items", "_read", "_texts", "ids")
+
+    def __init__(
+        self, ids: Mapping[str, str], texts: Mapping[str, Any], read: Callable[[Mapping[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Hold the ids by registry; `read` returns the bibliographic fields of the record's texts."""
+        self.ids, self._texts, self._read = ids, texts, read
+        self._items: dict[str, Any] | None = None
+
+    def _all(self) -> dict[str, Any]:
+        texts, items = self._texts, self._items  # in this order, since another thread may read them, too
+        if items is None:
+            self._items = items = {**self.ids, **self._read(texts)}
+            self._texts = self.ids  # frees the record's texts
+        return items
+
+    def __getitem__(self, name: str) -> Any:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (self._all(),)
+
+
+def ids_of(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the ids in a document's metadata, perhaps with other fields, without reading those of a record."""
+    return metadata.ids if isinstance(metadata, RecordMetadata) else metadata

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.path_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, text_path
 from mpir.errors import InputError, OutputError
 from mpir.files.paths import checked_path
 from mpir.files.write import cache_folder

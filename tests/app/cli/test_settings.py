@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.arguments import Arguments, replace
 from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.parser import Arguments, replace
 from mpir.app.cli.settings import check_needs
 from mpir.errors import InputError
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mpir.app.explain.grades import GradesFile, grades_path, read_decision
-from mpir.app.explain.library import open_library
+from mpir.app.explain.grades import GradesFile, grades_path, open_library, read_decision
 from mpir.errors import InputError, OutputError
 
 QUERY = "Is aspirin a blood thinner?"

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 
 from mpir import Document, Reranker, Weights
-from mpir.app.explain.library import open_library
+from mpir.app.explain.grades import open_library
 from mpir.app.explain.page import page_data, page_with
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings

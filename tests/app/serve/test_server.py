@@ -16,8 +16,8 @@ import pytest
 
 from mpir import Reranker
 from mpir.app.cli import main
-from mpir.app.cli.arguments import Arguments
 from mpir.app.cli.model_options import worker_devices
+from mpir.app.cli.parser import Arguments
 from mpir.app.cli.serve import KERNELS
 from tests.app.serve.running import JSON_HEADERS, Server, request
 
