@@ -8,7 +8,6 @@ Two rows measure given sentences, and two the whole command, which reads reports
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -21,7 +20,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 import mpir
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli import main as command
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Document
@@ -37,9 +36,7 @@ TRIGGERS = ("negation", "hedges", "radiology")
 
 def main() -> int:
     """Annotate all sentences in every way, and print how many that is a second."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--reports", nargs="+", type=file_path, default=[SAMPLE / "reports.jsonl"], metavar="FILE")
     parser.add_argument("--lexicon", type=file_path, default=SAMPLE / "chest-xray.tsv", metavar="FILE")
     parser.add_argument(

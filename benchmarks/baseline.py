@@ -30,7 +30,7 @@ import numpy as np
 from measure import ContenderError, Worker, default_threads, describe, helper, machine, table
 from workload import corpus_files, read_asked
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, probability
 from mpir.core.text import Document
 from mpir.files.corpora import read_corpus
@@ -47,9 +47,7 @@ K, REVISED, DELETED, AUTHORS, HEADINGS = 10, 100, 1000, 6, 10
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder of BioASQ and PubMed (default: mpir's sample)")
     parser.add_argument("--files", type=positive, default=10, help="files (%(default)s)")
     parser.add_argument("--records", type=positive, default=30_000, help="new records of a file (%(default)s)")

@@ -18,7 +18,7 @@ from typing import Any
 from measure import Timed, alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.write import write_json
 
@@ -29,9 +29,7 @@ Call = Callable[[str, Sequence[Any]], None]
 
 def main() -> int:
     """Score and rerank in turns, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "bundles", type=text_path, nargs="+", metavar="DIR|NAME", help="bundles; ratios are to the first"
     )

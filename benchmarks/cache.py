@@ -5,7 +5,6 @@ python benchmarks/cache.py --pairs 100000
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mpir.app.cli import script_parser
 from mpir.app.cli.value_options import positive
 from mpir.models.perspectives import ScoreCache
 from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
@@ -22,9 +22,7 @@ PERSPECTIVES = ("relevance", "sts", "sia")
 
 def main() -> None:
     """Fill a cache in a temporary folder part by part, read it back, and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--pairs", type=positive, default=100_000, help="default: 100,000")
     count = parser.parse_args().pairs
     pairs = [

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from measure import Worker, describe, drop_pages, helper, machine, table
 from vector_growth import stored
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.first_stage import open_encoder
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.errors import InputError
@@ -49,9 +49,7 @@ Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--queries", nargs="+", type=file_path, required=True, help="a file of queries for each index")
     parser.add_argument("--synthetic", type=positive, help="synthetic vectors of the second table")

@@ -25,7 +25,7 @@ from measure import Timed, alternate, default_threads, describe, machine, show, 
 from peers import load_quietly
 from workload import read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json
@@ -40,9 +40,7 @@ PRECISIONS = {"fp32": "float32", "bf16": "bfloat16"}
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--checkpoint", type=text_path, required=True, help="a sentence encoder's folder or hub name")
     parser.add_argument("--documents", type=positive, default=200, help="(%(default)s)")

@@ -31,7 +31,7 @@ from measure import Worker, alternate, default_threads, describe, helper, machin
 from peers import cut_outputs, load_quietly
 from workload import corpus_files, make_pairs, read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.core.text.split import sentences as split_sentences
@@ -338,9 +338,7 @@ def stage_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     several: dict[str, Any] = {"type": positive, "nargs": "+", "metavar": "N", "help": "(%(default)s)"}
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--questions", default=[1, 10, 100], **several)

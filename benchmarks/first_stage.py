@@ -21,7 +21,7 @@ from typing import Any
 from measure import Worker, alternate, default_threads, describe, machine, show, spread, table
 from workload import corpus_files, read_asked
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.corpora import read_corpus
 from mpir.files.write import write_json
@@ -212,9 +212,7 @@ def cell(value: Any) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--queries", type=positive, default=500, help="at most (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=3, help="(%(default)s)")

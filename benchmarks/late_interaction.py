@@ -24,7 +24,7 @@ import numpy as np
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.write import write_json
 from mpir.types import F64
@@ -35,9 +35,7 @@ WIDTH = 300
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--bundle", type=text_path, default="default", help="whose encoder is used (%(default)s)")
     parser.add_argument("--documents", type=positive, default=100, help="for each question (%(default)s)")

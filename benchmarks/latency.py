@@ -29,7 +29,7 @@ from measure import Worker, default_threads, describe, fast_enough, helper, mach
 from peers import cut_outputs, load_quietly
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text import Document
 from mpir.files.write import write_json
@@ -42,9 +42,7 @@ Call = Callable[[str, Sequence[str], bool], float]
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--documents", type=positive, nargs="+", default=[100, 10], help="(100 and 10)")
     parser.add_argument("--questions", type=positive, default=5, help="rounds, as far as time allows (%(default)s)")

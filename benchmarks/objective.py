@@ -10,7 +10,6 @@ question.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -21,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.bioasq.measures import evaluate
 from mpir.bioasq.task import System, answer
@@ -42,9 +41,7 @@ Pairs = list[tuple[Question, Candidates]]
 
 def main() -> int:
     """Measure both, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--questions", type=positive, default=500)
     parser.add_argument("--evaluations", type=positive, default=200, help="of the array objective")
     parser.add_argument("--one-by-one", type=positive, default=3, help="evaluations question by question")

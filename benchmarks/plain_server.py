@@ -5,7 +5,6 @@ python benchmarks/plain_server.py PORT CHECKPOINT…
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import uvicorn
 from fastapi import Body, FastAPI
 from peers import load_quietly
 
+from mpir.app.cli import script_parser
 from mpir.app.cli.value_options import positive, text_path
 from mpir.core.text import Document
 from mpir.core.text.split import sentences
@@ -47,9 +47,7 @@ def main(port: int, checkpoints: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("port", type=positive, metavar="PORT")
     parser.add_argument(
         "checkpoints", type=text_path, nargs="+", metavar="CHECKPOINT", help="a cross-encoder's folder or hub name"

@@ -23,7 +23,7 @@ from typing import Any
 from measure import Worker, describe, machine, table
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.candidates import Candidates
 from mpir.files.write import write_json
@@ -33,9 +33,7 @@ EMPTY_TASKS = 200
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--batches", type=positive, default=16, help="tasks (%(default)s)")

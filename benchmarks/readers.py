@@ -33,7 +33,7 @@ from xml.sax.saxutils import escape
 from measure import Worker, alternate, describe, machine, show, spread, table
 
 import mpir
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text.types import Document
 from mpir.errors import InputError
@@ -51,9 +51,7 @@ Timed = Callable[[str], tuple[int, float]]
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--records", nargs="+", type=positive, default=[10_000, 100_000], help="%(default)s")
     parser.add_argument("--formats", nargs="+", choices=tuple(FORMATS), default=list(FORMATS), help="%(default)s")
     parser.add_argument("--rounds", type=positive, default=3, help="%(default)s")

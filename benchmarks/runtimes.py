@@ -26,7 +26,7 @@ from peers import cut_outputs, load_quietly, mpir_score
 from scipy.stats import kendalltau
 from workload import Pair, make_pairs, read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 from mpir.types import F64
@@ -39,9 +39,7 @@ Score = Callable[[Sequence[Pair]], F64]
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--sentences", type=positive, default=384, help="pairs with sentences (%(default)s)")
     parser.add_argument("--abstracts", type=positive, default=60, help="pairs with abstracts (%(default)s)")

@@ -33,7 +33,7 @@ from measure import Worker, default_threads, describe, drop_pages, helper, machi
 from vector_growth import pieces, stored
 from workload import corpus_files, read_asked
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, not_negative, positive
 from mpir.core.text import Document, Question
 from mpir.files.write import write_json
@@ -45,9 +45,7 @@ Times = dict[str, float]
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder of BioASQ and PubMed (default: mpir's sample)")
     parser.add_argument("--documents", type=positive, default=1_000_000, help="documents (%(default)s)")
     parser.add_argument("--encoded", type=not_negative, default=2_000, help="documents to encode (%(default)s)")

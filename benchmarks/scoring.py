@@ -52,7 +52,7 @@ from peers import (
 )
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.errors import MpirError
 from mpir.files.write import write_json
@@ -242,9 +242,7 @@ def report(result: Mapping[str, Any]) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--pairs", type=positive, default=1024, help="(%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")

@@ -23,7 +23,7 @@ from typing import Any
 from measure import describe, machine, show, spread, table
 from workload import corpus_files, read_asked
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.files.corpora import read_corpus
@@ -36,9 +36,7 @@ K = 10
 
 def main() -> int:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: mpir's sample)")
     parser.add_argument("--searches", type=positive, default=10_000, help="of a round (%(default)s)")
     parser.add_argument("--threads", nargs="+", type=positive, default=[1, 2, 4, 8], help="%(default)s")

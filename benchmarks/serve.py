@@ -39,7 +39,7 @@ from measure import THREAD_VARIABLES, ContenderError, default_threads, machine, 
 from peers import cut_outputs
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.core.text.split import sentences
@@ -50,9 +50,7 @@ FOLDER = Path(__file__).parent
 
 def main() -> int:
     """Measure and show; 0 is the exit status, 1 where a request failed."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--bundle", type=text_path, default="default")
     parser.add_argument(
         "--data", type=file_path, help="folder of BioASQ and PubMed (default: the sample that ships with mpir)"

@@ -27,7 +27,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.read import read_json, read_json_lines
 from mpir.files.write import write_json
@@ -40,9 +40,7 @@ RETAINED, BAND = 100, 200
 
 def main() -> int:
     """Make the rows, measure every size, print and write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--qasc", type=file_path, default=SCRIPT.parents[1] / "mpir/sample/qasc.jsonl", metavar="FILE")
     parser.add_argument("--vectors", type=text_path, required=True, metavar="PATH", help="word vectors, for the swaps")
     parser.add_argument("--bundle", type=text_path, default="default", help="the models that score pairs (%(default)s)")

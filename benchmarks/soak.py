@@ -28,7 +28,7 @@ from measure import default_threads, describe, machine, table
 from serve import commands, requests, serving
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.output_checks import check_replaceable_file, is_picture
 from mpir.files.write import atomic_write, write_json
@@ -52,9 +52,7 @@ class Answer:
 
 def main() -> int:
     """Measure, print and write; 1 where a request had another outcome than expected."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--bundle", type=text_path, default="default", help="%(default)s")
     parser.add_argument("--data", type=file_path, help="folder of BioASQ and PubMed (default: mpir's sample)")
     parser.add_argument("--minutes", type=float, default=30.0, help="%(default)s")

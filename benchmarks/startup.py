@@ -26,7 +26,7 @@ from peers import cut_outputs
 from tqdm import tqdm
 from workload import read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, positive, text_path
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json
@@ -52,9 +52,7 @@ RATIOS = {"sentence-transformers : mpir rerank": ("sentence-transformers", "mpir
 
 def main() -> int:
     """Read arguments, measure, show."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
     parser.add_argument("--documents", type=positive, default=5, help="documents to rank (%(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from measure import alternate, default_threads, describe, machine, show, spread, start_all, table
 from workload import make_pairs, read_asked, read_documents
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.files.write import write_json
 from mpir.lab.train.settings import TrainingSettings
@@ -38,9 +38,7 @@ PADDED_TOKENS = 1024
 
 def main() -> int:
     """Train in turns, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="folder with bioasq/ and pubmed/ (default: the sample)")
     parser.add_argument(
         "--bundle",

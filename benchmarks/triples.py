@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from measure import Worker, describe, machine, table
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 
@@ -29,9 +29,7 @@ PASSAGES, QUESTIONS, LETTERS, SIZE, BATCHES = 20_000, 5_000, 200, 24, 2_000
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--triples", nargs="+", type=positive, default=[10_000, 100_000, 1_000_000], help="%(default)s")
     parser.add_argument("--threads", type=positive, default=1, help="%(default)s")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from measure import Worker, describe, helper, machine, table
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.files.write import write_json
 from mpir.search.dense import DenseIndex, from_vectors
@@ -45,9 +45,7 @@ Floats, Rows = npt.NDArray[np.float32], npt.NDArray[np.int64]
 
 def main() -> int:
     """Read arguments, measure, print, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--sizes", nargs="+", type=positive, default=list(SIZES), help="vectors (%(default)s)")
     parser.add_argument("--kinds", nargs="+", choices=FACTORIES, default=list(FACTORIES), help="default: all")

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from teacher_scores import KNOWN, STEEPNESS, TEXTS, label, read_training
 from training_data import BioASQ, Example, check_outputs, load, row, whole_sentences, write
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text.characters import normalise
 from mpir.errors import InputError, error_context, format_value
@@ -125,9 +125,7 @@ def searched(bioasq: BioASQ, teacher: Teacher) -> Iterator[Example]:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--encoder", type=text_path, required=True, help="makes the vectors: a folder or a hub name")
     parser.add_argument("--rows", type=file_path, nargs="+", default=[], metavar="FILE", help="training files to teach")

@@ -10,15 +10,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 
 
 def main() -> int:
     """Count, write, and print the number of words."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder")
     parser.add_argument("--output", type=file_path, required=True, metavar="FILE", help="where the frequencies go")
     parser.add_argument("--least", type=int, default=3, help="documents that must have a word (%(default)s)")

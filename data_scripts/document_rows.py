@@ -21,7 +21,7 @@ from typing import Any
 
 from training_data import BioASQ, load
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
@@ -36,9 +36,7 @@ FILES = {"train": "documents.train.jsonl.gz", "dev": "documents.dev.jsonl.gz"}
 
 def main() -> int:
     """Read, search, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the data folder")
     parser.add_argument("--output", type=file_path, required=True, help="folder for the two files")
     parser.add_argument("--candidates", type=int, default=16, help="documents of a question (%(default)s)")

@@ -35,7 +35,7 @@ from tqdm import tqdm
 from training_data import Example, check_outputs, row, sts_rows, write
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text import Question
 from mpir.core.text.characters import normalise
@@ -236,9 +236,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main() -> int:
     """Read arguments and run."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument(
         "--rows", type=file_path, required=True, help="the folder with in_document.train.jsonl and the question rows"

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from kept_scores import fingerprints, keep, read_kept
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError, error_context, format_value
@@ -58,9 +58,7 @@ EDGE = 1e-6
 
 def main() -> int:
     """Read, score, write."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("rows", type=file_path, help="a training file: question, sentence and label on each line")
     parser.add_argument("--output", type=file_path, required=True, help="the same rows with the teacher's scores")
     parser.add_argument("--perspective", default="relevance", help="of the bundle, the teacher (%(default)s)")

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.files.corpora import read_corpus
 from mpir.files.folder_format import CHECKPOINT
@@ -25,9 +25,7 @@ SHAPE = {"n_positions": 192, "n_embd": 128, "n_layer": 2, "n_head": 4}
 
 def main() -> int:
     """Make the model, and print its size."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "corpus", type=text_path, nargs="+", metavar="PATH", help="corpus file or folder, for the tokenizer"
     )

@@ -27,7 +27,7 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
@@ -362,9 +362,7 @@ def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions |
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--data", type=file_path, required=True, help="the folder with bioasq, pubmed, sts, qasc, pubmedqa, medquad"
     )

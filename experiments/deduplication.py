@@ -24,7 +24,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Document
 from mpir.files.corpora import read_corpus, read_jsonl
@@ -39,9 +39,7 @@ Change = Callable[[Document], Document]
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with pubmed/")
     parser.add_argument("--limit", type=positive, help="at most so many originals, and texts without ids")
     return guarded("deduplication", lambda: run(parser.parse_args()))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, limited
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Document, Question
@@ -193,9 +193,7 @@ def score_set(reranker: Reranker, lists: Sequence[List], folder: Path) -> Datase
 
 def main() -> int:
     """Make and score the sets that are not there yet."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/ and others")
     parser.add_argument("--output", type=file_path, required=True, help="folder for the scored sets and the cache")
     parser.add_argument("--sets", nargs="+", choices=(*FIT, *REPORT), default=(*FIT, *REPORT))

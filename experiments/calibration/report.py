@@ -17,7 +17,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.calibration.lists import REPORT
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.calibration import Calibration
 from mpir.core.stopping import expectation
@@ -37,9 +37,7 @@ Measure = Callable[[F64, F64], float]
 
 def main() -> int:
     """Read arguments, print tables."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--lists", type=file_path, required=True, help="the folder that lists.py wrote")
     parser.add_argument(
         "--bundle", type=text_path, default="default", help="the bundle with the probabilities (default)"

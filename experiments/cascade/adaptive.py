@@ -22,7 +22,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.cascade.words import SHOWN, Curve, cell
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.blend import blend, document_order
 from mpir.core.columns import Columns
@@ -39,9 +39,7 @@ SHARES, DOCUMENTS = (1.0, 0.5, FURTHER, 0.0), (100, 50, READ, 20, 10)
 
 def main() -> int:
     """Read arguments, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="folder that `mpir score` wrote")
     parser.add_argument("--bundle", type=text_path, default="default", help="whose weights blend (%(default)s)")
     parser.add_argument("--column", default="dense", help="document column that the best documents have (%(default)s)")

@@ -24,7 +24,7 @@ from tabulate import tabulate
 
 from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
 from experiments.common.baselines import Start
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.bioasq.measures import DIVISORS
 from mpir.core.blend import blend, minmax
@@ -43,9 +43,7 @@ SENTENCE_ONLY = "sentence only"
 
 def main() -> int:
     """Read vectors, simulate, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--corpus", type=text_path, nargs="+", required=True, help="the documents of its candidates")
     parser.add_argument(

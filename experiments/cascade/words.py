@@ -29,7 +29,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 import mpir
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import DIVISORS
 from mpir.core.blend import blend, document_order
@@ -80,9 +80,7 @@ FIRST_PASSES: dict[str, Promise] = {
 
 def main() -> int:
     """Simulate, measure, choose, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")
     parser.add_argument("--weights", type=text_path, help="weights instead of the bundle's: a file, or equal")

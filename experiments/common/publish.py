@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
 from mpir.files.read import read_json
@@ -26,9 +26,7 @@ from mpir.files.write import write_json
 
 def main() -> int:
     """Read arguments, write the file."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("result", type=file_path, metavar="FILE", help="the file that the command wrote with --json")
     parser.add_argument("--command", required=True, help="the command, with DATA for the folder of data")
     parser.add_argument("--output", type=file_path, required=True, metavar="FILE")

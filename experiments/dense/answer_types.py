@@ -12,7 +12,6 @@ after the rules had been written.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections import Counter
@@ -22,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval
@@ -109,9 +108,7 @@ def read_bioasq(path: Path) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Measure the rules, and print their errors by type."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--labelled", type=file_path, metavar="FILE", help="labelled questions (default: a sample)")
     parser.add_argument("--bioasq", type=file_path, metavar="FILE", help="questions that answer_labels.json labels")
     return guarded("answer_types", lambda: run(**vars(parser.parse_args())))

@@ -23,7 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.dense.msmarco_sample import random_encoder
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import MpirError
 from mpir.evaluate.figure import figure_axes, fill
@@ -35,9 +35,7 @@ KIB = 1024
 
 def main() -> int:
     """Read arguments; measure one cell with --cell, else all."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--checkpoints", nargs="*", type=text_path, default=[], help="default: a random encoder")
     parser.add_argument("--poolings", nargs="+", choices=POOLINGS, default=POOLINGS, help="default: all")
     parser.add_argument("--steps", type=positive, default=10, help="measured (%(default)s)")

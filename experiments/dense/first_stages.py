@@ -29,7 +29,7 @@ from experiments.common.cranfield import read_cranfield
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.first_stage import open_encoder
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
@@ -62,9 +62,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/, cranfield/"
     )

@@ -24,7 +24,7 @@ from experiments.dense.answer_types import answer_type
 from experiments.dense.bi_encoders import QuerySet, Recipe, Values, cached_values, found_by, searched, trained
 from experiments.dense.grid_data import NEGATIVES, add_options, prepare, query_set
 from experiments.dense.tables import means_table, pairs_table, table, type_rows
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.core.text import Question
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.models.embedding import Pooling
@@ -66,9 +66,7 @@ GRIDS: dict[str, dict[str, Cell]] = {
 
 def main() -> int:
     """Read arguments, train, search, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     add_options(parser)
     parser.add_argument("--grids", nargs="+", choices=GRIDS, default=list(GRIDS), help="default: all")
     return guarded("grids", lambda: run(parser.parse_args()))

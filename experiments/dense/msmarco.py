@@ -34,7 +34,7 @@ from experiments.dense.bi_encoders import (
 )
 from experiments.dense.msmarco_sample import random_encoder, write_msmarco
 from experiments.dense.tables import means_table, pairs_table, table, type_rows
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import InputError
 from mpir.files.corpora import corpus_fingerprint, read_corpus, read_qrels
@@ -61,9 +61,7 @@ BATCH = 16
 
 def main() -> int:
     """Read arguments, train, index, search, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--msmarco", type=file_path, metavar="FOLDER", help="the collection's files (default: the sample)"
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 from experiments.common.baselines import Start
 from experiments.tripclick.sample import SAMPLE
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
@@ -33,9 +33,7 @@ from mpir.types import F64
 
 def main() -> int:
     """Read arguments, encode, project, draw."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--encoder", type=text_path, help="a folder or hub name (default: the default bundle's)")
     parser.add_argument("--questions", type=file_path, default=SAMPLE / "questions.json", help="with gold documents")
     parser.add_argument("--corpus", type=file_path, default=SAMPLE / "documents.jsonl", help="the documents' texts")

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.files.corpora import read_jsonl
 from mpir.files.folder_format import CHECKPOINT
@@ -47,9 +47,7 @@ WARM_UP = 0.1
 
 def main() -> int:
     """Read arguments, distil, measure."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--teacher", type=text_path, help="a sentence encoder (default: the bundle default's)")
     parser.add_argument("--layers", type=not_negative, nargs="+", default=[3, 1, 0], help="of each student (3 1 0)")

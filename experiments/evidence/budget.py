@@ -22,7 +22,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.calibration.lists import BATCHES, bioasq_lists
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
@@ -144,9 +144,7 @@ def _within(texts: Iterator[str], budget: int) -> str:
 
 def main() -> int:
     """Rank, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="test", help="default: test")
     parser.add_argument("--limit", type=positive, default=100, help="questions that lists are made of (100)")

@@ -23,7 +23,7 @@ from experiments.common.baselines import Start
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.terms import pubmed_background
 from mpir.evaluate import evaluate_queries, randomisation_test
@@ -36,9 +36,7 @@ BACKGROUNDS = ("the collection's", "the candidates'", "PubMed's")
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument(
         "--depth", type=positive, nargs="+", default=[5, 20, 100], help="candidates of a query (%(default)s)"

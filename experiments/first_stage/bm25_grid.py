@@ -21,7 +21,7 @@ from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Question
 from mpir.files.corpora.bioasq import read_questions
@@ -118,9 +118,7 @@ def sentence(means: Means) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--output", type=file_path, default=Path("first-stage-grid.md"), help="where the table goes")
     parser.add_argument(

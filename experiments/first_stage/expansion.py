@@ -5,7 +5,6 @@ python -m experiments.first_stage.expansion --index abstracts-index --questions 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from tabulate import tabulate
 
+from mpir.app.cli import script_parser
 from mpir.app.cli.value_options import text_path
 from mpir.core.text import Question
 from mpir.errors import InputError
@@ -30,9 +30,7 @@ Qrels = dict[str, dict[str, int]]
 
 def main() -> int:
     """Search and print; 0 is the exit status."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--index", type=text_path, required=True, metavar="DIR", help="index of `mpir index`")
     parser.add_argument(
         "--questions", type=text_path, required=True, nargs="+", metavar="FILE", help="BioASQ's gold files"

@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.errors import InputError
 from mpir.files.write import write_json
@@ -36,9 +36,7 @@ HEADERS = ["", "Spearman", "95 % interval", "SIA's lead"]
 
 def main() -> int:
     """Read arguments, score, correlate, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--rows",
         type=file_path,

@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from experiments.common.annotated_pairs import read_annotated
 from experiments.common.seeds import spread
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli import main as mpir
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import InputError, MpirError
@@ -40,9 +40,7 @@ DEV_SHARE = 0.1
 
 def main() -> int:
     """Read arguments, train, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--rows", type=text_path, nargs="+", required=True, metavar="NAME=FILE", help="rows with labels 0 to 4"
     )

@@ -8,7 +8,6 @@ FILE has a sentence, another and a score on each line, with tabs between them, a
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from scipy.stats import bootstrap, pearsonr
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.files.read import read_lines
@@ -30,9 +29,7 @@ Pairs = list[tuple[str, str]]
 
 def main() -> int:
     """Score both sets and print the table."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, help="the folder with sts/stsb and sts/biosses")
     parser.add_argument("--pairs", type=file_path, nargs="*", default=[], metavar="FILE", help="files such as MedSTS'")
     parser.add_argument(

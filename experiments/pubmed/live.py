@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from tabulate import tabulate
 from tqdm import tqdm
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Question
 from mpir.errors import InputError
@@ -27,9 +27,7 @@ from mpir.search.pubmed import SearchResult, Settings, search
 
 def main() -> int:
     """Read arguments, ask, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--questions", type=file_path, required=True, help="BioASQ's JSON with gold documents")
     parser.add_argument("--limit", type=positive, default=100, metavar="N", help="the first N questions (%(default)s)")
     parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")

@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.dense.first_stages import POOLS
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
@@ -41,9 +41,7 @@ Answer = Callable[[str], Sequence[str]]
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--pool", choices=sorted(POOLS), default="pool", help="records: whole abstracts, or all")
     parser.add_argument("--k", type=positive, default=200, help="candidates of a question (%(default)s)")

@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 
 from experiments.radiology import folds, negation, retrieval, sample, sentences, training
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.errors import InputError
 from mpir.lab.train.sampling import Sampling
@@ -38,9 +38,7 @@ LEXICON = sample.SAMPLE / "chest-xray.tsv"
 
 def main() -> int:
     """Read the options and run a part."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("part", choices=SUBJECTS)
     parser.add_argument("--data", type=file_path, help="folder with negex/ and openi/")
     parser.add_argument("--lexicon", type=file_path, default=LEXICON, help="findings and their phrases (the sample's)")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.cascade.words import choose_weights
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.columns import Layout
 from mpir.core.weights import Weights
@@ -45,9 +45,7 @@ QuestionRows = tuple[slice, list[str], I64, F64]
 
 def main() -> int:
     """Read, compute, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "--scored", type=file_path, required=True, help="folder of `mpir score`, with the column agreement"
     )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
@@ -31,9 +31,7 @@ SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
 
 def main() -> int:
     """Read arguments, compare, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("first", type=file_path, help="figures of evaluation.py --json")
     parser.add_argument("second", type=file_path, help="the same of another bundle")
     parser.add_argument("--systems", nargs="+", default=["relevance alone", "blend"], help="default: relevance, blend")

@@ -46,7 +46,7 @@ from experiments.ranking.sentences import (
     scored_gold,
     with_gold,
 )
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import check_figures, file_path, not_negative, positive
 from mpir.bioasq.measures import question_measures
@@ -95,9 +95,7 @@ class Job:
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
     parser.add_argument(
         "--split",

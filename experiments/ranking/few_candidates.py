@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.cascade.words import first_candidates
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.blend import zscores
 from mpir.evaluate import holm, randomisation_test
@@ -38,9 +38,7 @@ PLAIN, BLEND = "blend, deviation as it is", "blend"
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--free", type=file_path, required=True, help="the same, scored by the base encoder")
     parser.add_argument("--counts", nargs="+", type=positive, default=[3, 5, 10, 20, 30], metavar="N")

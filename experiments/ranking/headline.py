@@ -24,7 +24,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.baselines import BM25, COSINE, SUMMED
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, text_path
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
@@ -52,9 +52,7 @@ class Difference:
 
 def main() -> int:
     """Read arguments, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument(
         "results", type=text_path, nargs="+", metavar="NAME[/BUNDLE]=FILE", help="what evaluation.py wrote with --json"
     )

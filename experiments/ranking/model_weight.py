@@ -21,7 +21,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.blend import blend, zscores
@@ -43,9 +43,7 @@ SETS = ("bioasq", "scifact", "nfcorpus", "med")
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/ …")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
     parser.add_argument("--limit", type=positive, default=50, metavar="N", help="queries of each (%(default)s)")

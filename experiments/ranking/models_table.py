@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from experiments.common.test_sets import FOLDERS, READERS
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, named_models
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.evaluate.benchmark import run_benchmark
@@ -20,9 +20,7 @@ SETS = ("scifact", "nfcorpus", "med")
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with scifact/, nfcorpus/, med/")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
     parser.add_argument("--limit", type=positive, default=50, metavar="N", help="queries of each (%(default)s)")

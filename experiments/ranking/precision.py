@@ -22,7 +22,7 @@ from scipy.stats import kendalltau
 from tabulate import tabulate
 
 from experiments.ranking.sentences import BATCHES, average_precision, gold_questions, known_documents, relevant
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.bioasq.task import systems
 from mpir.core.text import Document, Question
@@ -40,9 +40,7 @@ HEADS = ("against the first", "system", "MAP", "difference", "tau mean", "tau lo
 
 def main() -> int:
     """Score, compare, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
     parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")

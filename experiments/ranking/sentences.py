@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.bioasq.task import systems
@@ -49,9 +49,7 @@ BATCHES = {"dev": ("5B",), "test": ("6B", "7B", "11B1", "11B2"), "untouched": ("
 
 def main() -> int:
     """Score, rank, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/ and pubmed/")
     parser.add_argument("--split", choices=sorted(BATCHES), default="dev", help="default: dev")
     parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path
 from mpir.core.text.split import split
 from mpir.core.text.types import ABSTRACT, TITLE
@@ -146,9 +146,7 @@ def speed(splitter: Splitter, texts: list[str], seconds: float) -> tuple[float, 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="folder with bioasq/ and pubmed/")
     parser.add_argument("--group", default="dev", choices=("train", "dev"), help="questions of this split")
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each speed measurement")

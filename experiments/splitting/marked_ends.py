@@ -18,7 +18,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.splitting.compare import SPLITTERS, Splitter, speed
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path
 from mpir.extras import MissingExtraError
 from mpir.files.write import write_json
@@ -132,9 +132,7 @@ def by_kind(splitters: Mapping[str, Splitter], marked: Sequence[MarkedText]) -> 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each speed measurement (%(default)s)")
     parser.add_argument("--show", choices=tuple(SPLITTERS), help="print a splitter's errors in the other half, and end")
     parser.add_argument("--json", type=file_path, help="also write the figures here")

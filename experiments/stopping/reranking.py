@@ -20,7 +20,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.stopping.simulate import COLLECTIONS, STEP, Screening
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.evaluate import bootstrap_interval, randomisation_test
 from mpir.evaluate.screening import DecisionRanker
@@ -66,9 +66,7 @@ def documents_read(screening: Screening, ranker: Ranker) -> tuple[int, list[floa
 
 def main() -> int:
     """Simulate, print, draw."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with the collections")
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
     parser.add_argument("--limit", type=positive, default=60, help="most queries of a collection (60)")

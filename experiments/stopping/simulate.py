@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.calibration.lists import bioasq_questions
 from experiments.common.cranfield import read_cranfield
 from experiments.common.test_sets import read_med, read_nfcorpus
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.evaluate.stopping import stopping_test
@@ -140,9 +140,7 @@ def summary(screenings: list[Screening], runs: int, *, by_score: bool, target: t
 
 def main() -> int:
     """Simulate, print, and write the figures."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--data", type=file_path, required=True, help="the folder with the collections")
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
     parser.add_argument("--runs", type=positive, default=1000, help="runs for each row (1,000)")

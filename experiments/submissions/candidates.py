@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import text_path
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
@@ -40,9 +40,7 @@ Values = dict[str, F64]
 
 def main() -> int:
     """Read arguments, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", nargs="+", required=True, type=text_path, metavar="NAME=DIR", help="scored sets")
     parser.add_argument("--weights", type=text_path, required=True, metavar="FILE", help="weights of their bundle")
     parser.add_argument("--share", type=float, default=0.58, help="cut-off of snippets (%(default)s)")

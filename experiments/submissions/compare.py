@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
 from experiments.submissions.joined import joined_values
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.bioasq.task import added_up
 from mpir.core.blend import blend_queries
@@ -46,9 +46,7 @@ System = Callable[[Objective], F64]
 
 def main() -> int:
     """Read arguments, fit, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--dev", type=file_path, required=True, help="scored questions to choose on")
     parser.add_argument("--test", type=file_path, help="scored questions to report")
     parser.add_argument(

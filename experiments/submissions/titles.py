@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.blend import blend_queries
 from mpir.core.text import TITLE
@@ -31,9 +31,7 @@ MEASURES = ("snippet-map", "snippet-f1")
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="scored questions")
     parser.add_argument("--weights", type=text_path, required=True, metavar="FILE", help="weights of the same bundle")
     arguments = parser.parse_args()

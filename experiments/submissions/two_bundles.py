@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from experiments.submissions.candidates import MEASURES, TESTED, Values, compared
 from experiments.submissions.fusion import reciprocal, z_scores
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.blend import Blend, blend_queries
 from mpir.core.columns import Layout
@@ -41,9 +41,7 @@ System = Callable[[Pool, Cutoffs], Submissions]
 
 def main() -> int:
     """Read arguments, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", nargs=2, type=file_path, required=True, metavar="DIR", help="of each bundle")
     parser.add_argument("--bundles", nargs=2, type=text_path, default=["default", "fast"], help="default: default fast")
     parser.add_argument("--share", type=float, default=0.58, help="cut-off of snippets (%(default)s)")

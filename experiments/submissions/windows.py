@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import measure_snippets
 from mpir.core.blend import blend_queries
@@ -54,9 +54,7 @@ class Scores:
 
 def main() -> int:
     """Read arguments, score windows, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--corpus", type=text_path, nargs="+", required=True, help="the documents of its candidates")
     parser.add_argument("--bundle", type=text_path, default="default", help="the bundle that scored them (%(default)s)")

@@ -30,7 +30,7 @@ from tabulate import tabulate
 
 from experiments.common.provenance import content_of
 from experiments.common.seeds import check_seeds, spread
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, not_negative, text_path
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError
@@ -68,9 +68,7 @@ class Variant:
 
 def main() -> int:
     """Plan, train, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--checkpoint", type=text_path, help="encoder to start from (default: the mixture's)")
     parser.add_argument("--mixture", type=file_path, required=True, help="JSON file that assigns rows to perspectives")
     parser.add_argument("--data", type=file_path, help="folder of the training files (default: the mixture's own)")

@@ -27,7 +27,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_names
@@ -53,9 +53,7 @@ FITTED = ("weights", "relevance", "card")
 
 def main() -> int:
     """Read arguments, add, say where the result is."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("bundle", type=text_path, help="the bundle to start from: a folder, or a shipped one's name")
     parser.add_argument(
         "--encoder", type=text_path, required=True, help="a sentence encoder, or of --together a trained checkpoint"

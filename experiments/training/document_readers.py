@@ -10,7 +10,6 @@ seconds of processor time. Columns of one model are read together, so their seco
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text.types import QueryDocument
 from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
@@ -33,9 +32,7 @@ from mpir.types import F64
 
 def main() -> int:
     """Read arguments, measure and print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--rows", type=file_path, required=True, help="questions with labelled candidates")
     parser.add_argument("--bundles", type=text_path, nargs="+", required=True, metavar="DIR|NAME")
     parser.add_argument("--precision", default="auto", help="auto, fp32, bf16 or fp16 (%(default)s)")

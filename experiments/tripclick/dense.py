@@ -20,7 +20,7 @@ from experiments.tripclick.prepare import Prepared
 from experiments.tripclick.ranking import limited
 from experiments.tripclick.rerank import add_collection, check, title
 from experiments.tripclick.training import make_ready, trained
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.errors import ArtefactError, format_value
 from mpir.evaluate import evaluate_run
 from mpir.files.corpora import corpus_fingerprint, read_corpus
@@ -37,9 +37,7 @@ MEASURES = {"Judged@10": "J@10", "nDCG@10": "nDCG@10", "RR@10": "MRR@10", "R@100
 
 def main() -> int:
     """Read arguments, train, index, search, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     add_collection(parser)
     return guarded("tripclick_dense", lambda: run(parser.parse_args()))
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from experiments.tripclick.groups import read_groups, table
 from experiments.tripclick.ranking import FOUR, NAMES, by_depth, limited, scored, summary, systems, tuned, unseen
 from experiments.tripclick.training import make_ready, trained
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.errors import InputError
 from mpir.models.perspectives import ScoreCache, open_bundle
@@ -39,9 +39,7 @@ from mpir.validation import optional_whole_number, real_number, whole_number
 
 def main() -> int:
     """Read arguments, prepare, train, rerank, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--models", nargs="*", choices=list(NAMES), default=FOUR, help=f"default: {' '.join(FOUR)}")
     parser.add_argument("--also", nargs="*", default=[], metavar="BUNDLE", help="models trained elsewhere")
     add_collection(parser)

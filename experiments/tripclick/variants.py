@@ -28,7 +28,7 @@ from experiments.tripclick.prepare import Prepared
 from experiments.tripclick.ranking import MAIN, NAMES, Systems, by_depth, columns, limited, scored, summary
 from experiments.tripclick.rerank import add_collection, add_reranking, check, reranking, title
 from experiments.tripclick.training import make_ready, sample_triples, trained
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import text_path
 from mpir.errors import InputError
 from mpir.evaluate.comparison_tables import describe
@@ -43,9 +43,7 @@ LINKED = ("questions.tsv", "documents", "dev.jsonl")
 
 def main() -> int:
     """Read arguments, train each variant, rerank, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--model", choices=list(NAMES), default="dot", help="(%(default)s)")
     parser.add_argument(
         "--recipes", nargs="+", choices=RECIPES, default=RECIPES[:2], help="default: filtered unfiltered"

@@ -31,7 +31,7 @@ from tqdm import tqdm
 from experiments.common.baselines import BM25
 from experiments.tuning.fits import FIXED, LEARNED, SEARCHES, SIZES, Fit, Job, fit_and_measure, load_free, made_by
 from experiments.tuning.report import Report, across
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.core.weights import RANKS
 from mpir.files.journal import Journal
 from mpir.files.write import atomic_write, write_json
@@ -43,9 +43,7 @@ from mpir.validation import check_choice
 
 def main() -> int:
     """Read arguments and run."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--dev", type=file_path, required=True, help="scored questions to tune on")
     parser.add_argument("--test", type=file_path, help="scored questions to report")
     parser.add_argument("--free", type=file_path, nargs="+", required=True, help="both, scored by the base encoder")

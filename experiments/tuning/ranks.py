@@ -10,14 +10,13 @@ All other weights stay as they are. `as tuned` are the weights of the file, `fal
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from mpir.app.cli import guarded
+from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.core.weights import Weights
 from mpir.evaluate.comparison import Comparison
@@ -31,9 +30,7 @@ MEASURE = "document-map"
 
 def main() -> int:
     """Read arguments, measure, print."""
-    parser = argparse.ArgumentParser(
-        allow_abbrev=False, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="scored questions with gold")
     parser.add_argument("--weights", type=file_path, required=True, help="weights whose w is varied")
     return guarded("ranks", lambda: run(**vars(parser.parse_args())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import sys
@@ -42,6 +43,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     parsed = Arguments(**vars(make_parser().parse_args(arguments)))
     check_needs(OPTIONS, parsed)
     return int(parsed.run(parsed))
+
+
+def script_parser(description: str | None) -> argparse.ArgumentParser:
+    """The parser of a script's options; `description` is the script's docstring, printed as it is written."""
+    return argparse.ArgumentParser(
+        allow_abbrev=False, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
 
 def guarded(name: str, job: Callable[[], int]) -> int:

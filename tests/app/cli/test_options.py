@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mpir
-from mpir.app.cli import make_parser
+from mpir.app.cli import make_parser, script_parser
 from mpir.app.cli.command_table import COMMANDS as COMMAND_TABLE
 from mpir.app.cli.option_table import DOCS, OPTIONS
 from mpir.files.corpora import formats
@@ -57,6 +57,13 @@ def test_scripts_take_no_abbreviation(script: Path) -> None:
         if ast.unparse(call.func).endswith("ArgumentParser"):
             settings = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
             assert settings.get("allow_abbrev") == "False"
+
+
+def test_the_parser_of_scripts_takes_no_abbreviation() -> None:
+    parser = script_parser("A script.\n\n    python script.py --limit 3")
+    parser.add_argument("--limit")
+    assert parser.parse_known_args(["--lim=3"])[1] == ["--lim=3"]
+    assert "\n    python script.py --limit 3\n" in parser.format_help()
 
 
 FLAGS = {
