@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,33 +46,16 @@ class Candidates:
     sentence_numbers: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def of(
-        cls,
-        query: str,
-        documents: Sequence[Document],
-        *,
-        sentences: Sequence[Sentence],
-        columns: Columns,
-        lexical: F64,
-        left_out: int = 0,
-        antecedents: Mapping[int, str] | None = None,
-        document_sentences: Sequence[tuple[str, ...]] = (),
-        sentence_numbers: I64 | None = None,
-    ) -> Candidates:
-        """Return candidates that no model has scored yet."""
+    def of(cls, query: str, documents: Sequence[Document], *, sentences: Sequence[Sentence], **fields: Any) -> Self:
+        """Return candidates that no model has scored yet; `fields` has `columns`, `lexical` and optional fields."""
         return cls(
             query=query,
             documents=tuple(documents),
             sentences=tuple(sentences),
-            columns=columns,
-            lexical=lexical,
             in_passages=np.zeros(len(sentences), bool),
             documents_in_passages=np.zeros(len(documents), bool),
             documents_left_out=np.zeros(len(documents), bool),
-            left_out=left_out,
-            antecedents=antecedents or {},
-            document_sentences=document_sentences,
-            sentence_numbers=np.zeros(0, np.int64) if sentence_numbers is None else sentence_numbers,
+            **fields,
         )
 
     @property

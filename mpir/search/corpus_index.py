@@ -21,12 +21,11 @@ from mpir.files.corpora.pubmed import PubmedReader
 from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import FolderFormat, under
 from mpir.files.write import naming_output
-from mpir.search.analyzer import analyzer_name
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import part_of
 from mpir.search.indexer import build_index, fill_index, write_lucene
 from mpir.search.java import anserini_version
-from mpir.search.lucene_writer import join_indexes
+from mpir.search.lucene_writer import analyzer_name, join_indexes
 from mpir.search.manifest import IndexInfo
 from mpir.version import __version__
 

@@ -21,12 +21,10 @@ from mpir.files.files import link_files
 from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder
-from mpir.search.analyzer import FILE as STOP_WORDS
-from mpir.search.analyzer import indexing_options
 from mpir.search.dense.build_dir import DENSE, sources_in
 from mpir.search.java import java_class, java_error, reason
+from mpir.search.lucene_writer import STOP_WORDS, indexing_options, to_record
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
-from mpir.search.record import to_record
 from mpir.validation import optional_whole_number
 
 BATCH = 1000

@@ -25,12 +25,11 @@ from mpir.errors import ArtefactError, InputError, format_paths, format_value, s
 from mpir.files.files import check_opening
 from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
-from mpir.search.analyzer import analyzer
 from mpir.search.base import ClosedAtExit, check_different, check_distinct, open_steadily
 from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
+from mpir.search.lucene_writer import analyzer, from_record
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1, Rm3, check_parameters
-from mpir.search.record import from_record
 from mpir.types import F64
 from mpir.validation import whole_number
 

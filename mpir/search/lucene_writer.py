@@ -1,18 +1,76 @@
-"""Write to Lucene's indexes: an open writer, and the joining of several indexes to one segment."""
+"""What mpir gives to Lucene: the stored form of documents, the analyzer, and an open or joining writer.
+
+A document is stored as a JSON object that preserves title and abstract exactly. The analyzer is Anserini's English one
+with Porter stems and a choice of stop words.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from mpir.core.text.terms import StopWords
+from mpir.core.text.characters import without_surrogates
+from mpir.core.text.legible import legible
+from mpir.core.text.terms import StopWords, stop_words_of
+from mpir.core.text.types import Document
 from mpir.errors import OutputError
 from mpir.files.paths import resolved
-from mpir.search.analyzer import analyzer
 from mpir.search.java import java_class, java_error, reason
+
+PORTER = "DefaultEnglishAnalyzer (Porter)"
+ANALYZERS: Mapping[str, StopWords] = {
+    PORTER if name == "english" else f"{PORTER}, stop words: {name}": name for name in get_args(StopWords)
+}
+"""Stop words by the analyzer's name in the manifest of an index."""
+STOP_WORDS = "stop-words.txt"
+
+
+def to_record(document: Document) -> str:
+    """Return the JSON that Anserini stores, of which it indexes `contents`, in ASCII so that no character is lost.
+
+    `contents` has the legible title and abstract (`mpir.core.text.legible`) and a full stop, each on its own line;
+    `given` has the original texts, if they differ. The full stop is not a term, but keeps Anserini from dropping a
+    document without text.
+    """
+    title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
+    contents, raw = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
+    record = {"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))}
+    return json.dumps(record if contents == raw else record | {"given": raw})
+
+
+def from_record(record: str, score: float | None = None) -> Document:
+    """Return the document of a stored record, with its score in the search."""
+    values = json.loads(record)
+    text, length = values.get("given", values["contents"]), int(values["title_length"])
+    return Document(values["id"], text[:length], text[length + 1 : -2], score=score)
+
+
+def analyzer_name(stop_words: StopWords) -> str:
+    """Return the name in manifests of the analyzer with these stop words."""
+    return next(name for name, choice in ANALYZERS.items() if choice == stop_words)
+
+
+def analyzer(stop_words: StopWords) -> Any:
+    """Return Lucene's analyzer for queries, which must have the stop words of the index."""
+    words = java_class("java.util.ArrayList")()
+    for word in sorted(stop_words_of(stop_words)):
+        words.add(word)
+    left_out = java_class("org.apache.lucene.analysis.CharArraySet")(words, False)
+    return java_class("io.anserini.analysis.DefaultEnglishAnalyzer").newStemmingInstance("porter", left_out)
+
+
+def indexing_options(stop_words: StopWords, folder: Path) -> list[str]:
+    """Return Anserini's indexing options for these stop words; custom ones are read from a file in the folder."""
+    if stop_words == "english":
+        return []
+    (folder / STOP_WORDS).write_text(
+        "".join(f"{word}\n" for word in sorted(stop_words_of(stop_words))), encoding="utf-8"
+    )
+    return ["-stopwords", str(folder / STOP_WORDS)]
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def _several_systems(figures: Mapping[str, Any], compared: Mapping[str, Comparis
 
 
 def _draw(folder: Path, compared: Mapping[str, Comparison]) -> None:
-    from mpir.evaluate.comparison_plots import difference_plot, forest_plot
+    from mpir.evaluate.comparison_tables import difference_plot, forest_plot
 
     folder.mkdir(parents=True, exist_ok=True)
     for level, comparison in compared.items():

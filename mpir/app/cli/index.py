@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER, keep_vectors, open_encoder
-from mpir.app.cli.index_update import update
 from mpir.app.cli.progress import report_index, shows_progress
 from mpir.app.cli.ray_options import check_ray_options, chosen_shard, encoding_on_actors
 from mpir.errors import InputError
+from mpir.files.read import STDIN
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ Java 21 or later is taken from JAVA_HOME, or else comes with mpir. MPIR_JAVA_OPT
 MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
 UNCHANGED = ", kept: the corpus has not changed"
+BUILDING = ("kind", "shard", "ray")
+"""Options that apply only to building an index."""
+ENCODING_OPTIONS = ("dense", "shard", "ray", "update", "sentence_vectors")
+"""Options that encode documents, which vectors of files make unnecessary."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,14 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _with_vectors(arguments: argparse.Namespace) -> int:
     """Add vectors of files to an index, which is built from the paths if there are any; 0 is the exit status."""
-    from mpir.app.cli.index_vectors import add_vectors, check_options
     from mpir.search import read_info
 
-    check_options(arguments)
+    _check_vectors(arguments)
     if arguments.paths:
         words: dict[str, Any] = {"encoder": None, "kind": None, "vectors": [], "ids": [], "quiet": True}
         _of_corpus(argparse.Namespace(**vars(arguments) | words))
-    missing = add_vectors(arguments)
+    missing = _vectors_of_files(arguments)
     if not arguments.quiet:
         note = f", {missing:,} of them without a vector"
         report_index(arguments.index, read_info(arguments.index).documents, note, without_vector=missing)
@@ -92,14 +95,13 @@ def _of_corpus(arguments: argparse.Namespace) -> int:
         raise InputError("PATH is missing; name a corpus file or folder, or check an existing index with --verify.")
     from mpir.files.corpora.corpus import corpus_fingerprint
     from mpir.files.output_checks import check_folders
-    from mpir.files.read import STDIN
     from mpir.search.indexer import MOST_THREADS
 
     workers = None if arguments.ray else arguments.workers
     threads = optional_whole_number("--workers", workers, maximum=MOST_THREADS)
     check_folders([("--index", arguments.index)], [("PATH", path) for path in arguments.paths if path != STDIN])
     if arguments.update:
-        return update(arguments, threads)
+        return _update(arguments, threads)
     source = corpus_fingerprint(arguments.paths)
     check_ray_options(arguments)
     for name in ("encoder", "kind", "shard", "ray"):
@@ -121,7 +123,6 @@ def _build(
     threads: int | None,
 ) -> int:
     """Build an index, or a shard of its vectors, unless a current one exists; 0 is the exit status."""
-    from mpir.files.read import STDIN
     from mpir.search import index_files, index_matches, read_info, remove_groups
 
     progress = shows_progress(arguments)
@@ -198,3 +199,91 @@ def _make_part(
         note = UNCHANGED if is_current else " indexed"
         report_index(arguments.index, document_count(Path(arguments.index)), note, kept=is_current)
     return 0
+
+
+def _update(arguments: argparse.Namespace, threads: int | None) -> int:
+    """Update the index, unless it has all files of the corpus; 0 is the exit status. Raises MpirError otherwise."""
+    from mpir.files.corpora.corpus import corpus_fingerprint, deleted_ids, naming_places, read_collection
+    from mpir.search import read_info
+    from mpir.search.updates import has_update, update_index
+
+    _check_update(arguments)
+    source, info = corpus_fingerprint(arguments.paths), read_info(arguments.index)
+    is_current = has_update(info, source)
+    if not is_current:
+        encoder = _encoder_of_vectors(arguments)
+        with naming_places(arguments.paths):
+            documents, deleted = read_collection(arguments.paths), deleted_ids(arguments.paths)
+            options: dict[str, Any] = {"source": source, "encoder": encoder, "threads": threads}
+            info = update_index(
+                documents, arguments.index, deleted=deleted, progress=shows_progress(arguments), **options
+            )
+    if not arguments.quiet:
+        note = ", kept: it had this update" if is_current else ", updated"
+        report_index(arguments.index, info.documents, note, kept=is_current)
+    return 0
+
+
+def _check_update(arguments: argparse.Namespace) -> None:
+    """Raise InputError for options that do not apply to an update."""
+    for name in BUILDING:
+        if getattr(arguments, name):
+            raise InputError(f"--{name} is for building; an update keeps it as it is, so leave it out.")
+    if STDIN in arguments.paths:
+        raise InputError("--update reads the documents twice, which standard input cannot give; write it to a file.")
+
+
+def _encoder_of_vectors(arguments: argparse.Namespace) -> Vectoriser | None:
+    """The encoder of the index's vectors, or None where it has none. Raises InputError for --dense without vectors."""
+    from mpir.search.dense import read_dense_info
+    from mpir.search.dense.manifest import MANIFEST
+
+    folder = Path(arguments.index) / DENSE_FOLDER
+    if not (folder / MANIFEST).is_file():
+        if arguments.dense or arguments.encoder:
+            raise InputError(f"{arguments.index}: has no vectors to update; leave --dense and --encoder out.")
+        return None
+    source = read_dense_info(folder).source
+    if "vectors" in source:
+        raise InputError(
+            f"{arguments.index}: its vectors came from files (--vectors), so mpir cannot make those of new documents. "
+            "Update the words of an index without vectors, and add all vectors again."
+        )
+    encoder = arguments.encoder or source.get("encoder") or DEFAULT
+    return open_encoder(encoder, fetch=arguments.encoder is not None)
+
+
+def _check_vectors(arguments: argparse.Namespace) -> None:
+    """Raise InputError for --vectors without --ids, or with options that encode documents."""
+    if not arguments.vectors:
+        raise InputError("--ids names the ids of --vectors; add the files of vectors, or leave it out.")
+    if not arguments.ids:
+        raise InputError("--vectors needs the ids of the vectors; add --ids with a file of ids for each.")
+    for name in ENCODING_OPTIONS:
+        if getattr(arguments, name):
+            raise InputError(f"--{name.replace('_', '-')} is for encoding documents; leave it out with --vectors.")
+
+
+def _vectors_of_files(arguments: argparse.Namespace) -> int:
+    """Add the vectors to the index, unless it has them; return the number of its documents without one."""
+    import numpy as np
+    from tqdm import tqdm
+
+    from mpir.search import LuceneIndex
+    from mpir.search.dense.build import check_factory
+    from mpir.search.dense.faiss_backend import FLAT
+    from mpir.search.dense.vector_files import from_files
+
+    name, factory = arguments.encoder or DEFAULT, arguments.kind or FLAT
+    encoder = open_encoder(name)
+    check_factory(encoder, factory)
+    vector = encoder.query_vectors(["length"])[0][0]
+    with LuceneIndex(arguments.index) as index:
+        known = index.known_ids()
+        source = {**index.info.source, "encoder": name, "vectors": [str(path) for path in arguments.vectors]}
+        how: dict[str, Any] = {"factory": factory, "encoder": dict(encoder.identity), "known": known.among}
+        bar = tqdm(desc="Indexing", unit=" vectors", disable=not shows_progress(arguments))
+        how |= {"is_unit": bool(abs(np.linalg.norm(vector) - 1) < 0.01), "report": bar.update, "source": source}
+        folder = Path(arguments.index) / DENSE_FOLDER
+        info, _ = from_files(arguments.vectors, arguments.ids, folder, width=len(vector), **how)
+        return len(index) - info.documents

@@ -12,8 +12,7 @@ from mpir.errors import InputError
 from mpir.search.pubmed import Settings, europepmc, search
 from mpir.search.pubmed.errors import ServiceError
 from mpir.search.pubmed.eutils import PubMed
-from mpir.search.pubmed.kept_answers import KeptAnswers
-from mpir.search.pubmed.transport import Client
+from mpir.search.pubmed.transport import Client, KeptAnswers
 from tests.search.pubmed.stand_in import Server
 
 QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"
