@@ -28,7 +28,7 @@ from mpir.core.text.split import sentences
 from mpir.files.corpora.corpus import read_corpus
 from mpir.lab.annotate import Lexicon, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
-from mpir.lab.annotate.match import ExactMatcher
+from mpir.lab.annotate.mentions import ExactMatcher
 
 SAMPLE = Path(mpir.__file__).parent / "sample/radiology"
 TRIGGERS = ("negation", "hedges", "radiology")

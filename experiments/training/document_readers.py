@@ -23,7 +23,7 @@ from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.text.types import QueryDocument
 from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example
-from mpir.lab.train.metrics import mean_average_precision
+from mpir.lab.train.losses import mean_average_precision
 from mpir.models.perspectives import Perspective, open_bundle
 from mpir.models.perspectives.scoring import score_pairs, sharing
 from mpir.reranking.score_documents import score_documents

@@ -15,9 +15,8 @@ from mpir.errors import InputError
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.corpora.tripclick import DOCUMENTS
 from mpir.files.write import atomic_write
-from mpir.lab.sia.vectors import train_vectors
+from mpir.lab.sia.vectors import MADE_BY, train_vectors
 from mpir.lab.train.tk_init import make_conv_knrm, make_tk
-from mpir.lab.word_vectors import MADE_BY
 from mpir.search import LuceneIndex, build_index, index_matches
 
 DEV_QUERIES, DEV_DEPTH = 200, 50

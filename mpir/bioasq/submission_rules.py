@@ -19,22 +19,19 @@ Sections = Callable[[str], Mapping[str, str]]
 _ID = re.compile(r"[^\s/?#]+")
 
 
-def validate_submission(
-    questions: Iterable[Question], sections: Sections | None = None, *, limit: int = SUBMISSION_LIMIT
-) -> None:
+def validate_submission(questions: Iterable[Question], sections: Sections | None = None) -> None:
     """Refuse a submission that breaks the Phase A rules.
 
     Args:
         questions: the submission, with documents and snippets best first.
         sections: returns the original text of a document's sections by name, to check offsets. If it raises KeyError,
             the offsets of that document are not checked.
-        limit: maximum number of documents, and of snippets, per question.
 
     Raises:
         InputError: a question id that is not unique; too many or repeated documents; too many snippets; an id that
             cannot end a URL; a section that is not title or abstract; offsets that do not reproduce the text.
     """
-    for problem in submission_problems(questions, sections, limit=limit):
+    for problem in submission_problems(questions, sections):
         raise InputError(problem)
 
 
@@ -42,7 +39,6 @@ def submission_problems(
     questions: Iterable[Question],
     sections: Sections | None = None,
     *,
-    limit: int = SUBMISSION_LIMIT,
     source: str = "submission",
 ) -> Iterator[str]:
     """Yield an error message, beginning with `source`, for each rule of `validate_submission` that is broken."""
@@ -52,19 +48,19 @@ def submission_problems(
             yield f"{source}: duplicate question id {format_value(question.id)}; submit each question once."
         ids.add(question.id)
         location = f"{source}, question {shortened(question.id)}"
-        yield from _document_problems(question.documents or (), limit, location)
-        yield from _count_problems(question.snippets or (), "snippets", limit, location)
+        yield from _document_problems(question.documents or (), location)
+        yield from _count_problems(question.snippets or (), "snippets", location)
         for number, snippet in enumerate(question.snippets or (), 1):
             yield from _snippet_problems(snippet, sections, f"{location}, snippet {number}")
 
 
-def _count_problems(values: Sequence[Any], name: str, limit: int, location: str) -> Iterator[str]:
-    if len(values) > limit:
-        yield f"{location}: there are {len(values)} {name}; Phase A takes at most {limit}, so keep the best."
+def _count_problems(values: Sequence[Any], name: str, location: str) -> Iterator[str]:
+    if len(values) > SUBMISSION_LIMIT:
+        yield f"{location}: there are {len(values)} {name}; Phase A takes at most {SUBMISSION_LIMIT}, so keep the best."
 
 
-def _document_problems(documents: Sequence[str], limit: int, location: str) -> Iterator[str]:
-    yield from _count_problems(documents, "documents", limit, location)
+def _document_problems(documents: Sequence[str], location: str) -> Iterator[str]:
+    yield from _count_problems(documents, "documents", location)
     known: set[str] = set()
     for document in documents:
         yield from _id_problems(document, location)

@@ -14,10 +14,9 @@ from typing import Any, Literal
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
 from mpir.models.listwise_prompt import listwise_template_of
-from mpir.models.model_files import ModelFiles
+from mpir.models.model_files import ModelFiles, is_pruner
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
-from mpir.models.pruner_settings import is_pruner
 
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024

@@ -13,8 +13,8 @@ from typing import Any
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.files.read import read_json
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.model_files import is_pruner
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
-from mpir.models.pruner_settings import is_pruner
 
 EXPECTED = "a reranker that prunes"
 HEAD, RANKING = "pruning_head.classifier.", "ranking_model."

@@ -13,7 +13,8 @@ from mpir.core.text.types import Pair
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.models.perspectives.base import COSINE, Derived
+from mpir.models.perspectives.agreement import Agreement
+from mpir.models.perspectives.base import COSINE
 from mpir.models.perspectives.scoring import PairScores
 from mpir.reranking.cascade import documents_to_read, with_lowest
 from mpir.reranking.score_documents import read_documents
@@ -28,7 +29,7 @@ class Scorer:
     """The perspectives that score candidates, the columns derived from their scores, and the score cache."""
 
     perspectives: Sequence[Perspective]
-    derived: Sequence[Derived]
+    derived: Sequence[Agreement]
     cache: ScoreCache | None
     first_pass: Weights | None = None
     """Weights that select the best documents, for which alone slow columns are computed (reranking/cascade.py)."""

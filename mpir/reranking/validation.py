@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, error_context, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
-from mpir.models.perspectives.base import Derived
+from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.named_models import NamedModels
 from mpir.validation import is_finite
 
 
-def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Derived]) -> None:
+def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Agreement]) -> None:
     """Raise InputError if columns share a name, no perspective reads sentences, or a derived column has no source."""
     names = [perspective.name for perspective in perspectives]
     readers = [perspective.name for perspective in perspectives if perspective.level == "sentence"]

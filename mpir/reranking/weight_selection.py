@@ -16,7 +16,6 @@ from mpir.files.weights import read_weights
 from mpir.models.bundles.bundle import Bundle
 from mpir.models.perspectives import Perspective
 from mpir.models.perspectives.agreement import Agreement
-from mpir.models.perspectives.base import Derived
 
 log = logging.getLogger(__name__)
 MODEL_WEIGHTS = {"zscore": 0.5, "minmax": 1.0, "none": 1.0, "untuned": 1.0}
@@ -158,7 +157,7 @@ def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
 
 
 def check_models(
-    weights: Weights, source: str, perspectives: Sequence[Perspective], derived: Sequence[Derived]
+    weights: Weights, source: str, perspectives: Sequence[Perspective], derived: Sequence[Agreement]
 ) -> None:
     """Check that tuned weights belong to these models and derived columns.
 

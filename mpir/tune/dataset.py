@@ -9,7 +9,7 @@ scored/*.npy            one array each: document_scores (D, K), sentence_scores 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,17 @@ import numpy.typing as npt
 from mpir.core.candidates import Candidates
 from mpir.core.checksum import fingerprint
 from mpir.core.columns import Columns, Layout
-from mpir.core.text import Question
+from mpir.core.text import Question, Snippet
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, write_json
 from mpir.reranking.prepare import BM25
-from mpir.tune.formats import FORMAT, question_to_dict, read_gold
 from mpir.types import F64, I64, Bool
 from mpir.version import __version__
 
+FORMAT = 3
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that identifies scored questions: folders without it are not replaced."""
@@ -119,9 +119,7 @@ class Dataset:
             arrays |= {name: getattr(self, name) for name in CANDIDATE_ARRAYS}
             for name, array in arrays.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
-            write_json(
-                temporary / QUESTIONS, {"questions": [question_to_dict(question) for question in self.questions]}
-            )
+            write_json(temporary / QUESTIONS, {"questions": [asdict(question) for question in self.questions]})
             manifest = {
                 "format": FORMAT,
                 "mpir": __version__,
@@ -164,7 +162,7 @@ class Dataset:
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
         arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in root.glob("*.npy")}
-        questions = read_gold(root / QUESTIONS)
+        questions = tuple(map(_question, read_json(root / QUESTIONS)["questions"]))
         layout = Layout.from_dict(manifest["columns"])
         owners = {name: arrays[file] for file, name in OWNERS.items()}
         columns = Columns(
@@ -279,6 +277,13 @@ class Dataset:
         models = [dataset.made_by.get("perspectives", {}).get(name) for dataset in (self, added)]
         mine, theirs = self.columns.document(name), added.columns.document(name)
         return models[0] == models[1] and np.allclose(mine, theirs, atol=1e-5)
+
+
+def _question(values: Mapping[str, Any]) -> Question:
+    """Restore a question with its gold; ids are plain ones, not the PubMed URLs of BioASQ's files."""
+    documents, snippets = values["documents"], values["snippets"]
+    gold = None if snippets is None else tuple(Snippet(**snippet) for snippet in snippets)
+    return Question(**{**values, "documents": None if documents is None else tuple(documents), "snippets": gold})
 
 
 def _candidate_arrays(scored: Candidates) -> dict[str, npt.NDArray[Any]]:

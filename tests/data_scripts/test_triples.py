@@ -16,7 +16,7 @@ from mpir.errors import InputError
 from mpir.files.corpora.text_store import Texts
 from mpir.lab.train import sample_triples, triple_candidates
 from mpir.lab.train.clicks import triples_of
-from mpir.lab.train.triple_settings import TripleSettings
+from mpir.lab.train.triple_candidates import TripleSettings
 from mpir.lab.train.triples import TripleFile
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/triples.py"

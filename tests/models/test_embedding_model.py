@@ -13,7 +13,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
-from mpir.models.perspectives.registration import build, register_perspectives
+from mpir.models.perspectives.registration import build
 from tests.models.query_scores import query_scores
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]
@@ -64,7 +64,6 @@ def test_prompts_stand_before_queries_and_documents(tiny_checkpoint: Path, tmp_p
     for vectors, prompt in ((model.query_vectors(TEXTS)[0], "does "), (model.vectors(TEXTS)[0], "the ")):
         np.testing.assert_allclose(vectors, plain.vectors([prompt + text for text in TEXTS])[0], atol=1e-6)
     assert model.identity["prompts"] == ["does ", "the "]
-    register_perspectives()
     bundled = build(
         {"kind": "bi-encoder", "name": "dense", "checkpoint": "model", "scale": "cosine"}, loading(tmp_path)
     )

@@ -33,7 +33,7 @@ def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matc
     """The lexicon, triggers and matcher that the options select. Raises InputError for an invalid file."""
     from mpir.lab.annotate import Lexicon, NegEx
     from mpir.lab.annotate.fuzzy_match import PartialMatcher
-    from mpir.lab.annotate.match import ExactMatcher
+    from mpir.lab.annotate.mentions import ExactMatcher
 
     lexicon = Lexicon.load(arguments.lexicon)
     partial = arguments.partial

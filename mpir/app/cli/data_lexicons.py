@@ -15,7 +15,7 @@ example:
 def run_chexpert(arguments: argparse.Namespace) -> int:
     """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
-    from mpir.lab.annotate.chexpert import read_chexpert
+    from mpir.lab.annotate.lexicon import read_chexpert
 
     check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
     check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, open_encoder, open_first_stage
 from mpir.errors import InputError, format_names, format_value
-from mpir.lab.train.negative_settings import NegativeSettings
+from mpir.lab.train.negative_inputs import NegativeSettings
 
 if TYPE_CHECKING:
     from mpir.lab.train.negative_inputs import NegativeInputs
@@ -82,8 +82,7 @@ def _groups(
 ) -> Iterator[Sequence[dict[str, Any]]]:
     """Open what the source needs, and yield the rows of each question."""
     from mpir.lab.train.mined_negatives import mined_groups, searched_groups
-    from mpir.lab.train.title_negatives import title_groups
-    from mpir.lab.train.topic_negatives import TopicNegatives
+    from mpir.lab.train.topic_negatives import TopicNegatives, title_groups
 
     with ExitStack() as stack:
         index = stack.enter_context(closing(open_first_stage(arguments))) if settings.index else None

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
-    from mpir.lab.train.triple_settings import TripleSettings
+    from mpir.lab.train.triple_candidates import TripleSettings
 
     lists = {"--qrels": arguments.qrels, "--corpus": arguments.corpus or [], "--exclude": arguments.exclude}
     read = [("--run", arguments.run_file), ("--questions", arguments.questions)]

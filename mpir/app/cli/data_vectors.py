@@ -20,8 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from mpir.files.read import read_json
-    from mpir.lab.sia.vectors import train_vectors
-    from mpir.lab.word_vectors import MADE_BY
+    from mpir.lab.sia.vectors import MADE_BY, train_vectors
 
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
         """Show a progress bar at a terminal."""

@@ -126,7 +126,7 @@ def _train_masked(arguments: argparse.Namespace) -> int:
 
 def _train_on_documents(arguments: argparse.Namespace, settings: TrainingSettings, *, progress: bool) -> int:
     """`run` for a mixture of documents. Raises InputError for options that it has no use for."""
-    from mpir.lab.train.document_bundle import make_document_bundle
+    from mpir.lab.train.bundle import make_document_bundle
     from mpir.lab.train.document_mixture import read_document_mixture
     from mpir.lab.train.document_trainer import DocumentTuner
     from mpir.lab.train.plots import curves

@@ -26,8 +26,7 @@ def run_average(arguments: argparse.Namespace) -> int:
     from mpir.extras import needs
 
     with needs("train", "averaging bundles"):
-        from mpir.lab.train.average import average
-        from mpir.lab.train.average_bundles import average_bundles
+        from mpir.lab.train.average import average, average_bundles
 
     if arguments.calibrate is None:
         _refuse_bundles(arguments.before, arguments.after)
@@ -61,7 +60,7 @@ example:
 
 def run_shrink(arguments: argparse.Namespace) -> int:
     """Shrink, and print what remains; return 0. Raises MpirError for a user's mistake."""
-    from mpir.lab.train.smaller_encoder import make_smaller
+    from mpir.lab.train.shrink import make_smaller
 
     options = {name: getattr(arguments, name) for name in ("layers", "tokens", "corpus", "rows")}
     layers, share = make_smaller(arguments.checkpoint, arguments.output, **options)

@@ -14,9 +14,9 @@ from itertools import takewhile
 from typing import Any
 
 from mpir.lab.annotate.lexicon import Entry, Lexicon
-from mpir.lab.annotate.match import ExactMatcher, Match
+from mpir.lab.annotate.mentions import ExactMatcher, Match
 from mpir.lab.annotate.phrases import ANY_ENDING, canonical, fold, outside
-from mpir.validation import real_number, whole_number
+from mpir.validation import real_number
 
 GAP = 3
 LIKENESS = 0.6
@@ -25,7 +25,7 @@ Token = tuple[int, int]
 
 
 class PartialMatcher:
-    """Finds a phrase of W words where W + `gap` consecutive words include a partner for each of its words.
+    """Finds a phrase of W words where W + GAP consecutive words include a partner for each of its words.
 
     Two words are partners if the length of their longest common prefix, divided by the length of the longer word, is
     above `threshold`. A phrase's ``*`` is ignored. A match whose words all belong to another match is dropped.
@@ -33,11 +33,10 @@ class PartialMatcher:
 
     name = "partial"
 
-    def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS, gap: int = GAP) -> None:
-        """Raises InputError unless 0 <= threshold < 1 and gap >= 0."""
+    def __init__(self, lexicon: Lexicon, *, threshold: float = LIKENESS) -> None:
+        """Raises InputError unless 0 <= threshold < 1."""
         real_number("threshold", threshold, "a number from 0 to below 1", lambda value: 0 <= value < 1)
-        whole_number("gap", gap, minimum=0)
-        self.threshold, self.gap = threshold, gap
+        self.threshold = threshold
         self._phrases = [(entry, _WORD.findall(phrase.rstrip(ANY_ENDING))) for phrase, entry in lexicon.phrases.items()]
         self._by_word: dict[str, list[int]] = {}
         for number, (_, words) in enumerate(self._phrases):
@@ -90,7 +89,7 @@ class PartialMatcher:
             (position, needed_word) for needed_word in needed for position in positions[needed_word]
         ):
             window.append((position, word))
-            while position - window[0][0] >= len(words) + self.gap or _is_spare(window, needed):
+            while position - window[0][0] >= len(words) + GAP or _is_spare(window, needed):
                 window.popleft()
             group = dict.fromkeys(needed_word for needed_word, _ in window)
             if len(group) >= len(words) and Counter(needed_word for _, needed_word in window) >= needed:

@@ -22,7 +22,6 @@ from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
 from mpir.files.read import place_of, read_lines
 from mpir.lab.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold, occurrences
-from mpir.validation import optional_whole_number
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
 TriggerType = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
@@ -33,7 +32,6 @@ BEFORE: Mapping[str, Status] = {"PREN": "negated", "PREP": "possible", "PREH": "
 AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "historical"}
 PAST: set[TriggerType] = {"PREH", "POSH"}
 STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
-LONGEST_WORD = 64
 ADJACENT_ONLY = {"free", "non"}
 """Triggers that apply only to the adjacent word: "pain free", but not "pain, free T4"."""
 _JOINED = re.compile(r"(?<=\w-)\w+|\w+(?=-\w)")
@@ -55,35 +53,33 @@ class NegEx:
     both sides decide, negated takes precedence over possible, and possible over historical.
     """
 
-    def __init__(self, triggers: Iterable[tuple[str, TriggerType]], *, reach: int | None = None) -> None:
+    def __init__(self, triggers: Iterable[tuple[str, TriggerType]]) -> None:
         """Take (phrase, kind) pairs; a phrase may have several kinds, such as ``resolved`` with PREN and POST.
 
-        `reach` is the maximum number of words between trigger and mention, None for no limit.
 
         Raises:
-            InputError: no trigger, a trigger of unknown kind, or a reach below 0.
+            InputError: no trigger, or one of unknown kind.
         """
         self.triggers: dict[str, set[TriggerType]] = {}
         for phrase, trigger_type in triggers:
             self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, trigger_type, "triggers"))
         if not self.triggers:
             raise InputError("NegEx: there are no triggers; give at least one, with its kind.")
-        self.reach = optional_whole_number("reach", reach, minimum=0)
 
     @classmethod
-    def load(cls, *sources: str | Path, reach: int | None = None) -> NegEx:
+    def load(cls, *sources: str | Path) -> NegEx:
         """Read files of triggers, or shipped lists by name (``negation``, ``hedges``, ``radiology``).
 
         By default the first two. Raises:
             InputError: an unreadable file, a line without a trigger, or an unknown kind (file and line are named).
         """
         paths = [SHIPPED.get(str(source), Path(source)) for source in sources or DEFAULT]
-        return cls((pair for path in paths for pair in _read(path)), reach=reach)
+        return cls(pair for path in paths for pair in _read(path))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that identify the triggers and the reach."""
-        return fingerprint({"triggers": sorted((k, sorted(v)) for k, v in self.triggers.items()), "reach": self.reach})
+        """Sixteen hexadecimal digits that identify the triggers."""
+        return fingerprint({"triggers": sorted((k, sorted(v)) for k, v in self.triggers.items()), "reach": None})
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -116,13 +112,8 @@ class NegEx:
                 ago = None
             adjacent = bound if bound and _gap(bound, mention) <= 1 else None
             for trigger in filter(None, (near, ago, adjacent)):
-                if not self._is_far(sentence, trigger, mention):
-                    said = [
-                        status_of[trigger_type]
-                        for trigger_type in self._trigger_types(text, trigger)
-                        if trigger_type in status_of
-                    ]
-                    verdicts += [Verdict(status, sentence[slice(*trigger)]) for status in said]
+                types = self._trigger_types(text, trigger) & status_of.keys()
+                verdicts += [Verdict(status_of[name], sentence[slice(*trigger)]) for name in types]
         return min(verdicts, key=lambda verdict: STRENGTH.index(verdict.status), default=Verdict(AFFIRMED))
 
     def _before(self, text: str, triggers: list[Span], mention: Span) -> Span | None:
@@ -139,12 +130,6 @@ class NegEx:
     def _after(text: str, triggers: list[Span], mention: Span) -> Span | None:
         number = bisect_left(triggers, mention[1], key=itemgetter(0))
         return triggers[number] if number < len(triggers) else None
-
-    def _is_far(self, sentence: str, trigger: Span, mention: Span) -> bool:
-        if self.reach is None:
-            return False
-        first, last = (trigger[1], mention[0]) if trigger[1] <= mention[0] else (mention[1], trigger[0])
-        return last - first > LONGEST_WORD * (self.reach + 1) or len(sentence[first:last].split()) > self.reach
 
 
 def _is_bound(text: str, trigger: Span) -> bool:

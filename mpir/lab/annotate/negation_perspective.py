@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from mpir.core.text.split import split
 from mpir.core.text.types import Pair
 from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
-from mpir.lab.annotate.match import ExactMatcher
+from mpir.lab.annotate.mentions import ExactMatcher
 from mpir.lab.annotate.negation import Status
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.lru_cache import LruCache
@@ -92,14 +93,7 @@ class NegationPerspective(Perspective):
         pieces = [text[begin:end] for begin, end in spans]
         annotations = annotate(pieces, self.lexicon, negation=self.negation, matcher=self._matcher)
         return [
-            Mention(
-                concept=mention.concept,
-                phrase=mention.phrase,
-                begin=start + mention.begin,
-                end=start + mention.end,
-                status=mention.status,
-                trigger=mention.trigger,
-            )
+            replace(mention, begin=start + mention.begin, end=start + mention.end)
             for (start, _), several in zip(spans, annotations, strict=True)
             for mention in several
         ]

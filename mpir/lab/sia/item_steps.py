@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -120,7 +121,7 @@ def bioasq_rows(steps: Steps, answers: Mapping[str, Answer]) -> Step:
             """Return the rows of some questions, and no counts of omissions."""
             evidence_list = _evidence(questions, index, answers, relevance)
             rows = [
-                row.to_dict()
+                asdict(row)
                 for evidence in evidence_list
                 for name in chosen
                 for row in makers[name](evidence, settings.seed)

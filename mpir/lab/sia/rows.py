@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -38,12 +38,8 @@ class SiaRow:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SiaRow:
-        """Restore a row from `to_dict`."""
+        """Restore a row from a record."""
         return cls(**{**values, "source_ids": tuple(values["source_ids"])})
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +58,8 @@ class Item:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Item:
-        """Restore an item from `to_dict`."""
+        """Restore an item from a record."""
         return cls(**{**values, "partial": tuple(values["partial"])})
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dictionary."""
-        return asdict(self)
 
     def row(self, sentence: str, score: int, method: str, seed: int, *related: str) -> SiaRow:
         """A row for this item's question; `related` are ids of further sources."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def items_of(step: Step) -> Iterator[Item]:
 
 def as_records(rows: Iterable[SiaRow | Item], counts: Mapping[str, int]) -> tuple[list[Record], Mapping[str, int]]:
     """Return rows or items as records of a step, and the counts."""
-    return [row.to_dict() for row in rows], counts
+    return [asdict(row) for row in rows], counts
 
 
 def with_items(items: Step, rows: Step) -> Iterator[tuple[Item, Record]]:

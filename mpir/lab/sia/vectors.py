@@ -1,4 +1,4 @@
-"""Word vectors, trained by word2vec on any corpus or published, and the nearest neighbours of words."""
+"""Word vectors in word2vec's format, trained on any corpus or published, and the nearest neighbours of words."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from mpir.core.text.split import split
-from mpir.errors import InputError, OutputError, format_paths
+from mpir.errors import ArtefactError, InputError, OutputError, format_paths
 from mpir.extras import needs
-from mpir.files.checksum import sha256, write_json_with_checksum
+from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.corpora import corpus_fingerprint, read_corpus
-from mpir.files.files import list_files
+from mpir.files.files import check_files, list_files
 from mpir.files.folder_format import FolderFormat
 from mpir.files.write import atomic_folder
-from mpir.lab.word_vectors import FILE, MADE_BY, read_word_vectors, vectors_file
 from mpir.version import __version__
 
+FILE, MADE_BY = "vectors.bin", "made_by.json"
+"""The files of a vectors folder: the vectors, and how they were made."""
 VECTORS = FolderFormat(marker=MADE_BY, names=(MADE_BY, FILE))
 NEIGHBOURS = 5
 COMMON = 10_000
@@ -91,7 +92,7 @@ class Neighbours:
     """The nearest neighbours of words, cached by word."""
 
     def __init__(self, path: str | Path) -> None:
-        """Load vectors from a folder of `train_vectors` or a file. Raises as `mpir.lab.word_vectors`."""
+        """Load vectors from a folder of `train_vectors` or a file. Raises as `read_word_vectors`."""
         self._vectors = read_word_vectors(path)
         self._found: dict[str, tuple[str, ...]] = {}
         self.identity = {"vectors": sha256(vectors_file(path))}
@@ -115,3 +116,51 @@ def _same_word(first: str, second: str) -> bool:
     first, second = first.lower(), second.lower()
     shared = max(3, 2 * max(len(first), len(second)) // 3)
     return first[:shared] == second[:shared]
+
+
+def vectors_file(path: str | Path) -> Path:
+    """Return the file itself, or the vectors file of a folder that `mpir data vectors` wrote."""
+    return Path(path) / FILE if Path(path).is_dir() else Path(path)
+
+
+def read_word_vectors(path: str | Path) -> Any:
+    """Read gensim's KeyedVectors from a vectors folder or a file (``.bin``, ``.txt``, ``.vec``, or gzipped).
+
+    gensim's own format is refused, because it is pickled and reading it could run arbitrary code.
+
+    Raises:
+        ArtefactError: the file is missing or in another format.
+        InputError: gensim is not installed.
+    """
+    with needs("sia", "reading word vectors"):
+        from gensim.models import KeyedVectors
+
+    file = vectors_file(path)
+    if not file.is_file():
+        raise ArtefactError(f"{file}: there are no word vectors; make some with `mpir data vectors`, or give a file.")
+    name = file.name.removesuffix(".gz")
+    if not name.endswith((".bin", ".txt", ".vec")):
+        raise ArtefactError(
+            f"{file}: is not in word2vec's format (.bin, .txt or .vec); if it is gensim's own, which may run code when "
+            "it is read, load it yourself and write it with save_word2vec_format(…, binary=True)."
+        )
+    _check(file)
+    try:
+        return KeyedVectors.load_word2vec_format(str(file), binary=name.endswith(".bin"))
+    except Exception as error:  # gensim raises many types while parsing
+        raise ArtefactError(
+            f"{file}: cannot be read as word vectors ({type(error).__name__}: {str(error)[:80]}); expected word2vec's "
+            "format as .bin, .txt or .vec."
+        ) from error
+
+
+def _check(file: Path) -> None:
+    """Compare vectors with the stored hash, if there is one.
+
+    Raises:
+        ArtefactError: the file has changed.
+    """
+    made_by = file.with_name(MADE_BY)
+    if file.name == FILE and made_by.is_file():
+        remedy = "train the vectors again"
+        check_files(file.parent, read_json_with_checksum(made_by, remedy).get("files", {}), remedy, content=True)

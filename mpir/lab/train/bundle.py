@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -14,11 +14,13 @@ from mpir.evaluate.calibration import calibration_error, fit_platt
 from mpir.files.files import check_file_list
 from mpir.files.folder_format import FILE_LIST
 from mpir.lab.train.examples import Example, read_rows
-from mpir.lab.train.export import declare, describe, export_bundle
+from mpir.lab.train.export import card_text, declare, describe, export_bundle
 from mpir.types import F64
 
 if TYPE_CHECKING:
+    from mpir.lab.train.document_trainer import DocumentTuner
     from mpir.lab.train.mixture import Task
+    from mpir.lab.train.run import TrainingRun
     from mpir.lab.train.trainer import FineTuner
 
 Rows = Mapping[str, Sequence[Example]]
@@ -64,20 +66,57 @@ def make_bundle(
         InputError: rows of one label only.
         OutputError: the folder cannot be written, or contains something other than a bundle.
     """
-    remedy = f"remove {best.parent} and train again, or remove {best / FILE_LIST} if the change is meant"
-    check_file_list(best, remedy)
+    _load_unchanged(best, tuner)
     rows = calibration_rows(tuner.tasks) if rows is None else rows
-    tuner.load(best)
-    perspectives = declare(tuner.tasks)
-    calibration, lines = {}, []
-    for index, (item, task) in enumerate(zip(perspectives, tuner.tasks, strict=True)):
-        if shown := rows.get(task.name):
-            logits = tuner.outputs(list(shown), [index])[:, 0].astype(np.float64)
-            calibration[item["output"]], line = calibrate(logits, shown)
-            lines.append(f"{task.name}: {line}")
+    entries = declare(tuner.tasks)
+    judged = {
+        task.name: (rows[task.name], tuner.outputs(list(rows[task.name]), [index])[:, 0].astype(np.float64))
+        for index, task in enumerate(tuner.tasks)
+        if rows.get(task.name)
+    }
+    calibration, lines = _calibrate_all(entries, judged)
     card = describe(folder.name, tuner.settings, tuner.tasks, tuner.rows_seen, tuner.evaluate(), notes=lines)
-    export_bundle(best, folder, perspectives, name=folder.name, card=card, calibration=calibration, stored=stored)
+    export_bundle(best, folder, entries, name=folder.name, card=card, calibration=calibration, stored=stored)
     return lines
+
+
+def make_document_bundle(best: Path, tuner: DocumentTuner, folder: Path, stored: str = "fp16") -> list[str]:
+    """As `make_bundle`, for a model that reads documents; probabilities are calibrated on dev rows of both labels."""
+    from mpir.lab.train.document_trainer import dev_figures
+
+    _load_unchanged(best, tuner)
+    entries, judged = tuner.mixture.entries, tuner.dev_outputs()
+    probabilities = {entry["name"] for entry in entries if entry["scale"] == "probability"}
+    fit_for = {
+        name: (rows, logits)
+        for name, (rows, logits) in judged.items()
+        if name in probabilities and len({row.label > 0 for row in rows}) == 2
+    }
+    calibration, lines = _calibrate_all(entries, fit_for)
+    seen = f"{tuner.counters.step} steps over {len(tuner.mixture.train)} queries with their documents."
+    figures = [f"{column}: MAP on dev {figure:.4f}" for column, figure in dev_figures(judged).items()]
+    card = card_text(folder.name, seen, tuner.settings, notes=[*figures, *lines])
+    export_bundle(best, folder, entries, name=folder.name, card=card, calibration=calibration, stored=stored)
+    return lines
+
+
+def _load_unchanged(best: Path, tuner: TrainingRun) -> None:
+    """Load the checkpoint of a run. Raises ArtefactError if one of its files has changed since training."""
+    check_file_list(best, f"remove {best.parent} and train again, or remove {best / FILE_LIST} if the change is meant")
+    tuner.load(best)
+
+
+def _calibrate_all(
+    entries: Sequence[Mapping[str, Any]], judged: Mapping[str, tuple[Sequence[Example], F64]]
+) -> tuple[dict[int, tuple[float, float]], list[str]]:
+    """Return the scaling of each output with judged rows, and a line about each."""
+    calibration, lines = {}, []
+    for entry in entries:
+        if entry["name"] in judged:
+            rows, logits = judged[entry["name"]]
+            calibration[entry["output"]], line = calibrate(logits, rows)
+            lines.append(f"{entry['name']}: {line}")
+    return calibration, lines
 
 
 def calibrate(logits: F64, rows: Sequence[Example]) -> tuple[tuple[float, float], str]:

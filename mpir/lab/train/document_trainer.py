@@ -16,7 +16,7 @@ from mpir.errors import ArtefactError
 from mpir.lab.train.document_loss import DocumentTeacher, question_loss
 from mpir.lab.train.document_mixture import DocumentMixture, TrainingDocument, TrainingQuestion
 from mpir.lab.train.examples import Example
-from mpir.lab.train.metrics import mean_average_precision
+from mpir.lab.train.losses import mean_average_precision
 from mpir.lab.train.pretrained import load_encoder
 from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.run_state import RunIdentity, start_of

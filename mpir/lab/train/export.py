@@ -36,11 +36,12 @@ def export_bundle(
     *,
     name: str,
     card: str,
-    weights: Weights | None = None,
     calibration: Mapping[int, tuple[float, float]] | None = None,
     stored: str = "fp16",
 ) -> None:
     """Write a bundle whose perspectives share one checkpoint, replacing an existing bundle in `folder`.
+
+    Its weights are equal.
 
     Args:
         checkpoint: folder of the fine-tuned model.
@@ -48,7 +49,6 @@ def export_bundle(
         perspectives: their entries in the manifest, see `declare`.
         name: the bundle's name.
         card: the model card, in Markdown.
-        weights: the weights of the blend; equal by default.
         calibration: (slope, shift) of Platt scaling by output, which is merged into that output's weights.
         stored: the number format of the weights, one of `STORED`.
     """
@@ -58,7 +58,7 @@ def export_bundle(
     with atomic_folder(folder, BUNDLE) as temporary:
         model.to(STORED[stored]).save_pretrained(temporary / "model")
         load_pretrained(AutoTokenizer, checkpoint).save_pretrained(temporary / "model")
-        write_weights(temporary / "weights.json", weights or _equal(perspectives))
+        write_weights(temporary / "weights.json", _equal(perspectives))
         (temporary / "CARD.md").write_text(card, encoding="utf-8")
         write_json(temporary / MANIFEST, _manifest(name, perspectives))
         seal(temporary, built=True)
@@ -124,11 +124,15 @@ def describe(
         for task, pairs in zip(tasks, rows_seen, strict=True)
     ]
     table = tabulate(rows, ("perspective", "losses", "pairs seen", "dev rows", "dev figure"), tablefmt="github")
-    values = "\n".join(
-        f"- {key}: {value}" for key, value in asdict(settings).items() if key != "checkpoint" and value is not None
-    )
+    return card_text(name, table, settings, notes=notes)
+
+
+def card_text(name: str, training: str, settings: TrainingSettings, *, notes: Sequence[str]) -> str:
+    """Return the beginning of a model card: its training, notes, and settings."""
+    values = {key: value for key, value in asdict(settings).items() if key != "checkpoint" and value is not None}
     remarks = "\n".join(f"- {note}" for note in notes)
-    return f"# {name}\n\n## Training\n\n{table}\n\n{remarks}\n\nSettings:\n\n{values}\n"
+    listed = "\n".join(f"- {key}: {value}" for key, value in values.items())
+    return f"# {name}\n\n## Training\n\n{training}\n\n{remarks}\n\nSettings:\n\n{listed}\n"
 
 
 @torch.no_grad()

@@ -1,18 +1,82 @@
-"""Losses as values: a loss with the properties of the training that depend on it."""
+"""Losses as values, with the properties of the training that depend on them, and metrics of rows on dev."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.stats import pearsonr, spearmanr
 from torch import Tensor
 
 from mpir.errors import InputError, format_value
 from mpir.lab.train import loss_functions as functions
-from mpir.lab.train.metrics import Metric, mean_average_precision, pearson, pearson_of_cosines, spearman
+
+if TYPE_CHECKING:
+    from mpir.lab.train.examples import Example
+
+
+Metric = Callable[["list[Example]", np.ndarray[Any, Any]], float]
+"""A function of N dev rows and their values (N,)."""
+
+
+def mean_average_precision(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """Mean average precision of the rows ranked by value, over questions with a positive."""
+    groups: dict[str, list[tuple[float, bool]]] = {}
+    for row, value in zip(rows, values, strict=True):
+        groups.setdefault(row.group, []).append((-float(value), row.label > 0))
+    precisions = [_average_precision([hit for _, hit in sorted(group)]) for group in groups.values()]
+    defined = [value for value in precisions if value is not None]
+    return float(np.mean(defined)) if defined else 0.0
+
+
+def _average_precision(hits: list[bool]) -> float | None:
+    ranks = np.flatnonzero(hits) + 1
+    return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)) if len(ranks) else None
+
+
+def f1_score(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """F1 of the rows whose probability is above 0.5, that is whose raw value is above 0; 0 where none is right."""
+    positive, predicted = np.array([row.label > 0 for row in rows]), values > 0
+    return float(2 * np.sum(positive & predicted) / max(1, np.sum(positive) + np.sum(predicted)))
+
+
+def pair_figures(groups: Sequence[str], labels: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> dict[str, float]:
+    """Over pairs of rows of one group with different labels: the share in the right order, and the mean score margin.
+
+    `accuracy` counts a tie as half. Without such a pair there are no figures.
+    """
+    names = np.array(groups)
+    first, second = np.nonzero((names[:, None] == names) & (labels[:, None] > labels))
+    if not first.size:
+        return {}
+    margins = scores[first] - scores[second]
+    accuracy = float(np.mean((margins > 0) + 0.5 * (margins == 0)))
+    return {"accuracy": round(accuracy, 4), "margin": round(float(margins.mean()), 4)}
+
+
+def pearson(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """Pearson's correlation of the sigmoid of the values with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, 1 / (1 + np.exp(-values)), rows)
+
+
+def pearson_of_cosines(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """Pearson's correlation of the values themselves with the labels; 0 where either is constant."""
+    return _correlation(pearsonr, values, rows)
+
+
+def spearman(rows: list[Example], values: np.ndarray[Any, Any]) -> float:
+    """Spearman's rank correlation of values and labels; 0 where either is constant."""
+    return _correlation(spearmanr, values, rows)
+
+
+def _correlation(measure: Callable[..., Any], values: np.ndarray[Any, Any], rows: list[Example]) -> float:
+    labels = np.array([row.label for row in rows])
+    return float(measure(values, labels)[0]) if np.ptp(values) and np.ptp(labels) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,39 +117,26 @@ class Loss:
         return f"{self.name}({changed})" if changed else self.name
 
 
-_MAP, _COSINES = mean_average_precision, (("temperature", 0.05),)
-_two_tower = partial(Loss, scale="cosine", metric=_MAP, two_tower=True)
+_COSINES = (("temperature", 0.05),)
+_reader = partial(Loss, scale="probability", metric=mean_average_precision)
+_two_tower = partial(Loss, scale="cosine", metric=mean_average_precision, two_tower=True)
+_SQUARED, _COSINES_SQUARED = functions.scaled_squared_error, functions.cosine_squared_error
 LOSSES = {
     loss.name: loss
     for loss in (
-        Loss(name="bce", function=functions.binary_cross_entropy, scale="probability", metric=_MAP, top=1.0),
-        Loss(name="listwise", function=functions.listwise_softmax, scale="probability", metric=_MAP, ranking=True),
-        Loss(name="pairwise", function=functions.pairwise_logistic, scale="probability", metric=_MAP, ranking=True),
-        Loss(name="lambda", function=functions.lambda_rank, scale="probability", metric=_MAP, ranking=True),
-        Loss(
-            name="margin-mse", function=functions.margin_squared_error, scale="probability", metric=_MAP, distilled=True
-        ),
-        Loss(name="kl", function=functions.divergence, scale="probability", metric=_MAP, distilled=True),
+        _reader(name="bce", function=functions.binary_cross_entropy, top=1.0),
+        _reader(name="listwise", function=functions.listwise_softmax, ranking=True),
+        _reader(name="pairwise", function=functions.pairwise_logistic, ranking=True),
+        _reader(name="lambda", function=functions.lambda_rank, ranking=True),
+        _reader(name="margin-mse", function=functions.margin_squared_error, distilled=True),
+        _reader(name="kl", function=functions.divergence, distilled=True),
         Loss(
             name="teacher-mse", function=functions.teacher_squared_error, scale="logit", metric=spearman, distilled=True
         ),
-        Loss(
-            name="mse5", function=partial(functions.scaled_squared_error, top=5.0), scale="0-5", metric=pearson, top=5.0
-        ),
-        Loss(
-            name="mse4",
-            function=partial(functions.scaled_squared_error, top=4.0),
-            scale="0-4",
-            metric=spearman,
-            top=4.0,
-        ),
-        Loss(
-            name="cosine5",
-            function=partial(functions.cosine_squared_error, top=5.0),
-            scale="0-5",
-            metric=pearson_of_cosines,
-            top=5.0,
-            two_tower=True,
+        Loss(name="mse5", function=partial(_SQUARED, top=5.0), scale="0-5", metric=pearson, top=5.0),
+        Loss(name="mse4", function=partial(_SQUARED, top=4.0), scale="0-4", metric=spearman, top=4.0),
+        _two_tower(
+            name="cosine5", function=partial(_COSINES_SQUARED, top=5.0), scale="0-5", metric=pearson_of_cosines, top=5.0
         ),
         _two_tower(name="triplet", function=functions.triplet_margin, ranking=True, parameters=(("margin", 1.0),)),
         _two_tower(name="ranknet", function=functions.pairwise_logistic, ranking=True, parameters=_COSINES),

@@ -21,8 +21,7 @@ from mpir.core.text.gold_sentences import gold_sentences, may_be_gold
 from mpir.core.text.split import sentences
 from mpir.files.checksum import sha256
 from mpir.files.journal import Journal
-from mpir.lab.train.negative_inputs import SCORES_SUFFIX, NegativeInputs, TrainingRow, training_row
-from mpir.lab.train.negative_settings import NegativeSettings
+from mpir.lab.train.negative_inputs import SCORES_SUFFIX, NegativeInputs, NegativeSettings, TrainingRow, training_row
 from mpir.models.perspectives import score_pairs
 
 if TYPE_CHECKING:

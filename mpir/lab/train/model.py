@@ -7,7 +7,7 @@ A perspective is an output of the encoder for question and sentence together, or
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint_info import positions_of
 from mpir.models.device import choose_budget, choose_device
-from mpir.models.embedding import Pooling, padded_vectors
+from mpir.models.embedding import Pooling
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
-from mpir.models.output_heads import token_reading
+from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
 from mpir.models.pretrained import checkpoint_errors
 from mpir.models.tokenise import TokenSequence, batches, pad
 
@@ -78,7 +78,7 @@ class TrainedModel(TrainingRun):
         """Return raw outputs or products (N, tasks), with at most one pass for each way of reading."""
         by_task: dict[int, torch.Tensor] = {}
         if together := [task for task in tasks if task in self.output_of]:
-            logits = self._read(self._logits, [row.question for row in rows], [row.sentence for row in rows])
+            logits = self._read(OUTPUTS, [row.question for row in rows], [row.sentence for row in rows])
             by_task |= {task: logits[:, self.output_of[task]] for task in together}
         two_tower = [task for task in tasks if task not in self.output_of]
         for pooling in {self.tasks[task].pooling for task in two_tower}:
@@ -105,11 +105,7 @@ class TrainedModel(TrainingRun):
         for chunk in batches(tokens.lengths[first], self.tokens_per_chunk):
             sequences = tokens.sequences(first[chunk])
             with self.autocast():
-                flat = (
-                    reading.padded(self.model, self._padded(sequences))
-                    if self.unpadded is None
-                    else reading.unpadded(self.unpadded, sequences)
-                )
+                flat = self.read(reading, sequences)
             vector_lists = torch.split(flat.float(), [len(sequence.ids) for sequence in sequences])
             for text_number, sequence, vectors in zip(chunk.tolist(), sequences, vector_lists, strict=True):
                 counts = torch.from_numpy(late.counting(self.tokenizer, sequence.ids, is_query=is_query))
@@ -119,7 +115,7 @@ class TrainedModel(TrainingRun):
     def _vectors_of(self, rows: list[Example], pooling: Pooling) -> tuple[torch.Tensor, torch.Tensor]:
         """Return vectors (N, W) of the rows' questions and sentences, with each distinct text encoded once."""
         texts, text_numbers = distinct(rows)
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), texts)
+        vectors = self._read(PooledVector(pooling), texts)
         left, right = vectors[text_numbers.to(vectors.device)].chunk(2)
         return left, right
 
@@ -131,7 +127,7 @@ class TrainedModel(TrainingRun):
             right = self._token_vectors(texts, pooling, is_query=False)
             left = self._token_vectors(queries, pooling, is_query=True)
             return ByToken(left, right, self.interaction).all(left, range(len(right))).numpy(force=True)
-        vectors = self._read(lambda sequences: self._vectors(sequences, pooling), queries + texts)
+        vectors = self._read(PooledVector(pooling), queries + texts)
         return (vectors[: len(queries)] @ vectors[len(queries) :].T).numpy(force=True)
 
     @torch.inference_mode()
@@ -141,12 +137,12 @@ class TrainedModel(TrainingRun):
         chunks = [texts[start : start + 1024] for start in range(0, len(texts), 1024)]
         return np.concatenate([self._closeness(queries, chunk, pooling) for chunk in chunks], axis=1)
 
-    def _read(self, forward: Callable[[list[TokenSequence]], torch.Tensor], *texts: list[str]) -> torch.Tensor:
+    def _read(self, reading: Reading, *texts: list[str]) -> torch.Tensor:
         """Return a pass's outputs of N texts or pairs, in chunks of similar length to reduce padding."""
         tokens = self._tokens(*texts)
         chunks = list(batches(np.array([len(sequence.ids) for sequence in tokens]), self.tokens_per_chunk))
         with self.autocast():
-            values = torch.cat([forward([tokens[i] for i in chunk]).float() for chunk in chunks])
+            values = torch.cat([self.read(reading, [tokens[i] for i in chunk]).float() for chunk in chunks])
         return values[torch.from_numpy(np.argsort(np.concatenate(chunks))).to(values.device)]
 
     def _tokens(self, *texts: list[str]) -> list[TokenSequence]:
@@ -159,20 +155,13 @@ class TrainedModel(TrainingRun):
             for arrays in zip(*map(encoding.get, TOKEN_ARRAYS), strict=True)
         ]
 
-    def _logits(self, sequences: list[TokenSequence]) -> torch.Tensor:
-        """Return raw outputs (n, K) of a chunk, without padding if the model supports it."""
+    def read(self, reading: Reading, sequences: Sequence[TokenSequence]) -> torch.Tensor:
+        """Return the rows (n, …) of a chunk, without padding if the model supports it."""
         if self.unpadded is not None:
-            return self.unpadded(sequences)
-        logits: torch.Tensor = self.model(**self._padded(sequences)).logits
-        return logits
+            return reading.unpadded(self.unpadded, sequences)
+        return reading.padded(self.model, self._padded(sequences))
 
-    def _vectors(self, sequences: list[TokenSequence], pooling: Pooling) -> torch.Tensor:
-        """Return vectors (n, W) of a chunk."""
-        if self.unpadded is not None:
-            return self.unpadded.vectors(sequences, pooling)
-        return padded_vectors(self.model, self._padded(sequences), pooling)
-
-    def _padded(self, sequences: list[TokenSequence]) -> dict[str, torch.Tensor]:
+    def _padded(self, sequences: Sequence[TokenSequence]) -> dict[str, torch.Tensor]:
         inputs = pad(sequences, self.tokenizer.pad_token_id or 0)
         input_names = [name for name in self.tokenizer.model_input_names if name in inputs]
         return {name: torch.from_numpy(inputs[name]).to(self.device) for name in input_names}

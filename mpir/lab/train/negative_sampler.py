@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.sampling import allowed, choose, triplets
-from mpir.lab.train.schedule import Batch
+from mpir.lab.train.schedule import Batch, Schedule
 from mpir.models.embedding import Pooling
 from mpir.models.late import LateInteraction
 from mpir.types import Float
@@ -20,13 +20,6 @@ Closeness = Callable[[list[str], list[str], Pooling | LateInteraction], Float]
 """Scores (N, T) of every question with every text, by the model as it is now."""
 Positives = Mapping[int, Mapping[str, AbstractSet[str]]]
 """Known answers of each question, by the index of the task."""
-
-
-class Batches(Protocol):
-    """The batches of a run by their number."""
-
-    def __getitem__(self, step: int) -> Batch:
-        """The batch of a step."""
 
 
 class SampledNegatives(NamedTuple):
@@ -65,7 +58,7 @@ class NegativeSampler:
         """Return the state for resuming inside a pool."""
         return SampledNegatives(self._pool_step, list(self._negatives.values()), self.skipped)
 
-    def restore(self, state: SampledNegatives, batches: Batches) -> None:
+    def restore(self, state: SampledNegatives, batches: Schedule) -> None:
         """Restore a saved state for the pool of one of the run's batches."""
         self.skipped = state.skipped
         if state.texts and (pool := batches[state.step].pool):

@@ -24,6 +24,7 @@ from mpir.lab.train import triple_candidates
 from mpir.lab.train.clicks import Judged, triples_of
 from mpir.lab.train.triple_candidates import (
     Find,
+    TripleSettings,
     answered,
     candidates,
     known_to,
@@ -32,7 +33,6 @@ from mpir.lab.train.triple_candidates import (
     relevant,
     with_texts,
 )
-from mpir.lab.train.triple_settings import TripleSettings
 
 if TYPE_CHECKING:
     from mpir.search import Retriever

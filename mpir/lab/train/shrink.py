@@ -1,11 +1,12 @@
-"""Make a smaller encoder: some of a larger one's layers, and the tokens that are frequent in given texts."""
+"""Make a smaller encoder to distil into: some of a larger one's layers, and the frequent tokens of given texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -14,9 +15,11 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from mpir.errors import ArtefactError, InputError
+from mpir.files.corpora import read_corpus
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.read import read_json
-from mpir.files.write import atomic_folder, write_json
+from mpir.files.write import atomic_folder, check_folder, write_json
+from mpir.lab.train.examples import read_rows
 from mpir.lab.train.pretrained import load_model
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.tokenizer_checks import check_tokenizer_file
@@ -143,3 +146,40 @@ def _renumbered(rules: Mapping[str, Any], vocabulary: dict[str, int]) -> dict[st
         "post_processor": {**template, "special_tokens": special},
         "model": {**rules["model"], "vocab": vocabulary},
     }
+
+
+def make_smaller(
+    checkpoint: Path,
+    folder: Path,
+    *,
+    layers: int,
+    tokens: int,
+    corpus: Sequence[str] = (),
+    rows: Sequence[Path] = (),
+) -> tuple[tuple[int, ...], float]:
+    """Write the smaller checkpoint; return its layer numbers, and the share of the texts' tokens it covers.
+
+    Tokens are counted in the documents of `corpus`, and in the queries and sentences of the training files `rows`.
+
+    Raises:
+        MpirError: no texts, an unsupported encoder, or a folder that must not be replaced.
+    """
+    if not corpus and not rows:
+        raise InputError("no texts to count tokens in; name a corpus, rows or both.")
+    CHECKPOINT.check_replaceable(folder)
+    check_folder(folder.parent)
+
+    with TemporaryDirectory() as temporary:
+        layer_numbers = shrink(checkpoint, Path(temporary) / "layers", layers)
+        share = keep_tokens(Path(temporary) / "layers", folder, texts_of(corpus, rows), tokens)
+    return layer_numbers, share
+
+
+def texts_of(corpus: Sequence[str], rows: Sequence[Path]) -> Iterator[str]:
+    """Yield the documents' texts, and each distinct query and sentence of each training file."""
+
+    for document in read_corpus(corpus):
+        yield document.text
+    for file in rows:
+        examples = read_rows(file, float("inf"))
+        yield from sorted({text for row in examples for text in (row.question, row.sentence)})

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from mpir.errors import ArtefactError
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
-from mpir.lab.word_vectors import read_word_vectors
+from mpir.lab.sia.vectors import read_word_vectors
 from mpir.models.conv_knrm import ConvKNRMConfig, ConvKNRMModel
 from mpir.models.tk import TKConfig, TKModel
 from mpir.validation import whole_number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,21 +11,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mpir.core.checksum import fingerprint
 from mpir.lab.train.batch_layout import ByVector, Compared, known_positives
 from mpir.lab.train.batch_loss import batch_loss
 from mpir.lab.train.examples import Example
-from mpir.lab.train.gradcache import backward_in_parts
-from mpir.lab.train.metrics import f1_score, pair_figures
+from mpir.lab.train.losses import f1_score, pair_figures
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.model import TrainedModel, distinct, vector_pooling
 from mpir.lab.train.negative_sampler import NegativeSampler
-from mpir.lab.train.run_state import RunIdentity, RunState, start_of
+from mpir.lab.train.run_state import RandomState, RunIdentity, RunState, start_of
 from mpir.lab.train.schedule import Batch, schedule
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.embedding import Pooling
 from mpir.models.late import LateInteraction
+from mpir.models.output_heads import PooledVector
 from mpir.models.tokenise import TokenSequence
 from mpir.types import Float
 
@@ -121,7 +123,7 @@ class FineTuner(TrainedModel):
         def read(chunk: list[TokenSequence]) -> torch.Tensor:
             """Return the vectors of a chunk."""
             with self.autocast():
-                return self._vectors(chunk, pooling).float()
+                return self.read(PooledVector(pooling), chunk).float()
 
         def loss(vectors: torch.Tensor) -> torch.Tensor:
             """Return the loss of all distinct vectors."""
@@ -168,3 +170,35 @@ class FineTuner(TrainedModel):
 def _learned(task: Task) -> list[str]:
     """What a task's loss depends on besides its rows."""
     return [*map(str, task.losses), str(task.pooling), str(task.sampling)]
+
+
+Pass = Callable[[], Tensor]
+
+
+def backward_in_parts(
+    passes: Sequence[Pass], loss: Callable[[Tensor], Tensor], scaled: Callable[[Tensor], Tensor], device: torch.device
+) -> Tensor:
+    """Add a loss's gradients to the parameters that its vectors depend on, and return the loss.
+
+    Gao et al., "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup" (2021), known as GradCache:
+    one pass without gradients computes all vectors, the loss gives the gradient of each vector, and a second pass in
+    chunks, with the same dropout, propagates these to the model. So a batch may be larger than memory.
+
+    Args:
+        passes: functions that each compute the vectors (n, W) of some texts; they run twice with the same random
+        numbers. loss: the loss of all vectors (N, W), in the order of the passes. scaled: maps the loss to the value
+        whose gradients are taken. device: the device whose random numbers the passes use.
+    """
+    states, outputs = [], []
+    with torch.no_grad():
+        for forward in passes:
+            states.append(RandomState.current(device))
+            outputs.append(forward())
+    vectors = torch.cat(outputs).requires_grad_()
+    value = loss(vectors)
+    (gradients,) = torch.autograd.grad(scaled(value), vectors)
+    shares = torch.split(gradients, [len(output) for output in outputs])
+    for forward, state, gradient in zip(passes, states, shares, strict=True):
+        state.restore(device)
+        forward().backward(gradient)  # type: ignore[no-untyped-call]
+    return value.detach()

@@ -1,12 +1,14 @@
-"""Judgements for triples, without evaluation queries, and candidates for the negatives of triples."""
+"""Settings for sampling triples, judgements without evaluation queries, and candidates for negatives."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,9 +17,9 @@ from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.queries import read_queries
 from mpir.files.corpora.text_store import Texts
 from mpir.files.corpora.trec import read_qrels, stream_run
-from mpir.lab.train.clicks import Judged
+from mpir.lab.train.clicks import Judged, Recipe
 from mpir.lab.train.leakage import EvaluationQuestions
-from mpir.lab.train.triple_settings import TripleSettings
+from mpir.validation import whole_number
 
 if TYPE_CHECKING:
     from mpir.search import Retriever
@@ -165,3 +167,42 @@ def refuse_evaluation(settings: TripleSettings, judged: Mapping[str, Judged]) ->
     for identifier, text in pairs:
         if identifier in judged:  # and --questions, which may be of another part, lacks it
             evaluation_questions.refuse(identifier, text)
+
+
+NAMES = {"skip": "negatives.skip", "negatives": "negatives.most", "evaluation": "exclude"}
+"""The command line's names of settings whose values are checked here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TripleSettings:
+    """The source of candidates (index, run_file or random), the judgements, and the number of triples.
+
+    `depth` is the number of candidates of a query, `skip` the number of best ones to exclude, `negatives` the
+    maximum for each relevant document, and `number` the maximum number of triples. `search` has options for searching
+    `index`.
+    """
+
+    output: Path
+    index: str | None = None
+    run_file: Path | None = None
+    random: bool = False
+    questions: Path | None = None
+    qrels: Sequence[Path] = ()
+    corpus: Sequence[str] | None = None
+    evaluation: Sequence[Path] = ()
+    depth: int = 500
+    skip: int = 0
+    negatives: int = 20
+    number: int = 10_000_000
+    recipe: Recipe = "filtered"
+    keep_judged: bool = False
+    seed: int = 1
+    search: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number that is too small, or an option that lacks another."""
+        for option, lowest in (("depth", 1), ("skip", 0), ("negatives", 1), ("number", 1), ("seed", 0)):
+            whole_number(NAMES.get(option, option), getattr(self, option), minimum=lowest)
+        for option, needed in (("index", "questions"), ("random", "corpus"), ("evaluation", "questions")):
+            if getattr(self, option) and not getattr(self, needed):
+                raise InputError(f"{NAMES.get(option, option)} needs {needed}; give them, or leave it out.")

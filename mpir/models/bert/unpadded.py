@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpir.models.bert import distilbert, modernbert, mpnet, roberta
+from mpir.models.bert import modernbert
+from mpir.models.bert.adapters import ADAPTERS
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.bert import CLASSIFIER, SUPPORTED, Bert, UnpaddedBert
 from mpir.models.bert.pruner import Pruner, UnpaddedPruner
-
-ADAPTERS: dict[str, Any] = {
-    mpnet.CLASSIFIER: mpnet,
-    distilbert.CLASSIFIER: distilbert,
-    **dict.fromkeys(roberta.CLASSIFIERS, roberta),
-}
-"""Adapter modules that present other classifiers as a BERT, by the classifiers' classes."""
 
 
 def can_unpad(model: Any) -> bool:
@@ -25,7 +19,7 @@ def can_unpad(model: Any) -> bool:
     if class_name == modernbert.CLASSIFIER:
         return modernbert.can_unpad(model.config)
     if class_name in ADAPTERS:
-        return bool(ADAPTERS[class_name].can_unpad(model.config))
+        return ADAPTERS[class_name].can_unpad(model.config)
     if not isinstance(model, Bert) and class_name != CLASSIFIER:
         return False
     return all(getattr(model.config, name, value) == value for name, value in SUPPORTED.items())

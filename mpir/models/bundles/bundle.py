@@ -35,7 +35,7 @@ from mpir.files.paths import path_inside
 from mpir.files.read import found_file, read_bytes, read_json
 from mpir.models.bundles.bundle_fetch import fetch_bundle
 from mpir.models.perspectives.base import Perspective
-from mpir.models.perspectives.registration import Loading, build, register_perspectives
+from mpir.models.perspectives.registration import Loading, build
 from mpir.version import __version__
 
 MANIFEST, RELEVANCE = "bundle.json", "relevance.json"
@@ -99,7 +99,6 @@ class Bundle:
             ArtefactError: an invalid declaration, or a checkpoint that cannot be loaded.
             InputError: an unknown kind or option; or code, an address or a hub's model that is not trusted.
         """
-        register_perspectives()
         loading = Loading(
             folder=self.folder,
             device=device,

@@ -33,7 +33,6 @@ class Agreement:
     """The derived column, computed from the scores of the perspective named by `rests_on`."""
 
     rests_on: str
-    heard: int | None = HEARD
     name: str = "agreement"
 
     @property
@@ -44,11 +43,11 @@ class Agreement:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that the column depends on besides the scores that it is computed from."""
-        return {"rests_on": self.rests_on, "heard": self.heard, "form": FORM}
+        return {"rests_on": self.rests_on, "heard": HEARD, "form": FORM}
 
     def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
         """Compute the column (N,) from N sentences, their documents, first-stage scores (D,), and the source scores."""
-        return agreement(texts, document_of, first, scores, heard=self.heard)
+        return agreement(texts, document_of, first, scores)
 
 
 def agreement(

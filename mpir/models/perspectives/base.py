@@ -35,29 +35,6 @@ class DocumentModel(SharedModel, Protocol):
         """Return outputs (S, …) of all sentences of documents, and flags (S,) of documents read in several windows."""
 
 
-class Derived(Protocol):
-    """A sentence column that is computed from the scores of another column."""
-
-    @property
-    def name(self) -> str:
-        """The column's name."""
-
-    @property
-    def rests_on(self) -> str:
-        """The name of the sentence column that it needs."""
-
-    @property
-    def column(self) -> Column:
-        """The column and its role in the blend."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """A JSON-able description of everything it depends on besides its source column."""
-
-    def derive(self, texts: Sequence[str], document_of: I64, first: F64, scores: F64) -> F64:
-        """Compute the column (N,) from N sentences, their documents, first-stage scores (D,), and the source column."""
-
-
 class Perspective:
     """One view of how a text serves a question: a column of scores.
 

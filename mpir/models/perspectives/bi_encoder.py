@@ -14,7 +14,6 @@ import numpy as np
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
-from mpir.models.embedding import MEAN, Pooling
 from mpir.models.embedding_model import PooledEncoder
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
@@ -47,20 +46,16 @@ class BiEncoderPerspective(Perspective):
         encoder: Encoder | PooledEncoder,
         *,
         scale: str = "0-5",
-        pooling: str = MEAN.method,
-        similarity: str = MEAN.similarity,
     ) -> None:
         """Compare vectors by their ``cosine``, or mapped to a scale such as 0-5, with 0 for negative ones.
 
-        `pooling` and `similarity` define vectors and their comparison (see `Pooling`), unless the encoder is a
-        `PooledEncoder`, which defines them itself; the ``dot`` product is unbounded, and has the scale ``logit``.
+        Vectors are those of a `PooledEncoder`, or by default unit vectors of the mean states; the ``dot`` product is
+        unbounded, and has the scale ``logit``.
 
         Raises:
-            InputError: an unknown scale, pooling or similarity, or a scale that does not fit the similarity.
+            InputError: an unknown scale, or one that does not fit the similarity.
         """
-        if not isinstance(encoder, PooledEncoder):
-            encoder = PooledEncoder(encoder, Pooling(pooling, similarity))
-        self.texts = encoder
+        self.texts = encoder = encoder if isinstance(encoder, PooledEncoder) else PooledEncoder(encoder)
         self.encoder, self.pooling = self.texts.encoder, self.texts.pooling
         check_choice(f"perspective {format_value(name)}: scale", scale, SCALES)
         similarity = self.pooling.similarity

@@ -1,4 +1,4 @@
-"""A language model that answers yes or no about a pair, as a perspective."""
+"""Language models as perspectives: the answer yes or no about a pair, or the order of a query's documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mpir.core.text.types import Pair
 from mpir.errors import format_value
-from mpir.models.perspectives.base import SCALES, Perspective, to_scale
+from mpir.models.perspectives.base import SCALES, Perspective, by_query, to_scale
 from mpir.models.perspectives.cross_encoder import checkpoint_folder
 from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F64, Bool
@@ -17,6 +17,7 @@ from mpir.validation import check_choice
 
 if TYPE_CHECKING:
     from mpir.models.language_model import LanguageModel
+    from mpir.models.listwise_model import ListwiseModel
     from mpir.models.perspectives.cache import ScoreCache
 
 
@@ -62,3 +63,40 @@ def load_language_model(name: str, options: Mapping[str, Any], loading: Loading)
             **reading,
         )
     return LanguageModelPerspective(name, loading.shared[key], scale=scale)
+
+
+class ListwisePerspective(Perspective):
+    """The places of a query's documents: 1 for the best of N, and 1/N for the last.
+
+    A score depends on the other documents, so it has no identity and is never cached.
+    """
+
+    level = "document"
+    pairs_per_save = 2**31
+
+    def __init__(self, name: str, model: ListwiseModel) -> None:
+        """Read a model."""
+        self.name, self.model = name, model
+
+    def score_pairs(self, pairs: Sequence[Pair], *, cache: ScoreCache | None = None, progress: bool = False) -> F64:
+        """Return scores (N,) of pairs that are all texts of their queries."""
+        scores = np.zeros(len(pairs))
+        for query, rows in by_query(pairs):
+            order = self.model.order(query, [pairs[row][1] for row in rows])
+            scores[rows[order]] = 1 - np.arange(len(rows)) / len(rows)
+        return scores
+
+
+@register("listwise")
+def load_listwise(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
+    """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
+    from mpir.models.listwise_model import ListwiseModel
+
+    reading = dict(options)
+    checkpoint, revision = str(checkpoint_folder(options, loading)), reading.pop("revision", None)
+    del reading["checkpoint"]
+    reading["trust_remote_code"] = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
+    folder = str(loading.find_model(checkpoint, revision))
+    return ListwisePerspective(
+        name, ListwiseModel(folder, device=loading.device, precision=loading.precision, **reading)
+    )

@@ -14,7 +14,7 @@ from mpir.models.listwise_prompt import listwise_templates
 from mpir.models.model_family import RecognisedModel, Task, recognise
 from mpir.models.model_files import ModelFiles, read_model_files
 from mpir.models.perspectives.base import Perspective
-from mpir.models.perspectives.registration import Loading, build, register_perspectives
+from mpir.models.perspectives.registration import Loading, build
 from mpir.models.prompt_template import CHAT, known_templates
 from mpir.validation import check_choice
 
@@ -137,7 +137,6 @@ def load_named_models(declared: Sequence[DeclaredModel], loading: Loading) -> tu
         ArtefactError: a model cannot be loaded.
         InputError: an option is invalid.
     """
-    register_perspectives()
     loading = replace(loading, may_fetch=True)
     return tuple(model.load(loading) for model in declared)
 

@@ -13,17 +13,18 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.models.perspectives.base import Perspective
 
 ENTRY_POINTS = "mpir.perspectives"
-MODULES = (
-    "bi_encoder",
-    "cross_encoder",
-    "language_model",
-    "late_interaction",
-    "listwise",
-    "llm",
-    "multi_vector",
-)
-LAB = ("mpir.lab.annotate.negation_perspective",)
-"""Modules of the lab that declare kinds."""
+MODULES = {
+    "bi-encoder": "bi_encoder",
+    "colbert": "late_interaction",
+    "cross-encoder": "cross_encoder",
+    "document-cross-encoder": "cross_encoder",
+    "language-model": "language_model",
+    "listwise": "language_model",
+    "llm": "llm",
+    "multi-vector": "multi_vector",
+    "tk": "late_interaction",
+}
+"""mpir's own kinds, and the module that registers each when a bundle or a model needs it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +86,8 @@ def build(entry: Mapping[str, Any], loading: Loading) -> Perspective:
 
 
 def _find(type_name: str, *, trust_code: bool) -> Factory:
+    if type_name in MODULES:
+        importlib.import_module(f"mpir.models.perspectives.{MODULES[type_name]}")
     if type_name in _factories:
         return _factories[type_name]
     for entry in entry_points(group=ENTRY_POINTS, name=type_name):
@@ -96,7 +99,7 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
             f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, allow "
             "that (trust_code)."
         )
-    known = format_names(sorted(_factories))
+    known = format_names(sorted({*MODULES, *_factories}))
     raise InputError(
         f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
         f"{ENTRY_POINTS!r}, or module:attribute."
@@ -126,9 +129,3 @@ def _as_factory(registered: Any) -> Factory:
         return perspective
 
     return create
-
-
-def register_perspectives() -> None:
-    """Register the kinds. It runs when a bundle or model is loaded, so that importing mpir stays fast."""
-    for module in (*(f"mpir.models.perspectives.{name}" for name in MODULES), *LAB):
-        importlib.import_module(module)

@@ -4,8 +4,8 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.lab.annotate import Lexicon
-from mpir.lab.annotate.chexpert import read_chexpert
-from mpir.lab.annotate.match import ExactMatcher
+from mpir.lab.annotate.lexicon import read_chexpert
+from mpir.lab.annotate.mentions import ExactMatcher
 
 PHRASES = {"effusion": ["effusion*", "!pericardial effusion*"], "nodule": ["nodule", "Lung-Nodule"]}
 

@@ -65,14 +65,6 @@ def test_a_trigger_inside_an_address_does_not_count() -> None:
     assert judged("The edema: write to not.seen@example.org", rules=SHIPPED_LISTS) == ("affirmed", "")
 
 
-def test_reach_is_in_words() -> None:
-    near = NegEx([("no", "PREN"), ("absent", "POST")], reach=1)
-    assert judged("no big edema", rules=near)[0] == "negated"
-    assert judged("no very big edema", rules=near)[0] == "affirmed"
-    assert judged("edema is absent", rules=near)[0] == "negated"
-    assert judged("edema is now absent", rules=near)[0] == "affirmed"
-
-
 def test_every_mention_has_its_own_verdict() -> None:
     text = "No edema or mass, but a nodule; old scar resolved."
     spans = [(text.index(word), text.index(word) + len(word)) for word in ("edema", "mass", "nodule", "scar")]

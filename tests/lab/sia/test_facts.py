@@ -1,6 +1,7 @@
 """Scores 4 and 2."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .conftest import ITEMS
 def test_every_question_with_its_combined_fact_is_a_4() -> None:
     rows = list(combined_rows(ITEMS, seed=3))
     assert [(row.query, row.sentence, row.sia_score) for row in rows] == [(i.question, i.full, 4) for i in ITEMS]
-    assert rows[0].to_dict() == {
+    assert asdict(rows[0]) == {
         "query": "What does insulin lower?",
         "sentence": "Insulin lowers sugar.",
         "sia_score": 4,

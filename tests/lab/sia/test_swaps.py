@@ -12,8 +12,7 @@ from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.lab.sia.entities import SpacyEntities, TermEntities, entity_finder
 from mpir.lab.sia.rows import SiaRow
 from mpir.lab.sia.swaps import swap_rows
-from mpir.lab.sia.vectors import Neighbours, train_vectors
-from mpir.lab.word_vectors import FILE, MADE_BY
+from mpir.lab.sia.vectors import FILE, MADE_BY, Neighbours, train_vectors
 from tests.damage import check_flips
 
 from .conftest import GROUPS, write_lines

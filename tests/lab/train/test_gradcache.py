@@ -9,12 +9,11 @@ from torch import nn
 
 from mpir.errors import InputError
 from mpir.lab.train.examples import Example
-from mpir.lab.train.gradcache import backward_in_parts
 from mpir.lab.train.losses import loss_named
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.schedule import Batch
 from mpir.lab.train.settings import TrainingSettings
-from mpir.lab.train.trainer import FineTuner
+from mpir.lab.train.trainer import FineTuner, backward_in_parts
 from mpir.models.embedding import Pooling
 from mpir.models.late import LateInteraction
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpir.lab.train.examples import Example
-from mpir.lab.train.metrics import f1_score, pair_figures
+from mpir.lab.train.losses import f1_score, pair_figures
 
 
 def test_f1_by_hand() -> None:

@@ -12,11 +12,9 @@ from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.lab.train.mined_negatives import candidate_sentences, choose_negatives
-from mpir.lab.train.negative_inputs import NegativeInputs
-from mpir.lab.train.negative_settings import NegativeSettings
+from mpir.lab.train.negative_inputs import NegativeInputs, NegativeSettings
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool
-from mpir.lab.train.title_negatives import title_groups
-from mpir.lab.train.topic_negatives import TopicNegatives, nearest_rows
+from mpir.lab.train.topic_negatives import TopicNegatives, nearest_rows, title_groups
 from mpir.search.memory import MemoryIndex
 from mpir.types import F32, I64
 

@@ -21,8 +21,7 @@ from mpir.lab.train.bundle import calibrate, calibration_rows, make_bundle
 from mpir.lab.train.examples import Example, read_rows
 from mpir.lab.train.export import STORED, declare, describe, export_bundle
 from mpir.lab.train.leakage import EvaluationQuestions
-from mpir.lab.train.losses import LOSSES
-from mpir.lab.train.metrics import mean_average_precision
+from mpir.lab.train.losses import LOSSES, mean_average_precision
 from mpir.lab.train.mixture import Task, read_mixture
 from mpir.lab.train.schedule import schedule
 from mpir.lab.train.settings import TrainingSettings
