@@ -9,6 +9,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 
 from mpir.files.child_process import limit_resources, module_command, module_environment
 
@@ -51,8 +54,21 @@ def render(
     return texts
 
 
+def _skip_package_imports() -> None:
+    """Let modules of transformers be imported without what its packages import, which takes four times as long.
+
+    The packages' own code lists all models and imports a client for hubs; rendering needs neither.
+    """
+    (folder,) = find_spec("transformers").submodule_search_locations  # type: ignore[misc, union-attr]
+    for name in ("transformers", "transformers.utils"):
+        package = ModuleType(name)
+        package.__path__ = [str(Path(folder).parent / name.replace(".", "/"))]
+        sys.modules[name] = package
+
+
 def main() -> int:
     """Read a task from standard input, and write its texts or its error to standard output, as JSON."""
+    _skip_package_imports()
     from transformers.utils.chat_template_utils import render_jinja_template
 
     task = json.load(sys.stdin)
