@@ -29,6 +29,7 @@ from mpir.core.columns import Columns, Layout
 from mpir.core.text import Document, Question, Sentence, Snippet
 from mpir.core.weights import Weights
 from mpir.files.write import write_json
+from mpir.reranking.prepare import unscored_candidates
 from mpir.reranking.present import rank
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -142,7 +143,7 @@ def one_question(generator: np.random.Generator, number: int) -> tuple[Question,
         Snippet(document=name, begin_section="abstract", end_section="abstract", begin=begin, end=begin + 150, text="x")
         for name, begin in zip(gold, begins, strict=True)
     )
-    scored = Candidates.of(
+    scored = unscored_candidates(
         f"q{number}", documents, sentences=sentences, columns=columns, lexical=np.zeros(len(sentences))
     )
     return Question(f"q{number}", "?", type="list", documents=tuple(gold), snippets=snippets), scored

@@ -63,7 +63,8 @@ def __getattr__(name: str) -> Any:
         return import_module("mpir.pubmed")
     if name not in _HOMES:
         raise AttributeError(f"module 'mpir' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Document, Sentence
-from mpir.core.text.query import as_read
 from mpir.errors import ArtefactError, format_value
 from mpir.types import F64, I64, Bool
 
@@ -44,24 +43,6 @@ class Candidates:
     antecedents: Mapping[int, str] = field(default_factory=dict)
     document_sentences: Sequence[tuple[str, ...]] = ()
     sentence_numbers: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    @classmethod
-    def of(cls, query: str, documents: Sequence[Document], *, sentences: Sequence[Sentence], **fields: Any) -> Self:
-        """Return candidates that no model has scored yet; `fields` has `columns`, `lexical` and optional fields."""
-        return cls(
-            query=query,
-            documents=tuple(documents),
-            sentences=tuple(sentences),
-            in_passages=np.zeros(len(sentences), bool),
-            documents_in_passages=np.zeros(len(documents), bool),
-            documents_left_out=np.zeros(len(documents), bool),
-            **fields,
-        )
-
-    @property
-    def query_as_read(self) -> str:
-        """The text of the query that the models read (core/text/query.py)."""
-        return as_read(self.query)
 
     def to_record(self) -> dict[str, Any]:
         """Return a JSON-able record of ids, offsets and exact scores; `from_record` takes the texts from the corpus."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
     columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
     antecedent_of = antecedents(sentences, document_of)[rows]  # before the first pass, so that it cannot change them
     with_antecedent = np.flatnonzero(antecedent_of != rows).tolist()
-    return Candidates.of(
+    return unscored_candidates(
         query,
         documents,
         sentences=[sentences[row] for row in rows],
@@ -55,6 +56,21 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
         document_sentences=[tuple(sentence.text for sentence in document_sentences) for document_sentences in split],
         sentence_numbers=numbers[rows],
+    )
+
+
+def unscored_candidates(
+    query: str, documents: Sequence[Document], *, sentences: Sequence[Sentence], **fields: Any
+) -> Candidates:
+    """Return candidates that no model has scored yet; `fields` has `columns`, `lexical` and optional fields."""
+    return Candidates(
+        query=query,
+        documents=tuple(documents),
+        sentences=tuple(sentences),
+        in_passages=np.zeros(len(sentences), bool),
+        documents_in_passages=np.zeros(len(documents), bool),
+        documents_left_out=np.zeros(len(documents), bool),
+        **fields,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mpir.core.candidates import Candidates
+from mpir.core.text.query import as_read
 from mpir.core.text.types import Pair
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
@@ -58,9 +59,10 @@ class Scorer:
     def _score_sentences(
         self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
     ) -> list[Candidates]:
+        queries = [as_read(query_candidates.query) for query_candidates in candidates]
         pairs = [
-            (query_candidates.query_as_read, sentence.text)
-            for query_candidates in candidates
+            (query, sentence.text)
+            for query, query_candidates in zip(queries, candidates, strict=True)
             for sentence in query_candidates.sentences
         ]
         rows, separate, together = _antecedent_pairs(candidates)
@@ -107,7 +109,7 @@ class Scorer:
         first_pass = self.first_pass if perspective.reads_best_only else None
         chosen = [documents_to_read(scored[number].columns, first_pass) for number in numbers]
         pairs = [
-            (scored[number].query_as_read, scored[number].documents[row].text)
+            (as_read(scored[number].query), scored[number].documents[row].text)
             for number, rows in zip(numbers, chosen, strict=True)
             for row in rows
         ]
@@ -150,10 +152,11 @@ def _antecedent_pairs(candidates: Sequence[Candidates]) -> tuple[I64, list[Pair]
     """Return the rows (A,) of sentences with an antecedent, the antecedents' pairs, and pairs of both as one text."""
     rows, separate, together, start = [], [], [], 0
     for query_candidates in candidates:
+        query = as_read(query_candidates.query)
         for row, text in query_candidates.antecedents.items():
             rows.append(start + row)
-            separate.append((query_candidates.query_as_read, text))
-            together.append((query_candidates.query_as_read, f"{text} {query_candidates.sentences[row].text}"))
+            separate.append((query, text))
+            together.append((query, f"{text} {query_candidates.sentences[row].text}"))
         start += len(query_candidates.sentences)
     return np.array(rows, np.int64), separate, together
 

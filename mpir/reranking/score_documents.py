@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mpir.core.candidates import Candidates
+from mpir.core.text.query import as_read
 from mpir.core.text.types import Pair, QueryDocument
 from mpir.models.perspectives.base import DocumentModel, Perspective
 from mpir.models.perspectives.cache import ScoreCache
@@ -37,7 +38,7 @@ def read_documents(
     Documents are read as a whole, including sentences that a first pass left out for the other perspectives.
     """
     documents = [
-        QueryDocument(query_candidates.query_as_read, sentences or EMPTY)
+        QueryDocument(as_read(query_candidates.query), sentences or EMPTY)
         for query_candidates in candidates
         for sentences in query_candidates.document_sentences
     ]

@@ -17,6 +17,7 @@ from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.text import Question, Sentence
 from mpir.errors import ArtefactError
 from mpir.files.journal import Journal
+from mpir.reranking.prepare import unscored_candidates
 from mpir.search import LuceneIndex, build_index
 from tests.damage import check_flips
 
@@ -203,7 +204,7 @@ def test_snippets_are_the_best_sentences_of_the_best_documents_by_hand() -> None
         query_of=np.zeros(3, int),
         document_of=np.repeat(np.arange(3), 2),
     )
-    scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
+    scored = unscored_candidates("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(6))
     by_first = System("first", Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none"))
     by_number = Cutoffs(documents=Cutoff(maximum=2), snippets=Cutoff(maximum=3))
     result = answer(Question("q", "?"), scored, replace(by_first, cutoffs=by_number))
@@ -230,7 +231,7 @@ def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None
         query_of=np.zeros(2, int),
         document_of=np.arange(2),
     )
-    scored = Candidates.of("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(2))
+    scored = unscored_candidates("?", documents, sentences=sentences, columns=columns, lexical=np.zeros(2))
     weights = Weights({"o": 1.0}, alpha_context=0.0, beta_sentences=0.0, normalise="none")
     none_reach = Cutoffs(documents=Cutoff(score=9.0), snippets=Cutoff(score=9.0))
     selection = select(scored, System("blend", weights, none_reach))
@@ -238,5 +239,5 @@ def test_a_cut_off_that_leaves_nothing_submits_its_minimum_and_says_so() -> None
     assert selection.unreached == ("documents", "snippets")
     assert select(scored, System("blend", weights)).unreached == ()
     bare = replace(columns, sentences=np.zeros((0, 1)), document_of=np.zeros(0, int))
-    scored = Candidates.of("?", documents, sentences=[], columns=bare, lexical=np.zeros(0))
+    scored = unscored_candidates("?", documents, sentences=[], columns=bare, lexical=np.zeros(0))
     assert select(scored, System("blend", weights, none_reach)).snippets.tolist() == []

@@ -10,6 +10,7 @@ import pytest
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Document, Question, Sentence, Snippet
+from mpir.reranking.prepare import unscored_candidates
 from mpir.tune.dataset import Dataset
 
 Pairs = list[tuple[Question, Candidates]]
@@ -56,7 +57,7 @@ def _pair(
         query_of=np.zeros(documents, np.int64),
         document_of=np.array(owners, np.int64),
     )
-    scored = Candidates.of(name, candidates, sentences=sentences, columns=columns, lexical=scores.sum(axis=1))
+    scored = unscored_candidates(name, candidates, sentences=sentences, columns=columns, lexical=scores.sum(axis=1))
     return _gold(generator, name, documents), scored
 
 

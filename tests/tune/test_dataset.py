@@ -15,6 +15,7 @@ from mpir.core.columns import Column, Columns, Layout
 from mpir.core.text import Document, Question, Sentence, Snippet
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, OutputError
+from mpir.reranking.prepare import unscored_candidates
 from mpir.tune.dataset import CANDIDATE_ARRAYS, Dataset
 from mpir.tune.objective import Objective
 from tests.damage import FLIPS, check_flips
@@ -37,7 +38,7 @@ def question(name: str, ids: list[str]) -> tuple[Question, Candidates]:
         query_of=np.zeros(len(documents), np.int64),
         document_of=np.repeat(np.arange(len(documents)), 2),
     )
-    scored = Candidates.of(name, documents, sentences=sentences, columns=columns, lexical=np.zeros(count))
+    scored = unscored_candidates(name, documents, sentences=sentences, columns=columns, lexical=np.zeros(count))
     return Question(name, f"What is {name}?", type="list", documents=("2",), snippets=(GOLD,)), scored
 
 
