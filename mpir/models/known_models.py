@@ -59,9 +59,9 @@ def _declared(files: ModelFiles) -> set[str]:
     return {*declared_prompts(files), *(name for name, value in values.items() if value is not None)}
 
 
-def warn_of_missing_prompts(files: ModelFiles, options: Mapping[str, Any]) -> None:
-    """Log a warning if a model's name looks like a family with prompts, but none is declared, known or chosen."""
-    settings = {**known_settings(files), **declared_prompts(files), **options}
+def warn_of_missing_prompts(files: ModelFiles) -> None:
+    """Log a warning if a model's name looks like a family with prompts, but none is declared or known."""
+    settings = {**known_settings(files), **declared_prompts(files)}
     family = FAMILY.search(files.name.rstrip("/").rpartition("/")[2])
     if family and not {"query_prompt", "document_prompt"} & {*settings}:
         log.warning(

@@ -9,6 +9,9 @@ import transformers
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from mpir.models.embedding_model import PooledEncoder
+from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
+from mpir.models.perspectives.registration import Loading, build
 from tests.conftest import WORDS
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]", "query:", "passage:"]
@@ -118,3 +121,11 @@ def chat_model(folder: Path, **settings: Any) -> Path:
     put(folder / "1_LogitScore/config.json", {"true_token_id": 16, "false_token_id": 17})
     put(folder / "config_sentence_transformers.json", settings)
     return folder
+
+
+def vectors_of_entry(folder: Path, **options: Any) -> PooledEncoder:
+    """The encoder of a bundle's entry for a bi-encoder, with options that its files lack."""
+    entry = {"kind": "bi-encoder", "name": "vectors", "checkpoint": str(folder), "scale": "cosine", **options}
+    perspective = build(entry, Loading(folder=folder.parent, device="cpu", precision="fp32"))
+    assert isinstance(perspective, BiEncoderPerspective)
+    return perspective.texts

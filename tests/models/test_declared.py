@@ -28,6 +28,7 @@ from tests.models.model_makers import (
     make,
     put,
     tokenizer,
+    vectors_of_entry,
 )
 
 QUERY, TEXTS = "does aspirin thin blood", ["yes aspirin does thin the blood", "the risk of a heart attack", ""]
@@ -138,7 +139,7 @@ def test_former_names_of_the_settings_file_are_read(name: str, tmp_path: Path) -
 @pytest.mark.parametrize(("titles", "types"), [("pair", (0, 1)), ("separated", (0, 0))])
 def test_titles_are_read_as_the_model_was_trained(titles: str, types: tuple[int, int], tmp_path: Path) -> None:
     model = make(tmp_path / "m", "BertModel")
-    opened = open_embedding_model(str(tmp_path / "m"), {"pooling": "cls", "titles": titles}, **CPU)
+    opened = vectors_of_entry(tmp_path / "m", pooling="cls", titles=titles)
     documents = [("aspirin", "thin blood in patients"), ("heart attack", ""), ("", "gene cell")]
     vectors = opened.vectors([f"{title}\n{text}" if title else text for title, text in documents])[0]
     for (title, text), vector in zip(documents, vectors, strict=True):
@@ -178,7 +179,7 @@ SENTENCE = "Represent this sentence for searching relevant passages: "
 )
 def test_families_are_known_by_prefix(name: str, query: str, document: str, caplog: pytest.LogCaptureFixture) -> None:
     assert read_embedding_settings(files(name), {}).prompts == Prompts(query, document)
-    warn_of_missing_prompts(files(name), {})
+    warn_of_missing_prompts(files(name))
     assert not caplog.text
 
 
@@ -186,8 +187,7 @@ def test_files_and_options_count_more_than_the_hub_name(caplog: pytest.LogCaptur
     declared = files("intfloat/e5-base", sentence_transformers={"prompts": {"query": "", "document": "d: "}})
     assert read_embedding_settings(declared, {}).prompts == Prompts("", "d: ")
     assert read_embedding_settings(declared, {"query_prompt": "q: "}).prompts == Prompts("q: ", "d: ")
-    warn_of_missing_prompts(declared, {})
-    warn_of_missing_prompts(files("./my-e5-model"), {"query_prompt": ""})
+    warn_of_missing_prompts(declared)
     assert not caplog.text
 
 
@@ -195,7 +195,7 @@ def test_files_and_options_count_more_than_the_hub_name(caplog: pytest.LogCaptur
 def test_a_name_that_looks_like_a_family_without_prompts_is_a_warning(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warn_of_missing_prompts(files(name), {})
+    warn_of_missing_prompts(files(name))
     assert "usually need prompts, but none is declared or known" in caplog.text
 
 

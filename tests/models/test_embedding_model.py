@@ -14,6 +14,7 @@ from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
 from mpir.models.perspectives.registration import build
+from tests.models.model_makers import vectors_of_entry
 from tests.models.query_scores import query_scores
 
 TEXTS = ["does aspirin thin blood", "heart", "risk of heart attack in patients and a trial . the gene", "a cell"]
@@ -113,8 +114,7 @@ def test_two_towers_read_queries_and_documents(tiny_checkpoint: Path, tmp_path: 
     with torch.no_grad():
         model.embeddings.word_embeddings.weight.mul_(2.0)
     model.save_pretrained(second)
-    options = {"query_encoder": str(second)}
-    opened = open_embedding_model(str(first), options, device="cpu", precision="fp32")
+    opened = vectors_of_entry(first, query_encoder=str(second), scale="logit")
     np.testing.assert_allclose(opened.query_vectors(["heart"])[0][0], states_of(second, "heart")[0], atol=1e-5)
     np.testing.assert_allclose(opened.vectors(["heart"])[0][0], states_of(first, "heart")[0], atol=1e-5)
     assert opened.identity["query_encoder"]
@@ -149,8 +149,4 @@ def test_a_model_without_declared_pooling_says_so(
     folder = tiny_bert(tiny_checkpoint, tmp_path)
     assert open_embedding_model(str(folder), device="cpu").pooling == Pooling()
     assert "declares no pooling" in caplog.text
-    caplog.clear()
-    assert open_embedding_model(str(folder), {"pooling": "cls"}, device="cpu").pooling == Pooling("cls")
-    assert not caplog.text
-    with pytest.raises(InputError, match="unknown option 'poling'; expected one of pooling"):
-        open_embedding_model(str(folder), {"poling": "cls"})
+    assert vectors_of_entry(folder, pooling="cls").pooling == Pooling("cls")

@@ -10,9 +10,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from mpir.models.embedding_model import open_embedding_model
 from mpir.models.encoder import Encoder
 from tests.conftest import WORDS
+from tests.models.model_makers import vectors_of_entry
 
 library = pytest.importorskip("sentence_transformers")
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
@@ -95,8 +95,7 @@ def test_a_chain_of_modules_scores_as_there(make: Callable[[str], Path], tmp_pat
 def test_a_bi_encoder_makes_the_same_vectors(make: Callable[[str], Path]) -> None:
     folder = make("Model")
     model = library.SentenceTransformer(str(folder), device="cpu")
-    options = {"pooling": "mean", "over_length": "truncate"}
     texts = [*SENTENCES, *OVER_LONG] * 8
-    vectors, text_of = open_embedding_model(str(folder), options, device="cpu", precision="fp32").vectors(texts)
+    vectors, text_of = vectors_of_entry(folder, pooling="mean", over_length="truncate").vectors(texts)
     np.testing.assert_allclose(vectors, model.encode(texts, normalize_embeddings=True), atol=1e-5)
     assert text_of.tolist() == list(range(len(texts)))

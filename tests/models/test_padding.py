@@ -8,9 +8,8 @@ import pytest
 import torch
 from transformers import BigBirdForSequenceClassification
 
-from mpir.models.embedding_model import open_embedding_model
 from mpir.models.encoder import Encoder
-from tests.models.model_makers import LIBRARY, SIZES, declare_modules, make, put, tokenizer
+from tests.models.model_makers import LIBRARY, SIZES, declare_modules, make, put, tokenizer, vectors_of_entry
 
 QUERY = "does aspirin thin blood"
 TEXTS = ["yes aspirin does thin the blood in patients of a trial", "no", "the risk of a heart attack", ""]
@@ -87,7 +86,7 @@ def test_the_encoder_of_a_t5_makes_vectors(limit: int | None, tmp_path: Path) ->
     put(tmp_path / "m/1_Pooling/config.json", {"pooling_mode": "mean"})
     put(tmp_path / "m/sentence_bert_config.json", {"max_seq_length": limit})
     texts = [*TEXTS, "gene cell in patients " * 80]
-    opened = open_embedding_model(str(tmp_path / "m"), {"over_length": "truncate"}, **CPU)
+    opened = vectors_of_entry(tmp_path / "m", over_length="truncate")
     for text, vector in zip(texts, opened.vectors(texts)[0], strict=True):
         with torch.no_grad():
             inputs = fast([text], truncation=True, max_length=limit or 512, return_tensors="pt")

@@ -163,7 +163,7 @@ def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> I
 
 def _declare_encoder(recognised: RecognisedModel, column: str, _: NamedModels) -> Iterator[dict[str, Any]]:
     """Yield the bundle entry of one embedding model, with the settings that mpir knows for its hub name."""
-    warn_of_missing_prompts(recognised.files, {})
+    warn_of_missing_prompts(recognised.files)
     options = {**recognised.options, **known_settings(recognised.files)}
     checkpoint = str(recognised.files.folder.resolve())
     yield {"name": column, "kind": "bi-encoder", "level": "document", **options, "checkpoint": checkpoint}
