@@ -245,7 +245,7 @@ def test_negatives_of_a_search_by_words_and_by_vectors(
 
 
 def test_a_judged_question_without_a_text(searched: Path) -> None:
-    texts, settings = Texts.of_questions(searched / "questions.json"), TripleSettings(output=searched / "t.tsv")
+    texts, settings = Texts.of_queries(searched / "questions.json"), TripleSettings(output=searched / "t.tsv")
     with pytest.raises(InputError, match=r"questions\.json: has no question 'blood\?', which has judgements; add it\."):
         triple_candidates.search(settings, None, texts, ["gene?", "blood?"])
 
