@@ -25,10 +25,10 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import is_gold
 from mpir.core.text.split import sentences
 from mpir.files.output_checks import check_files
 from mpir.files.write import atomic_write
+from mpir.lab.gold_sentences import is_gold
 from mpir.validation import whole_number
 
 FILES = {"train": "documents.train.jsonl.gz", "dev": "documents.dev.jsonl.gz"}

@@ -31,13 +31,13 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import gold_sentences, is_gold
 from mpir.core.text.split import sentences, split
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.jsonl import read_jsonl
 from mpir.files.output_checks import check_files, check_replaceable_file
 from mpir.files.read import read_json, read_json_lines
 from mpir.files.write import atomic_write
+from mpir.lab.gold_sentences import gold_sentences, is_gold
 from mpir.lab.sia.answers import Answer, read_answers
 from mpir.lab.sia.facts import combined_rows, partial_rows
 from mpir.lab.sia.graded import Evidence, coverage_rows, graded_rows

@@ -32,12 +32,12 @@ from mpir.bioasq.task import systems
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import is_gold
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.files.corpora import read_jsonl, read_questions
 from mpir.files.read import read_json
 from mpir.files.write import write_json
+from mpir.lab.gold_sentences import is_gold
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.reranking.reranker import Reranker
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value
+from mpir.models.checkpoint_checks import check_tokenizer_file
 from mpir.models.known_models import declared_prompts
 from mpir.models.late import LateInteraction
 from mpir.models.model_files import ModelFiles
-from mpir.models.tokenizer_checks import check_tokenizer_file
 from mpir.models.vector_head import Layer, VectorHead, hash_weights, read_head, read_tensor
 
 STANFORD, METADATA = "HF_ColBERT", "artifact.metadata"

@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 
 from mpir.core.cancellation import CancellationError
 from mpir.errors import ArtefactError, MpirError, format_value, shortened
-from mpir.models.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.checkpoint_checks import check_rules, check_sizes, check_tensors, check_tokenizer_file
 from mpir.models.model_files import check_no_adapter
-from mpir.models.tokenizer_checks import check_rules, check_tokenizer_file
 
 _loading = threading.RLock()
 """transformers' settings are global, so only one thread at a time may change them."""

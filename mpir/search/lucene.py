@@ -17,8 +17,7 @@ from tqdm import tqdm
 
 from mpir.core.text.characters import greek_forms, has_greek, without_surrogates
 from mpir.core.text.legible import legible
-from mpir.core.text.query import is_field_search, report_field_search, truncated_query
-from mpir.core.text.question_words import without_question_words
+from mpir.core.text.query import is_field_search, report_field_search, truncated_query, without_question_words
 from mpir.core.text.terms import is_truncated, split_truncated, wildcard, without_marks
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_paths, format_value, shortened

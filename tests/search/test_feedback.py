@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mpir.core.text.question_words import without_question_words
+from mpir.core.text.query import without_question_words
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.search import LuceneIndex, build_index

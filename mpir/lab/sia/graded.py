@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import is_gold
 from mpir.core.text.split import sentences, split
+from mpir.lab.gold_sentences import is_gold
 from mpir.lab.sia.answers import Answer, can_be_counted, coverage, distinct, may_hold_more
 from mpir.lab.sia.facts import asked_terms
 from mpir.lab.sia.rows import Item, SiaRow, one_line, random_of, words_of

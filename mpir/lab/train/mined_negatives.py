@@ -17,10 +17,10 @@ from tqdm import tqdm
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import gold_sentences, may_be_gold
 from mpir.core.text.split import sentences
 from mpir.files.checksum import sha256
 from mpir.files.journal import Journal
+from mpir.lab.gold_sentences import gold_sentences, may_be_gold
 from mpir.lab.train.negative_inputs import SCORES_SUFFIX, NegativeInputs, NegativeSettings, TrainingRow, training_row
 from mpir.models.perspectives import score_pairs
 

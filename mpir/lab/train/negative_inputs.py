@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from mpir.core.text import Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import gold_sentences
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.output_checks import are_training_rows, check_files, check_replaceable_file, is_never_ours
 from mpir.files.write import atomic_write
+from mpir.lab.gold_sentences import gold_sentences
 from mpir.lab.train.leakage import EvaluationQuestions
 from mpir.validation import optional_whole_number, real_number, whole_number
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import may_be_gold
+from mpir.lab.gold_sentences import may_be_gold
 from mpir.models.embedding_model import PooledEncoder
 from mpir.search.memory import MemoryIndex
 from mpir.types import F32

@@ -21,8 +21,8 @@ from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, check_folder, write_json
 from mpir.lab.train.examples import read_rows
 from mpir.lab.train.pretrained import load_model
+from mpir.models.checkpoint_checks import check_tokenizer_file
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
-from mpir.models.tokenizer_checks import check_tokenizer_file
 
 
 def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:

@@ -16,10 +16,10 @@ import numpy as np
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import SHORTEST, gold_sentences, is_gold
 from mpir.core.text.split import sentences
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.corpus import read_collection
+from mpir.lab.gold_sentences import SHORTEST, gold_sentences, is_gold
 from mpir.lab.train.negative_inputs import NegativeInputs, NegativeSettings, TrainingRow, training_row
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool, unit_vectors
 from mpir.models.embedding_model import PooledEncoder

@@ -4,7 +4,7 @@ import pytest
 
 from mpir.core.text import Question, Snippet
 from mpir.core.text.characters import normalise
-from mpir.core.text.gold_sentences import gold_sentences, is_gold, may_be_gold
+from mpir.lab.gold_sentences import gold_sentences, is_gold, may_be_gold
 
 
 def snippet(text: str) -> Snippet:
