@@ -129,7 +129,7 @@ def _log_beside(output: Path) -> Path:
 def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weights, name: str) -> int:
     """Find and report cut-offs for the current weights; return the exit status."""
     from mpir.tune.cross_validation import adopt
-    from mpir.tune.cutoffs import tune_cutoffs
+    from mpir.tune.fit_cutoffs import tune_cutoffs
 
     levels = _cut(arguments)
     if not levels or arguments.plots or arguments.bounds:

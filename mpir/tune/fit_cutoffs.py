@@ -1,4 +1,4 @@
-"""Choose cut-offs for fixed weights: the best of a grid, compared on held-out questions."""
+"""Fit cut-offs for fixed weights: the best of a grid, compared on held-out questions."""
 
 from __future__ import annotations
 
