@@ -131,7 +131,7 @@ def run_benchmark(
             reranker = Reranker(bundle, models=choice, device=device, precision=precision, cache=cache, run=run)
             with reranker:
                 scored, seconds, memory = _score(reranker, collection, progress=progress)
-                orders = _orders(reranker, scored, None if number == 0 else _column(reranker))
+                orders = _orders(reranker, scored, reranker.perspectives[-1].name if number else None)
             for order, scores in orders.items():
                 if number and order in ("first stage", "bundle"):
                     continue
@@ -150,11 +150,6 @@ def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tup
     start = time.perf_counter()
     scored = reranker.score(list(collection.queries.values()), documents, progress=progress)
     return scored, time.perf_counter() - start, _peak()
-
-
-def _column(reranker: Reranker) -> str:
-    """The document column of the model, the last of the perspectives."""
-    return reranker.perspectives[-1].name
 
 
 def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:

@@ -141,7 +141,11 @@ def run_candidates(
     Raises:
         InputError: a document of the run that the corpus lacks, or a query that is not in the run.
     """
-    ranked = {query: _best(scores, depth) for query, scores in read_run(path).items() if query in queries}
+    ranked = {
+        query: dict(islice(sorted(scores.items(), key=lambda item: -item[1]), depth))
+        for query, scores in read_run(path).items()
+        if query in queries
+    }
     if absent := [query for query in queries if query not in ranked]:
         raise InputError(f"{path}: has no lines for the queries {format_names(absent, 3)}; give a run that has them.")
     needed = {name for scores in ranked.values() for name in scores}
@@ -149,10 +153,6 @@ def run_candidates(
     if absent := sorted(needed - texts.keys()):
         raise InputError(f"{path}: the corpus lacks its documents {format_names(absent, 3)}; give the run's corpus.")
     return {query: [replace(texts[name], score=score) for name, score in ranked[query].items()] for query in queries}
-
-
-def _best(scores: Mapping[str, float], depth: int | None) -> dict[str, float]:
-    return dict(islice(sorted(scores.items(), key=lambda item: -item[1]), depth))
 
 
 def read_run_queries(

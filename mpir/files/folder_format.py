@@ -17,15 +17,6 @@ FILE_LIST = "files.json"
 Names = Iterable[str]
 
 
-def _no_names(folder: Path) -> Names:
-    del folder
-    return ()
-
-
-def _accept(folder: Path) -> None:
-    del folder
-
-
 @dataclass(frozen=True, kw_only=True)
 class FolderFormat:
     """The files of one folder format. Replacing a folder deletes it, so only a folder with no other files is replaced.
@@ -39,8 +30,8 @@ class FolderFormat:
 
     marker: str = ""
     names: tuple[str, ...] = ()
-    listed: Callable[[Path], Names] = _no_names
-    check: Callable[[Path], None] = _accept
+    listed: Callable[[Path], Names] = lambda folder: ()
+    check: Callable[[Path], None] = lambda folder: None
 
     def check_replaceable(self, path: str | Path) -> None:
         """Refuse to replace a folder of another format, or one with foreign files.

@@ -89,14 +89,15 @@ class Journal:
     def _choose(self, header: bytes, *, replace: bool) -> None:
         """Set aside a journal with other settings (it may have taken hours), and restore the one with these."""
         first = _first_line(self.path)
-        if first and not _is_header(first):
+        if first and _parsed(first).keys() != {"mpir", "settings"}:
             self.close()
             raise OutputError(f"{self.path}: exists and is not a journal of mpir, so it is kept; choose another name.")
         if first and first != header and replace:
             log.warning("%s: made with other settings, so it starts over", self.path)
             self.path.unlink()
         elif first and first != header:
-            old = _free_name(self.path, first)
+            names = (_set_aside_name(self.path, first, number) for number in count(1))
+            old = next(name for name in names if not name.exists())
             log.warning("%s: made with other settings, so it starts over; the old one is now %s", self.path, old.name)
             self.path.replace(old)
         mine = _set_aside_name(self.path, header)
@@ -168,19 +169,10 @@ def _first_line(path: Path) -> bytes:
         return stream.readline()
 
 
-def _is_header(line: bytes) -> bool:
-    """Whether the first line of a file is that of a journal."""
-    return _parsed(line).keys() == {"mpir", "settings"}
-
-
 def _set_aside_name(path: Path, header: bytes, number: int = 1) -> Path:
     """Return the name under which a journal with this first line is set aside, unique to its settings."""
     suffix = f".{number}" if number > 1 else ""
     return path.with_name(f"{path.name}.{hashlib.sha256(header).hexdigest()[:8]}{suffix}.old")
-
-
-def _free_name(path: Path, header: bytes) -> Path:
-    return next(name for number in count(1) if not (name := _set_aside_name(path, header, number)).exists())
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -17,9 +17,15 @@ HEAD = 2**16
 _RANKING = re.compile(
     rb'\{"id": [^\n]*"query": [^\n]*"documents": \[(\{"id": [^\n]*"index": \d+, |\], "weights": \{)', re.DOTALL
 )
-_ROW = re.compile(rb'\{"id": [^\n]*"question": [^\n]*"sentence": [^\n]*"label": [\d.]+, "kind": "[\w-]+"\}\n')
+are_training_rows = re.compile(
+    rb'\{"id": [^\n]*"question": [^\n]*"sentence": [^\n]*"label": [\d.]+, "kind": "[\w-]+"\}\n'
+).match
+"""Whether a file has the rows of `mpir data negatives`."""
+is_benchmark_table = re.compile(rb"### [^\n]*\n\n\d+ queries, candidates by ").match
+"""Whether a file has the tables of `mpir benchmark`."""
 _FIELDS = (rb'"id": [^\n]*', rb'"body": [^\n]*', rb'"type": [^\n]*', rb'"documents": \[')
-_SUBMISSION = re.compile(rb'\{\n  "questions": \[\n    \{\n      ' + rb"\n      ".join(_FIELDS))
+is_submission = re.compile(rb'\{\n  "questions": \[\n    \{\n      ' + rb"\n      ".join(_FIELDS)).match
+"""Whether a file has the fields of a submission in the order of `write_submission`."""
 
 
 def check_file(option: str, path: str | Path | None) -> None:
@@ -61,7 +67,7 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
 
 
 def check_replaceable_file(
-    option: str, path: str | Path | None, is_own: Callable[[bytes], bool], *, overwrite: bool | None = None
+    option: str, path: str | Path | None, is_own: Callable[[bytes], object], *, overwrite: bool | None = None
 ) -> None:
     """Refuse to replace a file whose first `HEAD` bytes the option would not have written, unless it is empty.
 
@@ -123,25 +129,10 @@ def are_rankings(head: bytes) -> bool:
     return is_run(head) or _RANKING.match(head) is not None
 
 
-def is_submission(head: bytes) -> bool:
-    """Whether a file has the fields of a submission in the order of `write_submission`."""
-    return _SUBMISSION.match(head) is not None
-
-
-def are_training_rows(head: bytes) -> bool:
-    """Whether a file has the rows of `mpir data negatives`."""
-    return _ROW.match(head) is not None
-
-
 def are_figures(head: bytes) -> bool:
     """Whether a file may be the figures of a script: JSON, but neither documents nor questions."""
     start = b"".join(head[:100].split())
     return start.startswith((b"{", b"[")) and not re.match(rb'\[?\{"(id|pmid|_id|questions":\[)', start)
-
-
-def is_benchmark_table(head: bytes) -> bool:
-    """Whether a file has the tables of `mpir benchmark`."""
-    return re.match(rb"### [^\n]*\n\n\d+ queries, candidates by ", head) is not None
 
 
 def is_picture(head: bytes) -> bool:

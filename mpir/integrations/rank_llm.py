@@ -14,7 +14,6 @@ from mpir.files.read import place_of, read_json_lines
 from mpir.reranking.inputs import as_documents
 
 if TYPE_CHECKING:
-    from mpir.reranking.ranking import Ranking
     from mpir.reranking.reranker import Reranker
 
 TEXTS = ("contents", "content", "text", "segment", "passage", "body", "abstract")
@@ -33,7 +32,8 @@ def rerank_requests(path: str | Path, reranker: Reranker, *, top_k: int | None =
         with error_context(location):
             documents = as_documents([_document(candidate) for candidate in candidates])
         ranking = reranker.rerank(query, documents, top_k=top_k)
-        yield {**record, "candidates": _candidates(candidates, ranking)}
+        ranked = [{**candidates[document.index], "score": document.score} for document in ranking.documents]
+        yield {**record, "candidates": ranked}
 
 
 def _read(record: Mapping[str, Any], location: str) -> tuple[str, list[Any]]:
@@ -55,7 +55,3 @@ def _document(candidate: Any) -> dict[str, Any]:
     text = next((candidate_text for candidate_text in texts if candidate_text.strip()), "")
     title = doc.get("title")
     return {"id": str(candidate["docid"]), "title": title if isinstance(title, str) else "", "text": text}
-
-
-def _candidates(candidates: list[Any], ranking: Ranking) -> list[dict[str, Any]]:
-    return [{**candidates[document.index], "score": document.score} for document in ranking.documents]

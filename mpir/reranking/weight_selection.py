@@ -45,7 +45,8 @@ def select_weights(
     Raises:
         InputError: the weights are for other columns, or there is no such file or name.
     """
-    weights, source = _load(chosen, bundle) or (_untuned(layout, without=_weighted_by_default(added)), "weights")
+    by_default = {perspective.name for perspective in added if perspective.default_weight is not None}
+    weights, source = _load(chosen, bundle) or (_untuned(layout, without=by_default), "weights")
     if weights.is_untuned:
         log.warning(
             "no weights are tuned for these columns; using equal weights of scores mapped to 0-1 (mpir tune finds "
@@ -91,10 +92,6 @@ def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | N
     if bundle is not None and bundle.weights:
         return Weights.from_dict(bundle.weights, f"{bundle.folder}: weights"), "weights"
     return None
-
-
-def _weighted_by_default(perspectives: Sequence[Perspective]) -> set[str]:
-    return {perspective.name for perspective in perspectives if perspective.default_weight is not None}
 
 
 def _untuned(layout: Layout, *, without: Collection[str]) -> Weights:

@@ -197,11 +197,8 @@ async def _read(service: Service, context: RequestContext) -> dict[str, Any]:
 
 async def _unknown_path(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    message = f"{request.method} {request.url.path[:80]}: {_reason(status)}; see /docs for what there is."
+    reason = {404: "no such path", 405: "the path does not take this method"}.get(status, "not possible")
+    message = f"{request.method} {request.url.path[:80]}: {reason}; see /docs for what there is."
     response = error_response(request.url.path, ApiError(status, message))
     response.headers.update((error.headers or {}) if isinstance(error, HTTPException) else {})
     return response
-
-
-def _reason(status: int) -> str:
-    return {404: "no such path", 405: "the path does not take this method"}.get(status, "not possible")

@@ -51,14 +51,9 @@ class HostCheck:
                     continue
                 match = form.fullmatch(value)
                 if match is None or match[1].lower() not in self._hosts:
-                    return _foreign(name.capitalize(), value)
+                    allow = "name it as an allowed host when you start the server"
+                    return ApiError(403, f"{name.capitalize()} {format_value(value)} is not allowed here; {allow}.")
         return None
-
-
-def _foreign(name: str, value: str) -> ApiError:
-    return ApiError(
-        403, f"{name} {format_value(value)} is not allowed here; name it as an allowed host when you start the server."
-    )
 
 
 def host_names(hosts: Iterable[str]) -> frozenset[str]:

@@ -36,7 +36,12 @@ def read_upload(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     documents = _documents(body.name, _content(body.data), limit=limits.documents + 1, characters=limits.body)
     if len(documents) > limits.documents:
         raise ApiError(413, f"{shortened(body.name)}: has more than {limits.documents} documents; use `mpir rerank`.")
-    return {"documents": [_as_sent(document) for document in documents]}
+    return {
+        "documents": [
+            {**document.metadata, "id": document.id, "title": document.title, "abstract": document.abstract}
+            for document in documents
+        ]
+    }
 
 
 def _content(data: str) -> bytes:
@@ -51,17 +56,12 @@ def _documents(name: str, content: bytes, *, limit: int, characters: int) -> lis
     from mpir.files.corpora.deduplicate import without_copies
 
     with TemporaryDirectory(prefix="mpir-upload-") as folder:
-        path = Path(folder) / _file_name(name)
+        path = Path(folder) / (_ODD.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file")
         path.write_bytes(content)
         try:
             return list(without_copies(list(_within(islice(read_corpus([path]), limit), characters))))
         except InputError as error:
             raise ApiError(400, str(error).replace(str(path), path.name)) from None
-
-
-def _file_name(name: str) -> str:
-    """A name without its folder, for messages and for records without an id."""
-    return _ODD.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file"
 
 
 def _within(documents: Iterable[Document], characters: int) -> Iterator[Document]:
@@ -71,7 +71,3 @@ def _within(documents: Iterable[Document], characters: int) -> Iterator[Document
         if characters < 0:
             raise ApiError(413, "the documents exceed a request's limit of text; use `mpir rerank`.")
         yield document
-
-
-def _as_sent(document: Document) -> dict[str, Any]:
-    return {**document.metadata, "id": document.id, "title": document.title, "abstract": document.abstract}

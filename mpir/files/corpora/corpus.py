@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from mpir.files.corpora.jsonl import read_jsonl, record_id
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, latest_first, read_deleted, read_pubmed
 from mpir.files.corpora.record import ids_of
-from mpir.files.corpora.references import read_refer, read_references, read_web_of_science
+from mpir.files.corpora.references import REFER, WEB_OF_SCIENCE, read_references, read_tagged
 from mpir.files.corpora.tables import read_table
 from mpir.files.corpora.tripclick import read_documents
 from mpir.files.corpora.workbooks import read_workbook
@@ -244,7 +245,8 @@ def _expand(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; check the corpus path.")
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if _is_shown(file) and is_corpus_file(file))
+        shown = (file for file in path.iterdir() if not file.name.startswith("."))  # macOS adds "._a.jsonl" to a.jsonl
+        files = sorted(file for file in shown if file.is_file() and is_corpus_file(file))
     else:
         files = [path] if format_of(path) else []
     if not files:
@@ -253,18 +255,13 @@ def _expand(path: Path) -> list[Path]:
     return files
 
 
-def _is_shown(file: Path) -> bool:
-    """Whether a path is a visible file; macOS writes hidden files such as "._a.jsonl" next to a.jsonl."""
-    return file.is_file() and not file.name.startswith(".")
-
-
 _ROOTS = (*PUBMED, *PAPERS, *ENDNOTE)
 _READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "jsonl": read_jsonl,
     "json": read_json_documents,
     "references": read_references,
-    "web-of-science": read_web_of_science,
-    "refer": read_refer,
+    "web-of-science": partial(read_tagged, syntax=WEB_OF_SCIENCE),
+    "refer": partial(read_tagged, syntax=REFER),
     "bibtex": read_bibtex,
     "table": read_table,
     "workbook": read_workbook,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Document
 from mpir.files.corpora.fields import report_unread
@@ -56,10 +55,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
     for number, record in enumerate(read_elements(path, ENDNOTE, _RECORD), 1):
         values: dict[str, Value] = {name: text_of(record.find(element)) for element, name in _NAMES.items()}
         values |= {name: list(map(text_of, record.findall(element))) for element, name in _LISTS.items()}
-        values["reftype"] = _type(record.find("ref-type"))
+        kind = record.find("ref-type")
+        values["reftype"] = "" if kind is None else kind.get("name", "")
         unread = {element.tag: text_of(element) for element in record if element.tag not in _PARENTS}
         yield document_of(values, f"{Path(path).name}:{number}"), unread
-
-
-def _type(element: ET.Element | None) -> str:
-    return "" if element is None else element.get("name", "")

@@ -62,22 +62,14 @@ def read_papers(path: str | Path) -> Iterator[Document]:
     """
     for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
         meta = article.find(_META)
-        ids = _ids(meta)
+        elements = [] if meta is None else meta.findall("article-id")
+        ids = {element.get("pub-id-type", ""): text_of(element) for element in elements}
         metadata = metadata_of(article, ids)
         identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
         blocks = _abstract(meta) + [
             text for section_tag in ("body", "floats-group") for text in _blocks(article.find(section_tag))
         ]
         yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=metadata)
-
-
-def _ids(meta: ET.Element | None) -> dict[str, str]:
-    """Return the ids of a paper by kind."""
-    return (
-        {}
-        if meta is None
-        else {element.get("pub-id-type", ""): text_of(element) for element in meta.findall("article-id")}
-    )
 
 
 def _identity(ids: Mapping[str, str]) -> str:

@@ -57,7 +57,8 @@ def _pages(path: str | Path) -> list[list[str]]:
         try:
             reader = PdfReader(stream)
             bounds = _Bounds(str(path), size=stream.seek(0, 2))
-            return [_lines(bounds.text_of(page)) for page in reader.pages]
+            pages = ((line.strip() for line in bounds.text_of(page).splitlines()) for page in reader.pages)
+            return [list(filter(None, lines)) for lines in pages]
         except (InputError, MemoryError):
             raise
         except FileNotDecryptedError as error:
@@ -89,10 +90,6 @@ class _Bounds:
     def _check(self) -> None:
         if min(self._operators, self._content) < 0:
             raise expansion_error(self._path, self._ratio)
-
-
-def _lines(text: str) -> list[str]:
-    return [line for raw_line in text.splitlines() if (line := raw_line.strip())]
 
 
 def _without_heads(pages: Sequence[Sequence[str]]) -> list[str]:

@@ -148,28 +148,14 @@ def read_references(path: str | Path) -> Iterator[Document]:
     Raises:
         InputError: the file has no reference, or cannot be read.
     """
-    return _read(path, REFERENCES)
+    return read_tagged(path, REFERENCES)
 
 
-def read_web_of_science(path: str | Path) -> Iterator[Document]:
-    """Stream the records of a file in Web of Science's tagged format; the id is the PMID, else UT, else the DOI.
+def read_tagged(path: str | Path, syntax: Syntax) -> Iterator[Document]:
+    """Stream the references of a file in a tagged format; errors are those of `read_references`.
 
-    Raises:
-        InputError: the file has no record, or cannot be read.
+    The id is the PMID, else UT, else the DOI of WEB_OF_SCIENCE, and %M, else the DOI, else %F of REFER.
     """
-    return _read(path, WEB_OF_SCIENCE)
-
-
-def read_refer(path: str | Path) -> Iterator[Document]:
-    """Stream the references of a file in the Refer format of EndNote and Zotero; the id is %M, else the DOI, else %F.
-
-    Raises:
-        InputError: the file has no reference, or cannot be read.
-    """
-    return _read(path, REFER)
-
-
-def _read(path: str | Path, syntax: Syntax) -> Iterator[Document]:
     empty = True
     for document in report_unread(path, _documents(path, syntax)):
         empty = False

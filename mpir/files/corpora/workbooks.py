@@ -91,14 +91,10 @@ def _bounded_rows(path: str | Path, book: Any, budget: int) -> Iterator[tuple[An
                     f"{path}: the sheets have more than {budget:,} cells, most of them blank; save the rows that have "
                     "text as CSV, or set MPIR_MAX_EXPANSION to a larger number."
                 )
-            yield [_text(value) for value in cells]
+            yield ["" if value is None else str(value) for value in cells]
 
     files = [sheet._worksheet_path for sheet in book.worksheets]
     if len(set(files)) < len(files):
         raise InputError(f"{path}: the workbook is damaged (two sheets are one file); save it again, or as CSV.")
     for sheet in book.worksheets:
         yield sheet, rows_of(sheet)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)

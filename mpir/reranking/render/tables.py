@@ -56,7 +56,7 @@ def sentence_table(ranking: RankedList, k: int, width: int | None) -> str:
     name, measure = measure_of(ranking)
     name = ANSWERS if name == PROBABILITY else name
     rows = [
-        (rank, measure(s), s.document, _location(s), " ".join(s.text.split()))
+        (rank, measure(s), s.document, f"{s.section} {s.begin}-{s.end}", " ".join(s.text.split()))
         for rank, s in enumerate(ranking.sentences[:k], 1)
     ]
     heads = ("rank", name, "document", "place", "sentence")
@@ -75,10 +75,6 @@ def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | Non
     if width is None or len(rule) <= width:
         return table
     return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
-
-
-def _location(sentence: RankedSentence) -> str:
-    return f"{sentence.section} {sentence.begin}-{sentence.end}"
 
 
 def _headline(document: RankedDocument) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -69,8 +69,9 @@ def encode(
         InputError: a repeated id, a vector that is not finite, or documents that differ from existing shards.
     """
     known_ids, number, job_shard = HashSet(), -1, job_shard or Shard()
+    stream = iter(documents)
     with DocumentBar(total, is_shown=progress) as bar:
-        for number, batch in enumerate(_batches(iter(documents))):
+        for number, batch in enumerate(iter(lambda: list(islice(stream, DOCUMENTS_PER_SHARD)), [])):
             names = [document.id for document in batch]
             check_unique(names, known_ids.among(names))
             known_ids.add(names)
@@ -150,11 +151,6 @@ def check_unique(names: Sequence[str], existing: Collection[str] = ()) -> None:
 def has_words(text: str) -> bool:
     """Whether a text has a letter or digit."""
     return any(map(str.isalnum, text))
-
-
-def _batches(stream: Iterator[Document]) -> Iterator[list[Document]]:
-    while batch := list(islice(stream, DOCUMENTS_PER_SHARD)):
-        yield batch
 
 
 def check_same(shard: Path, names: Sequence[str]) -> None:

@@ -83,7 +83,8 @@ def search(
     jobs = {name: partial(search_service, services[name], wish, report) for name in chosen}
     results, faults = _all_done(jobs)
     documents = _documents(PubMed(client), results, faults, wish.k, report)
-    warnings += [f"{fault} The candidates come from {_names(results)} only." for fault in faults]
+    delivered = " and ".join(NAMES[name] for name in results)
+    warnings += [f"{fault} The candidates come from {delivered} only." for fault in faults]
     return SearchResult(
         query=query,
         documents=tuple(documents),
@@ -184,10 +185,6 @@ def _note_missing(result: SourceResult, missing: Sequence[str], number: int) -> 
             f"{eutils.NAME} listed {len(missing)} records that it did not deliver, so they are left out: PMIDs "
             f"{format_names(missing)}."
         )
-
-
-def _names(results: Mapping[str, SourceResult]) -> str:
-    return " and ".join(NAMES[name] for name in results)
 
 
 class PubMedFirstStage:
