@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Literal, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, get_args
 
 from mpir.core.text.characters import composed, greek_names
-from mpir.types import F64
 from mpir.validation import check_choice
+
+if TYPE_CHECKING:
+    from mpir.types import F64
 
 StopWords = Literal["english", "not-no", "none"]
 NEGATING = frozenset({"no", "not"})
@@ -117,6 +117,8 @@ class Background:
 
     def idf(self, words: Sequence[str]) -> F64:
         """Return the inverse document frequency (W,) of terms, by Lucene's formula."""
+        import numpy as np  # here, because readers of files take terms from this module, too
+
         frequencies = np.array([self.frequencies.get(word, 1) for word in words], np.float64)
         return np.log1p((self.documents - frequencies + 0.5) / (frequencies + 0.5))
 

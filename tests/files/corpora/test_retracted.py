@@ -53,7 +53,7 @@ def test_europe_pmcs_comments_name_a_retraction(kind: str, is_retracted: bool) -
     comments = {"commentCorrection": [{"type": kind, "source": "MED"}]}
     record = {"id": "7", "pmid": "7", "title": "Lemonade", "commentCorrectionList": comments}
     answer = {"hitCount": 1, "resultList": {"result": [record]}}
-    (document,) = _read_page(json.dumps(answer).encode()).documents
+    (document,) = _read_page(json.dumps(answer).encode()).documents.values()
     assert Bibliography.of(document.metadata).is_retracted is is_retracted
 
 
