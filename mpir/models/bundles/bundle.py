@@ -23,6 +23,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -175,11 +176,18 @@ def bundle_state(which: str | Path) -> tuple[object, ...]:
         ArtefactError: no such bundle.
     """
     manifest_path = _locate(which)
-    manifest = read_manifest(manifest_path)
-    _check_form({"perspectives": [], **manifest}, manifest_path)
+    manifest = _checked_manifest(manifest_path, file_state(manifest_path))
     paths = [manifest_path, *(manifest_path.parent / name for name in manifest.get("files") or ())]
     paths += _used(manifest, manifest_path.parent)  # unsealed bundles are allowed
     return tuple(map(file_state, paths))
+
+
+@lru_cache(maxsize=8)
+def _checked_manifest(path: Path, _state: tuple[int, ...]) -> Mapping[str, Any]:
+    """Return a manifest, which is read and checked again only if its file has changed."""
+    manifest = read_manifest(path)
+    _check_form({"perspectives": [], **manifest}, path)
+    return manifest
 
 
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
