@@ -22,15 +22,7 @@ class Objective:
     `name` and `version` identify the measure.
     """
 
-    def __init__(
-        self,
-        scored: Dataset,
-        measured: str | Measure = "document-map",
-        *,
-        version: int = 9,
-        documents: int = 10,
-        snippets: int = 10,
-    ) -> None:
+    def __init__(self, scored: Dataset, measured: str | Measure = "document-map", *, version: int = 9) -> None:
         """Judge the candidates. `measured` is a measure's name, or a function of `Submissions` to (Q,) values.
 
         Raises:
@@ -41,12 +33,11 @@ class Objective:
         self.name = measured if isinstance(measured, str) else getattr(measured, "__qualname__", repr(measured))
         self.measured = measured
         self._measure = measure(measured, version) if isinstance(measured, str) else measured
-        self.pool = Pool(scored, documents=documents, snippets=snippets)
+        self.pool = Pool(scored)
 
     def restricted(self, questions: Sequence[int] | I64) -> Objective:
         """Return the objective restricted to the questions with these numbers."""
-        limits = {"documents": self.pool.limit_documents, "snippets": self.pool.limit_snippets}
-        return Objective(self.scored.subset(questions), self.measured, version=self.version, **limits)
+        return Objective(self.scored.subset(questions), self.measured, version=self.version)
 
     def answers(self, weights: Weights) -> Submissions:
         """Return each question's submission with these weights, cut by their cut-offs if the measure uses them.

@@ -10,6 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from mpir.core.checksum import fingerprint
+from mpir.core.cutoffs import SUBMISSION_LIMIT
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.files.journal import Journal
@@ -218,11 +219,11 @@ def settings(objective: Objective, space: Space, plan: Plan, **options: Any) -> 
 
     `data` identifies the scored set, and `chosen` its questions and candidates in use.
     """
-    scored, pool = objective.scored, objective.pool
+    scored = objective.scored
     return {
         "data": scored.data,
         "chosen": fingerprint([[question.id for question in scored.questions], scored.documents.tolist()]),
-        "limits": [pool.limit_documents, pool.limit_snippets],
+        "limits": [SUBMISSION_LIMIT, SUBMISSION_LIMIT],
         "measure": [objective.name, objective.version],
         "context": [space.context, space.normalise],
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],

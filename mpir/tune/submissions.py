@@ -15,7 +15,7 @@ from mpir.core.blend import (
     sentence_sums,
 )
 from mpir.core.columns import Layout
-from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
+from mpir.core.cutoffs import SUBMISSION_LIMIT, TEN_EACH, Cutoff, Cutoffs
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Normalise, Weights
 from mpir.tune.dataset import Dataset
@@ -26,15 +26,13 @@ from mpir.types import F64, I64
 class Pool:
     """A scored set prepared for many rankings: its labels, and its columns in tables.
 
-    `documents`, `snippets`: their maximum numbers per question. Tables of sentences have a row for each position in a
-    document, a column for each document, and one more column for index -1, so that operations run over all documents
-    at once.
+    Tables of sentences have a row for each position in a document, a column for each document, and one more column for
+    index -1, so that operations run over all documents at once.
     """
 
-    def __init__(self, scored: Dataset, *, documents: int = 10, snippets: int = 10) -> None:
+    def __init__(self, scored: Dataset) -> None:
         """Compute everything that does not depend on weights. Raises InputError without gold."""
         self.scored, self.judgements = scored, judge(scored)
-        self.limit_documents, self.limit_snippets = documents, snippets
         columns = scored.columns
         sentence_table = slots(columns.document_of, len(columns.documents)).T
         self.sentences = np.append(sentence_table, np.full((len(sentence_table), 1), -1), axis=1)
@@ -124,7 +122,7 @@ class Submissions:
     @cached_property
     def documents(self) -> I64:
         """The best documents; ties are broken by the first stage's score, then by the order of candidates."""
-        documents = best_of(self._scores, self.pool.documents, self.pool.limit_documents)
+        documents = best_of(self._scores, self.pool.documents, SUBMISSION_LIMIT)
         if self.cutoffs.documents == Cutoff():
             return documents
         lowest = np.append(self._scores, np.inf)[self.pool.documents].min(axis=1, initial=np.inf)
@@ -143,11 +141,11 @@ class Submissions:
 
     def _cells(self, scores: F64) -> I64:
         """Return the columns (Q, K) of submitted scores (Q, M), which are overwritten; -1 after the last one."""
-        cutoff, limit = self.cutoffs.snippets, self.pool.limit_snippets
+        cutoff = self.cutoffs.snippets
         if cutoff == Cutoff():
-            return best_columns(scores, limit)
+            return best_columns(scores, SUBMISSION_LIMIT)
         lowest = np.where(np.isfinite(scores), scores, np.inf).min(axis=1, initial=np.inf)
-        cells = best_columns(scores.copy(), limit)
+        cells = best_columns(scores.copy(), SUBMISSION_LIMIT)
         ranked = np.where(cells >= 0, np.take_along_axis(scores, np.maximum(cells, 0), axis=1), -np.inf)
         return _cut(cells, ranked, lowest, cutoff)
 
