@@ -9,7 +9,7 @@ collection's own recipe.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 Recipe = Literal["filtered", "unfiltered", "above-click"]
 Judged = Mapping[str, int]
 """A query's judgements: document id to grade, above 0 for clicked documents."""
-Sampler = Callable[[Sequence[str], Judged, str, np.random.Generator, int], list[str]]
 
 
 def triples_of(
@@ -39,38 +38,22 @@ def triples_of(
     pool = {name: grade for name, grade in judged.items() if grade > 0 or not keep_judged}
     triples = []
     for positive in (name for name, grade in judged.items() if grade > 0):
-        chosen = SAMPLERS[recipe](candidates, pool, positive, generator, negatives)
+        names = _allowed(recipe, candidates, pool, positive)
+        chosen = generator.choice(len(names), min(negatives, len(names)), replace=False).tolist()
         sort_keys = generator.integers(0, 2**63 - 1, len(chosen)).tolist()
-        triples += [(sort_key, positive, negative) for sort_key, negative in zip(sort_keys, chosen, strict=True)]
+        triples += [(sort_key, positive, names[number]) for sort_key, number in zip(sort_keys, chosen, strict=True)]
     return triples
 
 
-def _filtered(
-    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
-) -> list[str]:
-    """Sample candidates outside the relevant pool, without replacement."""
-    return _sample([name for name in candidates if name not in pool], generator, count)
+def _allowed(recipe: Recipe, candidates: Sequence[str], pool: Judged, positive: str) -> list[str]:
+    """Return the candidates that may be negatives of a positive document.
 
-
-def _unfiltered(
-    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
-) -> list[str]:
-    """Sample candidates except the positive, without replacement; other clicked documents are included."""
-    return _sample([name for name in candidates if name != positive], generator, count)
-
-
-def _above_click(
-    candidates: Sequence[str], pool: Judged, positive: str, generator: np.random.Generator, count: int
-) -> list[str]:
-    """Sample unclicked candidates above the positive; empty if the positive is not a candidate."""
-    if positive not in candidates:
-        return []
-    above = [name for name in candidates[: candidates.index(positive)] if pool.get(name, 0) <= 0]
-    return _sample(above, generator, count)
-
-
-def _sample(names: Sequence[str], generator: np.random.Generator, count: int) -> list[str]:
-    return [names[i] for i in generator.choice(len(names), min(count, len(names)), replace=False).tolist()]
-
-
-SAMPLERS: dict[str, Sampler] = {"filtered": _filtered, "unfiltered": _unfiltered, "above-click": _above_click}
+    ``filtered`` are those outside the relevant pool, ``unfiltered`` all but the positive, other clicked documents
+    included, and ``above-click`` the unclicked ones above the positive; none if it is not a candidate.
+    """
+    if recipe == "filtered":
+        return [name for name in candidates if name not in pool]
+    if recipe == "unfiltered":
+        return [name for name in candidates if name != positive]
+    above = candidates[: candidates.index(positive)] if positive in candidates else ()
+    return [name for name in above if pool.get(name, 0) <= 0]

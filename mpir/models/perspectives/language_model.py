@@ -46,16 +46,13 @@ def load_language_model(name: str, options: Mapping[str, Any], loading: Loading)
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     from mpir.models.language_model import LanguageModel
 
-    reading = dict(options)
-    revision, scale = reading.pop("revision", None), reading.pop("scale", "probability")
-    checkpoint = str(checkpoint_folder(options, loading))
-    del reading["checkpoint"]
+    folder, reading = _opening(options, loading)
+    scale = reading.pop("scale", "probability")
     tokens = [reading.pop(key, None) for key in ("true_token", "false_token")]
-    reading["trust_remote_code"] = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
-    key = ("language-model", checkpoint, revision, repr(sorted(reading.items())), repr(tokens))
+    key = ("language-model", folder, repr(sorted(reading.items())), repr(tokens))
     if key not in loading.shared:
         loading.shared[key] = LanguageModel(
-            str(loading.find_model(checkpoint, revision)),
+            folder,
             tokens=None if tokens == [None, None] else (tokens[0], tokens[1]),
             device=loading.device,
             precision=loading.precision,
@@ -92,11 +89,13 @@ def load_listwise(name: str, options: Mapping[str, Any], loading: Loading) -> Pe
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     from mpir.models.listwise_model import ListwiseModel
 
-    reading = dict(options)
-    checkpoint, revision = str(checkpoint_folder(options, loading)), reading.pop("revision", None)
-    del reading["checkpoint"]
-    reading["trust_remote_code"] = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
-    folder = str(loading.find_model(checkpoint, revision))
-    return ListwisePerspective(
-        name, ListwiseModel(folder, device=loading.device, precision=loading.precision, **reading)
-    )
+    folder, reading = _opening(options, loading)
+    model = ListwiseModel(folder, device=loading.device, precision=loading.precision, **reading)
+    return ListwisePerspective(name, model)
+
+
+def _opening(options: Mapping[str, Any], loading: Loading) -> tuple[str, dict[str, Any]]:
+    """Return the folder of an entry's model, and the entry's other keys."""
+    reading = {key: value for key, value in options.items() if key not in ("checkpoint", "revision")}
+    reading["trust_remote_code"] = bool(reading.get("trust_remote_code", False)) and loading.trust_code
+    return str(loading.find_model(str(checkpoint_folder(options, loading)), options.get("revision"))), reading
