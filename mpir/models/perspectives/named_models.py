@@ -93,10 +93,6 @@ class DeclaredModel:
     entry: Mapping[str, Any]
     files: ModelFiles
 
-    def load(self, loading: Loading) -> Perspective:
-        """Build the perspective. Raises ArtefactError or InputError, as its kind does."""
-        return build(self.entry, loading)
-
 
 def declare_named_models(
     choice: NamedModels, reserved: Collection[str] = (), *, trust_code: bool = False
@@ -138,7 +134,7 @@ def load_named_models(declared: Sequence[DeclaredModel], loading: Loading) -> tu
         InputError: an option is invalid.
     """
     loading = replace(loading, may_fetch=True)
-    return tuple(model.load(loading) for model in declared)
+    return tuple(build(model.entry, loading) for model in declared)
 
 
 def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> Iterator[dict[str, Any]]:
