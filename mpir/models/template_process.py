@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from mpir.files.child_process import limit_resources, module_command, module_environment
 
@@ -21,6 +22,7 @@ PATIENCE = 120
 """Seconds for the whole process, which imports a library first, on a busy machine."""
 LONGEST = 2**20
 """Maximum characters of a rendered text."""
+_PACKAGES = ("transformers", "transformers.utils")
 
 
 class TemplateError(Exception):
@@ -54,23 +56,28 @@ def render(
     return texts
 
 
-def _skip_package_imports() -> None:
-    """Let modules of transformers be imported without what its packages import, which takes four times as long.
+def _renderer() -> Callable[..., Any]:
+    """Return transformers' function, without importing its packages' own code where it can do without.
 
-    The packages' own code lists all models and imports a client for hubs; rendering needs neither.
+    That code lists all models and imports a client for hubs, which takes four times as long and rendering needs not.
     """
     (folder,) = find_spec("transformers").submodule_search_locations  # type: ignore[misc, union-attr]
-    for name in ("transformers", "transformers.utils"):
+    for name in _PACKAGES:
         package = ModuleType(name)
         package.__path__ = [str(Path(folder).parent / name.replace(".", "/"))]
         sys.modules[name] = package
+    try:
+        from transformers.utils.chat_template_utils import render_jinja_template
+    except (ImportError, AttributeError):  # of a release whose module needs names of its package
+        for name in [name for name in sys.modules if name.partition(".")[0] == "transformers"]:
+            del sys.modules[name]
+        from transformers.utils.chat_template_utils import render_jinja_template
+    return render_jinja_template  # type: ignore[no-any-return]
 
 
 def main() -> int:
     """Read a task from standard input, and write its texts or its error to standard output, as JSON."""
-    _skip_package_imports()
-    from transformers.utils.chat_template_utils import render_jinja_template
-
+    render_jinja_template = _renderer()
     task = json.load(sys.stdin)
     limit_resources(SECONDS)
     try:
