@@ -32,7 +32,7 @@ from measure import Worker, describe, drop_pages, helper, machine, table
 from vector_growth import stored
 
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.first_stage import open_encoder
+from mpir.app.cli.first_stage import DEFAULT, open_encoder
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.errors import InputError
 from mpir.files.corpora.queries import read_queries
@@ -89,7 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
 def query_vectors(path: Path, index: Path) -> Floats:
     """The vectors (Q, W) of a file's queries by an index's encoder."""
     with Worker(helper) as worker:
-        return np.asarray(worker.call(_encoded, path, read_dense_info(index).source["encoder"]).value, np.float32)
+        return np.asarray(
+            worker.call(_encoded, path, read_dense_info(index).source.get("encoder", DEFAULT)).value, np.float32
+        )
 
 
 def _encoded(path: Path, name: str) -> Floats:
