@@ -6,8 +6,8 @@ The collections are SciFact, NFCorpus, MED and Cranfield, which are outside the 
 (dev, or --split test) over whole abstracts (`abstracts`), or also over records assembled from snippets (`pool`). The
 script prints recall at 100, 1,000 and 2,000, MAP, MRR@10 and nDCG@10 for BM25, for BM25 with RM3, for vectors, and for
 BM25 and vectors by reciprocal rank fusion and by the sum of z-scores. Every first stage searches the whole collection
-for 2,000 documents; with --rerank N, a bundle's blend then reranks the first N of each, with BM25 and the index's
-vectors as columns. Results are means over
+for 2,000 documents; with --rerank N, a bundle's blend then reranks the first N of BM25 and of the sum, with BM25 and
+the index's vectors as columns. Results are means over
 queries, and the p-value of a paired randomisation test on nDCG@10 against BM25, corrected for the number of systems
 (Holm). The vectors are kept in the folder of indexes; an interrupted run resumes.
 """
@@ -52,6 +52,7 @@ MEASURES = {
     "nDCG@10": "nDCG@10",
 }
 MAIN = "nDCG@10"
+RERANKED = ("BM25", "both, z-scores")
 DEPTH = 2000
 POOLS = {"abstracts": ("abstracts.jsonl",), "pool": ("abstracts.jsonl", "partial.jsonl")}
 SETS = ("scifact", "nfcorpus", "med", "cranfield", *POOLS)
@@ -81,7 +82,7 @@ def main() -> int:
     parser.add_argument("--limit", type=positive, metavar="N", help="only N queries of each set, drawn by the seed")
     parser.add_argument("--seed", type=not_negative, default=1, help="%(default)s")
     parser.add_argument(
-        "--rerank", type=positive, metavar="N", help="also run the blend on the first N of each first stage"
+        "--rerank", type=positive, metavar="N", help="also run the blend on the first N of BM25 and of the sum"
     )
     add_model_options(parser)
     return guarded("dense", lambda: run(parser.parse_args()))
@@ -96,9 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
         stages = first_stages(test, arguments.indexes / name, encoder, arguments.factory)
         systems: dict[str, Searching] = dict(stages)
         if reranker is not None:
-            for label, stage in stages.items():
+            for label in RERANKED:
                 both = (stages["BM25"], stages["vectors"])
-                systems[f"{label}, blend"] = Blended(stage, both, reranker, arguments.rerank)
+                systems[f"{label}, blend"] = Blended(stages[label], both, reranker, arguments.rerank)
         rows += table(test.name, {label: measure(test, stage) for label, stage in systems.items()})
         stages["BM25"].close()
     print(tabulate(rows, ["", "", *MEASURES.values(), "p against BM25 (Holm)"], floatfmt=".4f", tablefmt="github"))
