@@ -107,7 +107,10 @@ def trainer(arguments: argparse.Namespace, checkpoint: str, precision: str, unpa
         tuner.unpadded, tuner.tokens_per_chunk = None, PADDED_TOKENS
 
     def train() -> int:
-        return sum(len(batch.rows) for batch in tuner.batches if tuner._train_step(batch))
+        for step in range(len(tuner.batches)):
+            tuner.counters.step = step
+            tuner.train_step()
+        return sum(len(batch.rows) for batch in tuner.batches)
 
     return train
 

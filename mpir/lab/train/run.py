@@ -105,7 +105,7 @@ class TrainingRun(ABC):
         counters = self.counters
         bar = training_progress(total=self.total, initial=counters.step, units=self.units, is_shown=progress)
         while counters.step < self.total and counters.stale < self.settings.patience:
-            bar.set_postfix(loss=f"{self._train_step():.3f}", best=f"{counters.best:.4f}")
+            bar.set_postfix(loss=f"{self.train_step():.3f}", best=f"{counters.best:.4f}")
             counters.step += 1
             bar.update()
             last = counters.step == self.total
@@ -114,7 +114,7 @@ class TrainingRun(ABC):
             if last or counters.step % self.save_every == 0:
                 self.checkpointer.save(self._state())
 
-    def _train_step(self) -> float:
+    def train_step(self) -> float:
         """Train on the current step's batch, and return its loss."""
         step, started = self.counters.step, time.perf_counter()
         self.model.train()

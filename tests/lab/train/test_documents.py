@@ -74,7 +74,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
 ) -> None:
     whole = tuner(mixture, tiny_checkpoint, tmp_path / "whole")
     whole.run()
-    original, steps = DocumentTuner._train_step, list[int]()
+    original, steps = DocumentTuner.train_step, list[int]()
 
     def interrupted(self: DocumentTuner) -> float:
         steps.append(self.counters.step)
@@ -82,7 +82,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
             raise KeyboardInterrupt
         return original(self)
 
-    monkeypatch.setattr(DocumentTuner, "_train_step", interrupted)
+    monkeypatch.setattr(DocumentTuner, "train_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tuner(mixture, tiny_checkpoint, tmp_path / "parts").run()
     resumed = tuner(mixture, tiny_checkpoint, tmp_path / "parts")

@@ -105,7 +105,7 @@ def test_heads_may_learn_faster_than_the_rest(mixture: Path, settings: TrainingS
         small = replace(settings, learning_rate=1e-4, head_rate=head_rate, max_steps=1, gradient_accumulation_steps=1)
         tuner = FineTuner(small, read_mixture(mixture), tmp_path / f"run-{head_rate}")
         before = {name: value.detach().clone() for name, value in tuner.model.named_parameters()}
-        tuner._train_step()
+        tuner.train_step()
         steps = {name: (value - before[name]).abs().max().item() for name, value in tuner.model.named_parameters()}
         return steps["classifier.weight"], max(step for name, step in steps.items() if "classifier" not in name)
 
@@ -139,14 +139,14 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     complete = FineTuner(settings, tasks, tmp_path / "whole")
     complete.run()
     first = FineTuner(settings, tasks, tmp_path / "parts")
-    original = first._train_step
+    original = first.train_step
 
     def stop_at_five() -> float:
         if first.counters.step == 5:
             raise KeyboardInterrupt
         return original()
 
-    first._train_step = stop_at_five  # type: ignore[method-assign]
+    first.train_step = stop_at_five  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         first.run()
     second = FineTuner(settings, tasks, tmp_path / "parts")
@@ -196,7 +196,7 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
 
     def tuner(stop: int) -> FineTuner:
         created = FineTuner(settings, tasks, tmp_path / "run")
-        original = created._train_step
+        original = created.train_step
 
         def step() -> float:
             if created.counters.step == stop:
@@ -204,7 +204,7 @@ def test_the_rate_falls_to_a_quarter_whenever_dev_stalls(
             rates.append(created.optimisation.optimiser.param_groups[0]["lr"] / settings.learning_rate)
             return original()
 
-        monkeypatch.setattr(created, "_train_step", step)
+        monkeypatch.setattr(created, "train_step", step)
         monkeypatch.setattr(created, "evaluate", lambda: {"relevance": figures[created.counters.step - 1]})
         return created
 
@@ -236,7 +236,7 @@ def test_a_run_from_a_checkpoint_that_was_replaced_is_not_taken_up(
 
 def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
     first, second = (FineTuner(settings, read_mixture(mixture), tmp_path / "run") for _ in range(2))
-    original, refused = first._train_step, []
+    original, refused = first.train_step, []
 
     def step() -> float:
         with pytest.raises(OutputError, match="run: another process is training there; wait for it to end") as error:
@@ -244,7 +244,7 @@ def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: Trainin
         refused.append(error)
         return original()
 
-    first._train_step = step  # type: ignore[method-assign]
+    first.train_step = step  # type: ignore[method-assign]
     first.run()
     assert len(refused) == len(first.batches)
     second.run()

@@ -178,14 +178,14 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     complete = FineTuner(settings, tasks, tmp_path / "whole", device="cpu")
     complete.run()
     first = FineTuner(settings, tasks, tmp_path / "parts", device="cpu")
-    step = first._train_step
+    step = first.train_step
 
     def interrupted() -> float:
         if first.counters.step == 7:
             raise KeyboardInterrupt
         return step()
 
-    monkeypatch.setattr(first, "_train_step", interrupted)
+    monkeypatch.setattr(first, "train_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         first.run()
     second = FineTuner(settings, read_mixture(mixture), tmp_path / "parts", device="cpu")
