@@ -38,9 +38,7 @@ from mpir.errors import InputError
 from mpir.files.corpora.queries import read_queries
 from mpir.files.write import write_json
 from mpir.search.dense import DenseIndex, from_vectors, read_dense_info
-from mpir.search.dense.codes import RescoredCodes, combine_indexes
-from mpir.search.dense.faiss_backend import BINARY, faiss, read_index
-from mpir.search.dense.segment import VECTORS
+from mpir.search.dense.faiss_backend import BINARY, faiss
 from mpir.search.dense.vector_files import VectorPart, from_parts
 
 DEPTH, RESCORED, EXACT, PIECE, FIRST_ID = 100, (500, 1000, 2000), 50, 65_536, 10_000_000
@@ -53,7 +51,6 @@ def main() -> int:
     parser.add_argument("--indexes", nargs="+", type=file_path, required=True, help="flat dense indexes of one encoder")
     parser.add_argument("--queries", nargs="+", type=file_path, required=True, help="a file of queries for each index")
     parser.add_argument("--synthetic", type=positive, help="synthetic vectors of the second table")
-    parser.add_argument("--copies", type=positive, help="also search so many copies of their codes")
     parser.add_argument("--folder", type=file_path, help="where their index goes, and stays (default: a temporary one)")
     parser.add_argument("--searches", type=positive, default=100, help="queries to time (%(default)s)")
     parser.add_argument("--threads", type=positive, default=2, help="%(default)s")
@@ -148,10 +145,6 @@ def large(folder: Path, base: Floats, queries: Floats, arguments: argparse.Names
         exact = figures.pop("exact")
         figures["building_peak_mib"] = worker.peak_mib()
     figures |= searched(target, queries, exact, arguments.threads)
-    if arguments.copies:
-        with Worker(copies_searcher, target, arguments.copies, threads=arguments.threads) as worker:
-            copied = worker.call(queries).value
-        figures |= {f"copies_{name}": value for name, value in copied.items()}
     return {"vectors": count, **figures}
 
 
@@ -165,38 +158,6 @@ def searched(target: Path, queries: Floats, exact: Rows, threads: int) -> dict[s
             opening, found = worker.started, worker.call(queries, exact, batch).value
             figures |= {f"{name}_{key}": value for key, value in {"opening_s": opening, **found}.items()}
     return figures
-
-
-class Copies(RescoredCodes):
-    """A segment whose codes are there many times over, while the vectors of all copies are the same rows on disk."""
-
-    def __init__(self, segment: Path, copies: int) -> None:
-        """Read the codes so many times."""
-        paths = sorted(segment.glob("index*.faiss"))
-        super().__init__(paths, segment / VECTORS)
-        self.distinct = self.ntotal
-        self._codes = [read_index(path) for path in paths for _ in range(copies)]
-        self._index, self.ntotal = combine_indexes(self._codes), self.ntotal * copies
-
-    def reconstruct_batch(self, rows: Rows) -> Floats:
-        """Return the vectors of rows."""
-        return super().reconstruct_batch(rows % self.distinct)
-
-
-def copies_searcher(target: Path, copies: int) -> Callable[[Floats], dict[str, float]]:
-    """Opens copies of the codes; times searches."""
-    faiss().omp_set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    codes = Copies(target / read_dense_info(target).segments[0], copies)
-
-    def timed(queries: Floats) -> dict[str, float]:
-        codes.search(queries[:1], DEPTH)
-        figures = {"vectors": float(codes.ntotal)}
-        for name, batch in (("one", 1), ("eight", 8)):
-            found = times(lambda rows: codes.search(rows, DEPTH), queries, batch)
-            figures |= {f"{name}_warm_{key}": value for key, value in found.items()}
-        return figures | {"resident_mib": resident("RssAnon"), "resident_with_mapped_files_mib": resident("VmRSS")}
-
-    return timed
 
 
 def build(target: Path, base: Floats, queries: Floats, count: int) -> dict[str, Any]:
