@@ -4,7 +4,7 @@
     python benchmarks/scale.py --data DATA --documents 36000000 --encoded 0 --folder /big/disk --json words.json
 
 The corpus is made of the records of the data: the first lap has them as they are; later laps have new ids and shuffled
-words, and three in ten of their records have only a title, as in PubMed. So the index has as many words as it would
+words, and three in ten of their records have only a title. So the index has as many words as it would
 with other texts, but no more different ones. Only --encoded documents are really encoded, which gives the rate; the
 other vectors are theirs with small random noise. With --encoded 0 there are no vectors.
 
@@ -110,7 +110,8 @@ def index(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Index the corpus by its words, unless that was done before."""
     from mpir.search import build_index, index_matches
 
-    source, corpus = {"documents": arguments.documents}, Corpus(arguments.data, arguments.documents)
+    source = {"documents": arguments.documents, "data": str(arguments.data)}
+    corpus = Corpus(arguments.data, arguments.documents)
     began = now()
     if not index_matches(folder / "index", source):
         build_index(corpus, folder / "index", source=source, threads=arguments.threads)
