@@ -6,6 +6,9 @@ BIN := .venv/bin
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 LAB := tests/experiments tests/benchmarks tests/data_scripts
+# Other random examples in each run of the long tests; make test-long SEED=N repeats a run.
+SEED := $(or $(SEED),$(shell date +%s))
+RANDOM := --hypothesis-profile=random --hypothesis-seed=$(SEED)
 
 .PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
 
@@ -42,7 +45,7 @@ test: .venv/ready  ## the product's tests but the long ones, in two processes wi
 	$(PYTEST) -m "not slow" tests $(LAB:%=--ignore %)
 
 test-long: .venv/ready  ## the product's tests that take longer: servers, clusters, kills and full disks, whole jobs
-	$(PYTEST) -m slow tests $(LAB:%=--ignore %)
+	$(PYTEST) $(RANDOM) -m slow tests $(LAB:%=--ignore %)
 
 test-lab: .venv/ready  ## the tests of experiments/, benchmarks/ and data_scripts/
 	$(PYTEST) $(LAB)
@@ -56,8 +59,8 @@ core:  ## the core without any extra, on any Python: make core PYTHON=python3.13
 	.venv-core/bin/python -m pytest tests/reranking tests/core/text tests/search/test_memory.py tests/docs/test_design.py tests/test_extras.py
 
 fuzz: .venv/ready  ## 10,000 malformed requests to a running server, 5,000 mutated exports, and 100 references through each pair of formats, counted
-	MPIR_FUZZ=10000 $(BIN)/python -m pytest tests/app/serve/test_fuzz.py
-	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 MPIR_ROUND_TRIPS=100 $(BIN)/python -m pytest -p tests.faults.report \
+	MPIR_FUZZ=10000 $(BIN)/python -m pytest $(RANDOM) tests/app/serve/test_fuzz.py
+	OMP_NUM_THREADS=1 MPIR_MUTATIONS=5000 MPIR_ROUND_TRIPS=100 $(BIN)/python -m pytest $(RANDOM) -p tests.faults.report \
 		tests/files/corpora/test_mutated.py tests/files/corpora/test_round_trip.py
 
 # Kills of eighteen commands and of Ray's workers and drivers, full disks, flipped bytes in every artefact, damaged checkpoints,
@@ -71,7 +74,7 @@ FAULTS := tests/faults tests/lab/ray tests/app/cli/test_path_options.py tests/fi
 	tests/models/perspectives/test_answers.py tests/models/test_threads.py tests/app/explain/test_page.py tests/files/corpora/test_triples.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
-	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest -p tests.faults.report $(FAULTS)
+	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest $(RANDOM) -p tests.faults.report $(FAULTS)
 
 experiments: .venv/ready  ## what some scripts of experiments/ compare with besides: the start encoder, negspacy, splitters
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[experiments]"

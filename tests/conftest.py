@@ -2,14 +2,17 @@
 
 import json
 import os
+import random
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mpir.files.weights import write_weights
 
@@ -19,7 +22,34 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No example may fail because the machine is busy, or because of what an earlier run has left.
+PROFILE = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fixed", derandomize=True, **PROFILE)
+settings.register_profile("random", print_blob=True, **PROFILE)  # `make test-long` and others, with a --hypothesis-seed
+settings.load_profile("fixed")
+
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup() -> None:
+    """Make each fixture from the same random numbers, whichever test needs it first."""
+    _seed_generators()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call() -> None:
+    """Begin each test with the same random numbers, whichever tests ran before."""
+    _seed_generators()
+
+
+def _seed_generators() -> None:
+    """Seed the global generators of the libraries that are loaded; those that are not begin with a seed anyway."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if (torch := sys.modules.get("torch")) and hasattr(torch, "manual_seed"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.core.blend import best_sentences, blend, blend_queries, document_order, minmax, scaled, zscores
@@ -290,7 +290,6 @@ def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
         assert row.tolist() == [*members, -1, -1, -1][:3]
 
 
-@settings(deadline=None)
 @given(
     parts=st.lists(columns(), min_size=1, max_size=4),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),

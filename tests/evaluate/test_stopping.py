@@ -4,7 +4,7 @@ from math import comb, floor
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
@@ -38,7 +38,6 @@ def by_definition(decisions: list[bool], total: int, recall: float) -> float:
     return smallest
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.booleans(), min_size=1, max_size=20), st.integers(0, 20), st.sampled_from([0.5, 0.8, 0.95, 1.0]))
 def test_the_beginnings_after_relevant_documents_suffice(decisions: list[bool], unread: int, recall: float) -> None:
     total = len(decisions) + unread

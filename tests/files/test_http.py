@@ -33,6 +33,8 @@ ENDLESS = {
 }
 """By name: the beginning of an answer, and a part that is sent again and again with a pause."""
 START = Callable[[str], str]
+SOON = 60
+"""Seconds in which what ends certainly does, on a busy machine."""
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def test_an_endless_answer_ends_at_the_deadline(start: START, name: str) -> None
     begin = time.monotonic()
     with pytest.raises(LateError, match=r"no answer within 0\.4 s"):
         exchange("GET", start(name), seconds=0.4)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < SOON
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -77,7 +79,7 @@ def test_a_chat_model_that_answers_without_end(start: START, name: str) -> None:
     begin = time.monotonic()
     with pytest.raises(EndpointError, match=r"answer within 0\.2 s after 2 tries\. Allow more time"):
         endpoint.complete([{"role": "user", "content": "Hello"}], max_tokens=1, logprobs=False, tries=2)
-    assert time.monotonic() - begin < 6
+    assert time.monotonic() - begin < SOON
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -86,7 +88,7 @@ def test_a_service_that_answers_without_end(start: START, name: str) -> None:
     begin = time.monotonic()
     with pytest.raises(ServiceError, match=r"gave no usable answer in 4 attempts: no answer within"):
         search("fibrosis", 5, sources=["pubmed"], settings=settings)
-    assert time.monotonic() - begin < 8
+    assert time.monotonic() - begin < SOON
 
 
 FROM_A_HUB = """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir import Document, Perspective, Ranking, Reranker, Weights
@@ -54,7 +54,7 @@ def test_a_small_budget_holds_the_best_sentence(ranking: Ranking) -> None:
     assert (passage.index, passage.section, passage.begin, passage.end) == (0, "abstract", 0, len(passage.text))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(budget=st.integers(8, 200))
 def test_the_budget_is_kept_and_offsets_are_true(ranking: Ranking, budget: int) -> None:
     passages, count = ranking.evidence(budget), token_counter(None)

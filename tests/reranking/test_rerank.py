@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mpir
@@ -257,7 +257,6 @@ def test_scores_by_hand(reranker: Reranker) -> None:
     assert (document.index, document.bm25) == (0, 3.0)
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(st.text(alphabet="xy. A\n’é", max_size=40), max_size=6),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),

@@ -1,6 +1,6 @@
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.core.text.characters import without_surrogates
@@ -12,7 +12,6 @@ PAGES = st.lists(st.sampled_from(PIECES)).map("".join)
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | PAGES
 
 
-@settings(deadline=None)  # the first text with a broken word reads the word frequencies
 @given(TEXT, TEXT, TEXT)
 def test_a_record_gives_the_document_back(identity: str, title: str, abstract: str) -> None:
     document = Document(identity, title, abstract, score=1.5)

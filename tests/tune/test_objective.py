@@ -50,7 +50,7 @@ weights = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32 - 1),
     touching=st.booleans(),
@@ -93,7 +93,7 @@ def test_equal_to_the_official_measures(
         np.testing.assert_allclose([counts[name] for name in official], [*official.values()], rtol=0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), weights=weights)
 def test_sentence_map_is_average_precision_at_ten(make_pairs: Callable[..., Any], seed: int, weights: Weights) -> None:
     pairs = [pair for pair in make_pairs(seed, touching=False) if pair[0].snippets and pair[1].sentences]

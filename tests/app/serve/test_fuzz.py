@@ -5,7 +5,7 @@ import os
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.app.serve.running import Server
@@ -55,7 +55,7 @@ def test_no_body_is_a_500(server: Server) -> None:
     headers = {"Content-Type": "application/json"}
     with httpx.Client(base_url=server.url, timeout=30, headers=headers) as client:
 
-        @settings(max_examples=BODIES, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+        @settings(max_examples=BODIES)
         @given(path=paths, body=bodies)
         def send(path: str, body: bytes) -> None:
             response = client.post(path, content=body)

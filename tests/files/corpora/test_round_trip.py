@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.core.results import RankedDocument, RankedList
@@ -53,7 +53,7 @@ OUTPUTS: dict[str, tuple[str, Callable[[RankedList], str]]] = {
 
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("source", WRITERS)
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+@settings(max_examples=EXAMPLES)
 @given(record=records)
 def test_fields_in_are_fields_out(
     source: str, output: str, tmp_path_factory: pytest.TempPathFactory, record: Bibliography

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpir.errors import InputError
@@ -61,7 +61,7 @@ def test_what_is_refused(name: str, text: str, message: str, tmp_path: Path) -> 
 texts = st.text(alphabet="abc äß.\u2028\x0b", min_size=1, max_size=9).map(str.strip).filter(bool)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(rows=st.lists(st.tuples(texts, texts, texts), max_size=5))
 def test_any_triples_come_back_in_both_forms(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]

@@ -79,7 +79,7 @@ def test_perspectives_questions_and_sentences_are_told_apart(cache: ScoreCache) 
     assert (cache.hits, cache.misses) == (1, 6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     kept=st.dictionaries(
         st.tuples(st.text(), st.text()), st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.booleans())

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir import Perspective, Reranker, Weights
@@ -86,7 +86,6 @@ def test_it_says_why() -> None:
     assert PERSPECTIVE.explain("edema?", text) == ["edema: affirmed"]
 
 
-@settings(deadline=None)  # the first text of a process waits for the patterns
 @given(st.permutations(TEXTS))
 def test_the_order_of_texts_does_not_matter(texts: list[str]) -> None:
     by_text = dict(zip(TEXTS, query_scores(PERSPECTIVE, "no effusion", TEXTS), strict=True))

@@ -168,7 +168,7 @@ class Identified(Overlap):
 WORDS = st.text(alphabet="ab ", max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(runs=st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=12), min_size=1, max_size=4))
 def test_a_cache_changes_no_score(tmp_path_factory: pytest.TempPathFactory, runs: list[list[tuple[str, str]]]) -> None:
     cache = ScoreCache(tmp_path_factory.mktemp("cache"))

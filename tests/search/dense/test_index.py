@@ -83,7 +83,7 @@ def naive(
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:k]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     passages=st.lists(st.integers(1, 30), min_size=1, max_size=12),
     size=st.integers(1, 12),
