@@ -41,13 +41,23 @@ def fill(number: int) -> dict[str, str]:
 
 
 @contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw in STYLE on matplotlib's own defaults, whatever a `matplotlibrc` of the working folder says."""
+    from matplotlib import rc_context, rcdefaults, rcParams
+
+    with rc_context():
+        rcdefaults()
+        rcParams.update(STYLE)
+        yield
+
+
+@contextmanager
 def figure_axes(path: str | Path, width: float, height: float, rows: int = 1, columns: int = 1) -> Iterator[Any]:
     """Yield axes (rows, columns) to draw on; the figure is then written to `path` as .png and .svg."""
     with needs("tune", "a picture"):
-        from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-    with rc_context(STYLE):
+    with drawing_style():
         figure = Figure(figsize=(width, height))
         yield figure.subplots(rows, columns, squeeze=False)
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,21 @@ class MilvusIndex(EngineIndex):
 
     def _connect(self, url: str, timeout: float) -> Any:
         user, password, key = (os.environ.get(name) for name in (USER, PASSWORD, KEY))
-        with needs(MILVUS, "a search in Milvus"):
+        with needs(MILVUS, "a search in Milvus"), _unchanged_environment():
             from pymilvus import MilvusClient
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs every error that it raises, with a traceback
         with self._answering():
             return MilvusClient(url, token=key or (f"{user}:{password}" if user else ""), timeout=timeout)
+
+
+@contextmanager
+def _unchanged_environment() -> Iterator[None]:
+    """Keep the environment as it is: pymilvus reads a file `.env`, which may be the working folder's, into it."""
+    before = dict(os.environ)
+    os.environ["PYTHON_DOTENV_DISABLED"] = "true"
+    try:
+        yield
+    finally:
+        for name in {*os.environ} - {*before}:
+            del os.environ[name]
+        os.environ.update(before)

@@ -39,9 +39,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     from mpir.app.cli.option_table import OPTIONS
     from mpir.app.cli.parser import Arguments
     from mpir.app.cli.settings import check_needs
+    from mpir.app.cli.stored_settings import report_folder_settings
 
     parsed = Arguments(**vars(make_parser().parse_args(arguments)))
     check_needs(OPTIONS, parsed)
+    report_folder_settings(parsed)
     return int(parsed.run(parsed))
 
 

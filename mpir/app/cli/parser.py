@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from mpir.app.cli.command_table import COMMANDS, Command
 from mpir.app.cli.option import UNGROUPED, Option, text_of
 from mpir.app.cli.option_table import OPTIONS
-from mpir.app.cli.settings import SetAction, stored_settings
+from mpir.app.cli.settings import SetAction
+from mpir.app.cli.stored_settings import NOTHING_STORED, StoredSettings, stored_settings
 from mpir.errors import shortened
 from mpir.version import __version__
 
@@ -177,17 +178,18 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND", required=True)}
     parsers: dict[str, Parser] = {}
+    stored = stored_settings(OPTIONS)
     for command in COMMANDS:
         if command.parent and command.parent not in groups:
             is_group = any(parent.is_group for parent in COMMANDS if parent.name == command.parent)
             groups[command.parent] = parsers[command.parent].add_subparsers(
                 title="actions" if is_group else "actions instead", metavar="ACTION", required=is_group
             )
-        parsers[command.name] = _add_command(groups[command.parent], command)
+        parsers[command.name] = _add_command(groups[command.parent], command, stored)
     return parser
 
 
-def _add_command(subparsers: Any, command: Command) -> Parser:
+def _add_command(subparsers: Any, command: Command, stored: StoredSettings) -> Parser:
     """Add the parser of one command."""
     epilog = command.epilog()
     parser: Parser = subparsers.add_parser(
@@ -199,7 +201,7 @@ def _add_command(subparsers: Any, command: Command) -> Parser:
         command=command.name,
     )
     if not command.is_group:
-        add_options(parser, command.name, OPTIONS, stored_settings(OPTIONS, command.name))
+        add_options(parser, command.name, OPTIONS, stored)
         parser.set_defaults(run=command)
     return parser
 
@@ -208,7 +210,7 @@ def add_options(
     parser: argparse.ArgumentParser,
     command: str,
     table: Iterable[Option],
-    stored: Mapping[str, str] | None = None,
+    stored: StoredSettings = NOTHING_STORED,
 ) -> None:
     """Add a command's options to a parser; `stored` has settings of a file and the environment.
 
@@ -234,7 +236,8 @@ def add_options(
             help="change a rare setting, which --help-all lists; may be given several times",
         )
         assert isinstance(action, SetAction)
-        parser.set_defaults(**action.values_of(stored or {}, parser._defaults))
+        stored = stored.of_command(settings)
+        parser.set_defaults(**action.values_of(stored.texts, parser._defaults), of_folder=stored.of_folder)
 
 
 def _add(container: argparse._ActionsContainer, command: str, item: Option) -> None:

@@ -1,22 +1,14 @@
-"""Rare settings: `--set NAME=VALUE`, the file `mpir.toml` of the working folder, and `$MPIR_…`."""
+"""Rare settings by `--set NAME=VALUE`; stored_settings.py has those of `mpir.toml` and the environment."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from mpir.app.cli.option import Option, text_of
 from mpir.errors import InputError, format_value
-
-FILE = Path("mpir.toml")
-PREFIX = "MPIR_"
-OTHER_VARIABLES = ("MPIR_LLM_KEY", "MPIR_LLM_CASSETTE")
-"""Variables that are no settings, although their names begin like some."""
 
 
 class SetAction(argparse.Action):
@@ -43,7 +35,7 @@ class SetAction(argparse.Action):
         changed: dict[str, Any] = {}
         for name, text in texts.items():
             setting, key = self._find(name)
-            value = _parsed(name, setting, text)
+            value = parse_setting(name, setting, text)
             attribute = setting.attribute
             if key:
                 value = (*changed.get(attribute, current.get(attribute) or ()), (key, value))
@@ -69,8 +61,8 @@ def check_needs(table: Iterable[Option], arguments: argparse.Namespace) -> None:
             raise InputError(f"--set {name}: needs {option}. Add it, or leave this out.")
 
 
-def _parsed(name: str, setting: Option, text: str) -> Any:
-    """A setting's value. Raises InputError for an invalid one."""
+def parse_setting(name: str, setting: Option, text: str) -> Any:
+    """Return a setting's value. Raises InputError for an invalid one."""
     try:
         value = setting.type(text)
     except argparse.ArgumentTypeError as error:
@@ -88,62 +80,6 @@ def unknown(name: str, names: Iterable[str]) -> str:
     """A message about an unknown setting, with the nearest known ones."""
     near = get_close_matches(name, list(names), 3, 0.4) or sorted(names)[:3]
     return f"unknown setting {format_value(name)} (expected one of --help-all, such as {' or '.join(near)})"
-
-
-def stored_settings(table: Iterable[Option], command: str) -> dict[str, str]:
-    """The settings of `mpir.toml` and the environment that a command has, as texts; the environment takes precedence.
-
-    Raises:
-        InputError: the file is no TOML, or a name is unknown to every command.
-    """
-    known: dict[str, set[str]] = {}
-    for item in table:
-        if item.is_setting:
-            known.setdefault(item.name, set()).update(item.help)
-    settings = {**_of_file(known), **_of_environment(known)}
-    return {name: text for name, text in settings.items() if command in _commands_of(name, known)}
-
-
-def _commands_of(name: str, known: Mapping[str, set[str]]) -> set[str]:
-    """The commands that have a setting, none if it is unknown."""
-    return known.get(name) or known.get(f"{name.partition('.')[0]}.*") or set()
-
-
-def _of_file(known: Mapping[str, set[str]]) -> dict[str, str]:
-    if not FILE.is_file():
-        return {}
-    try:
-        tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{FILE}: is no TOML ({error}). Write lines such as llm.timeout = 120.") from None
-    settings = dict(_flat(tables, known))
-    for name in settings:
-        if not _commands_of(name, known):
-            raise InputError(f"{FILE}: {unknown(name, known)}. Correct the name, or remove it.")
-    return settings
-
-
-def _flat(table: Mapping[str, Any], known: Mapping[str, set[str]], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Names with dots, and values as text."""
-    for key, value in table.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict) and name not in known:
-            yield from _flat(value, known, f"{name}.")
-        else:
-            yield name, text_of(value)
-
-
-def _of_environment(known: Mapping[str, set[str]]) -> dict[str, str]:
-    names = {PREFIX + name.upper().replace(".", "_"): name for name in known}
-    groups = tuple({PREFIX + name.partition(".")[0].upper() + "_" for name in known})
-    settings = {}
-    for variable, text in os.environ.items():
-        if not variable.startswith(groups) or variable in OTHER_VARIABLES:
-            continue
-        if variable not in names:
-            raise InputError(f"${variable}: {unknown(variable, names)}. Correct the name, or unset it.")
-        settings[names[variable]] = text
-    return settings
 
 
 def switch(text: str) -> bool:

@@ -33,17 +33,22 @@ class SpacyEntities:
     """The entities of a scispaCy (or any spaCy) pipeline."""
 
     def __init__(self, name: str) -> None:
-        """Load a pipeline by its package name (``en_core_sci_sm``) or folder. Raises InputError if it is missing."""
+        """Load a pipeline by its package name (``en_core_sci_sm``) or folder. Raises InputError if it is missing.
+
+        A folder is given with a slash: one of the working folder never stands in for a missing package.
+        """
         with needs("sia", "a scispaCy pipeline"):
             import scispacy.abbreviation  # noqa: F401  (registers scispaCy's components)
             import spacy
 
         try:
+            if Path(name).name == name and not spacy.util.is_package(name):
+                raise ValueError(name)
             self._pipeline = spacy.load(name)
         except Exception as error:  # a damaged pipeline raises many kinds
             install = (
                 "give a folder with a config.cfg"
-                if Path(name).exists() or "/" in name
+                if Path(name).name != name
                 else f"install it with: pip install {RELEASE.format(name=name)}"
             )
             raise InputError(

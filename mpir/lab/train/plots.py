@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError
-from mpir.evaluate.figure import STYLE, look
+from mpir.evaluate.figure import drawing_style, look
 from mpir.extras import needs
 from mpir.files.checksum import read_json_lines_with_checksums
 from mpir.files.write import atomic_write
@@ -27,11 +27,10 @@ def curves(log: str | Path, path: str | Path) -> None:
         OutputError: the picture cannot be written.
     """
     with needs("train", "a picture"):
-        from matplotlib import rc_context
         from matplotlib.figure import Figure
 
     losses, looks = read_log(log)
-    with rc_context(STYLE):
+    with drawing_style():
         figure = Figure(figsize=(9.0, 3.4))
         left, right = figure.subplots(1, 2)
         _draw_losses(left, losses)

@@ -28,9 +28,9 @@ def test_a_setting_comes_from_the_command_line_the_environment_or_the_file(
     empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert parse().llm_timeout is None
-    (empty_folder / "mpir.toml").write_text("[llm]\ntimeout = 120\nbody = {seed = 1}\n[cache]\nlimit = 9\n")
+    (empty_folder / "mpir.toml").write_text("[llm]\ntimeout = 120\nprice = [0.5, 2]\n[cache]\nlimit = 9\n")
     arguments = parse()
-    assert (arguments.llm_timeout, arguments.llm_body, arguments.cache_limit) == (120.0, {"seed": 1}, 9)
+    assert (arguments.llm_timeout, arguments.llm_price, arguments.cache_limit) == (120.0, (0.5, 2.0), 9)
     monkeypatch.setenv("MPIR_LLM_TIMEOUT", "90")
     assert parse().llm_timeout == 90.0
     assert parse("--set", "llm.timeout=60").llm_timeout == 60.0
@@ -77,6 +77,15 @@ def test_a_wrong_file_or_variable_is_refused(
     (empty_folder / "mpir.toml").write_text("[llm\n")
     assert main(RERANK) == 2
     assert "mpir.toml: is no TOML" in capsys.readouterr().err
+    (empty_folder / "mpir.toml").write_text("a = " + "[" * 30_000)
+    assert main(RERANK) == 2
+    assert "mpir.toml: is no TOML (too deeply nested)" in capsys.readouterr().err
+    (empty_folder / "mpir.toml").write_text("#" * 2**17)
+    assert main(RERANK) == 2
+    assert "mpir.toml: has more than 65,536 bytes" in capsys.readouterr().err
+    (empty_folder / "mpir.toml").write_text("[llm]\ntimeout = 'soon'\n")
+    assert main(RERANK) == 2
+    assert "mpir.toml: llm.timeout: invalid 'soon' (expected a number)" in capsys.readouterr().err
     (empty_folder / "mpir.toml").unlink()
     monkeypatch.setenv("MPIR_LLM_TIMOUT", "3")
     assert main(RERANK) == 2
@@ -84,6 +93,62 @@ def test_a_wrong_file_or_variable_is_refused(
         "$MPIR_LLM_TIMOUT: unknown setting 'MPIR_LLM_TIMOUT' (expected one of --help-all, such as MPIR_LLM_TIMEOUT"
         in (capsys.readouterr().err)
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pubmed.eutils = 'http://127.0.0.1:9'",
+        "pubmed.europepmc = 'http://127.0.0.1:9'",
+        "pubmed.email = 'somebody@example.org'",
+        "cache.folder = 'theirs'",
+        "cache.folder = 5",
+        "llm.body = {model = 'other'}",
+        "model.revision = 'refs/pr/1'",
+        "model.query_template = '{query}'",
+        "lexicon.triggers = 'theirs.txt'",
+        "search.dense_weight = 'theirs.json'",
+        "tune.log = '/tmp/log'",
+        "sia.entities = 'scispacy:./theirs'",
+        "train.checkpoint = 'theirs'",
+    ],
+)
+def test_a_file_that_nobody_named_gives_no_address_path_or_text(
+    line: str, empty_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (empty_folder / "mpir.toml").write_text(line)
+    assert main(RERANK) == 2
+    name = line.partition(" ")[0]
+    message = capsys.readouterr().err
+    assert f"mpir.toml: {name} is not taken from a file of the working folder (got " in message
+    assert f"--set {name}=VALUE gives it" in message
+
+
+def test_only_numbers_switches_and_fixed_words_may_come_from_the_folder(empty_folder: Path) -> None:
+    """A setting of a new type is refused there until somebody has thought about it."""
+    for item in OPTIONS:
+        if item.is_setting and "choices" not in item.keywords and item.type not in (int, float):
+            (empty_folder / "mpir.toml").write_text(f'{item.name.replace("*", "name")} = "./theirs"\n')
+            with pytest.raises(InputError, match=r"is not taken from a file of the working folder|theirs"):
+                make_parser()
+
+
+def test_what_the_folder_sets_is_named_once(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus, file = empty_folder / "d.jsonl", empty_folder / "mpir.toml"
+    corpus.write_text('{"id": "1", "title": "Aspirin", "text": "Aspirin thins blood."}\n')
+    file.write_text("[output]\nmin_probability = 0\n[cache]\nlimit = 9000000\n[tune]\ncalls = 9\n")
+    command = ["rerank", "aspirin", "--docs", "d.jsonl", "--device", "cpu", "--bundle", "fast"]
+    assert main([*command, "--set", "cache.folder=none", "--set", "cache.limit=1000000"]) == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{file}: this folder's file sets output.min_probability."
+    ]
+    caplog.clear()
+    monkeypatch.setenv("MPIR_OUTPUT_MIN_PROBABILITY", "0")
+    monkeypatch.setenv("MPIR_CACHE_LIMIT", "9000000")
+    assert main([*command, "--set", "cache.folder=none"]) == 0
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(

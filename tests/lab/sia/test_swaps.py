@@ -3,6 +3,7 @@
 import json
 import pickle
 import resource
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ def test_spacy_entities_are_spans_of_the_text(pipeline: str) -> None:
 def test_a_missing_scispacy_model_names_the_install_line() -> None:
     with pytest.raises(InputError, match=r"pip install https://\S+/en_core_sci_sm-0.5.4.tar.gz, or take terms"):
         entity_finder("scispacy:en_core_sci_sm")
+
+
+def test_a_folder_never_stands_in_for_a_missing_package(
+    pipeline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(pipeline, tmp_path / "en_core_sci_sm")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="install it with"):
+        entity_finder("scispacy:en_core_sci_sm")
+    assert entity_finder("scispacy:./en_core_sci_sm").identity["scispacy"] == "./en_core_sci_sm"
 
 
 def test_a_pipeline_without_entities_is_refused(tmp_path: Path) -> None:
