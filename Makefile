@@ -109,10 +109,11 @@ docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-lint: .venv/ready  ## style, format and types, and the Dockerfile
+lint: .venv/ready  ## style, format and types, also those of Windows, and the Dockerfile
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32
 	$(BIN)/hadolint Dockerfile
 
 .venv/ready: pyproject.toml constraints.txt

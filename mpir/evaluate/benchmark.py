@@ -6,7 +6,7 @@ import gc
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from mpir.core.candidates import Candidates
 from mpir.evaluate.collections import Collection
 from mpir.evaluate.comparison import Pair, compare_pairs, few_queries
 from mpir.evaluate.ir import evaluate_queries
+from mpir.files.system import peak_memory, reset_peak_memory
 from mpir.models.perspectives.named_models import NamedModels
 from mpir.reranking.options import RunOptions
 from mpir.reranking.reranker import Reranker
@@ -146,10 +147,10 @@ def run_benchmark(
 def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tuple[list[Candidates], float, int | None]:
     """The scored candidates, the seconds that scoring took, and the process's peak memory during it."""
     documents = [list(collection.candidates[name]) for name in collection.queries]
-    _reset_peak()
+    reset_peak_memory()
     start = time.perf_counter()
     scored = reranker.score(list(collection.queries.values()), documents, progress=progress)
-    return scored, time.perf_counter() - start, _peak()
+    return scored, time.perf_counter() - start, peak_memory()
 
 
 def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:
@@ -175,20 +176,6 @@ def _figures(collection: Collection, scored: Sequence[Candidates], scores: Seque
     qrels = {query: collection.qrels[query] for query in collection.queries}
     by_query = evaluate_queries(qrels, run, [MAIN, RECALL])
     return {name: np.array([values[query] for query in qrels]) for name, values in by_query.items()}
-
-
-def _reset_peak() -> None:
-    """Reset Linux's record of the process's peak memory."""
-    path = Path("/proc/self/clear_refs")
-    if path.is_file() and os.access(path, os.W_OK):
-        path.write_text("5", encoding="ascii")
-
-
-def _peak() -> int | None:
-    """The process's peak memory in bytes since the last reset; None where the system does not report it."""
-    status = Path("/proc/self/status")
-    lines: Iterator[str] = iter(status.read_text(encoding="utf-8").splitlines() if status.is_file() else ())
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
 
 
 def _settings(collection: Collection, bundle: str | Path) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path
+
+from mpir.files.system import posix_module
+
+resource = posix_module("resource")
 
 MEMORY = 2 * 2**30
 """Bytes of address space of such a process."""
@@ -22,7 +25,9 @@ def module_environment() -> dict[str, str]:
 
 
 def limit_resources(seconds: int) -> None:
-    """Bound this process to so many seconds of processor time from now, and to MEMORY."""
+    """Bound this process to so many seconds of processor time from now, and to MEMORY; on Windows to neither."""
+    if resource is None:
+        return
     usage = resource.getrusage(resource.RUSAGE_SELF)
     end = seconds + round(usage.ru_utime + usage.ru_stime)
     resource.setrlimit(resource.RLIMIT_CPU, (end, end))

@@ -10,6 +10,7 @@ from typing import Any
 from mpir.errors import ArtefactError
 from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FILE_LIST
+from mpir.files.system import posix_module
 
 Files = Mapping[str, Mapping[str, Any]]
 """The size in bytes and the SHA-256 of each file, by its path in the folder."""
@@ -26,9 +27,7 @@ def allow_open(folder: str | Path, files: int) -> None:
     Raises:
         ArtefactError: the system allows fewer.
     """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if (resource := posix_module("resource")) is None:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= files + _SIDE_LIMIT:

@@ -10,6 +10,7 @@ import io
 import os
 import select
 import stat
+import sys
 import zipfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
@@ -106,6 +107,8 @@ def open_regular(path: str) -> io.BufferedReader:
 
 def _open_pipe(path: str) -> io.BufferedReader:
     """Open a named pipe once it has data: opening it earlier could block for ever."""
+    if sys.platform == "win32":  # where no file is a named pipe
+        raise NotImplementedError
     pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     ready = select.poll()
     ready.register(pipe, select.POLLIN)

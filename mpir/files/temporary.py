@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-try:
-    import fcntl
-except ImportError:  # Windows, where an open file cannot be removed
-    fcntl = None  # type: ignore[assignment]
+from mpir.files.system import posix_module
+
+fcntl = posix_module("fcntl")
+"""None on Windows, where an open file cannot be removed."""
 
 RANDOM = 12
 """Hexadecimal digits in the name of a temporary file."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import resource
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from mpir.app.cli.model_options import load_reranker, report_usage
 from mpir.app.cli.parser import replace
 from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError, format_names, format_value
+from mpir.files.system import peak_memory
 
 if TYPE_CHECKING:
     from mpir.bioasq.submissions import Answers
@@ -245,7 +245,8 @@ def _journal_of(output: Path) -> Path:
 def _report(output: Path, answers: Answers, seconds: float, cache: ScoreCache | None) -> None:
     """Print the numbers of answers, the time and the memory."""
     answered = answers.submission
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory()
+    memory = "" if peak is None else f", {peak / 2**30:.1f} GiB of memory at most"
     print(f"{output}: {_counts(answered)}; valid.")
     if without_documents := [question.id for question in answered if not question.documents]:
         names = format_names(map(format_value, without_documents))
@@ -255,7 +256,7 @@ def _report(output: Path, answers: Answers, seconds: float, cache: ScoreCache | 
             f"Too few {level} reached the cut-off for {len(unreached)} of them; the best are submitted "
             "anyway, up to the cut-off's minimum."
         )
-    print(f"{seconds / max(1, len(answered)):.2f} s per question, {memory:.1f} GiB of memory at most.")
+    print(f"{seconds / max(1, len(answered)):.2f} s per question{memory}.")
     if cache and cache.hits:
         print(f"{cache.hits} of {cache.hits + cache.misses} scores came from the cache {cache.folder}.")
 

@@ -14,11 +14,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mpir.app.serve.settings import Limits
+from mpir.files.system import posix_module
 
-try:
-    import resource
-except ImportError:  # on Windows, where only memory limits handles
-    resource = None  # type: ignore[assignment]
+resource = posix_module("resource")
+"""None on Windows, where only memory limits handles."""
 
 log = logging.getLogger("mpir.app.serve.connections")
 KEEP_ALIVE = 75
@@ -71,7 +70,7 @@ def _spare_descriptors() -> float:
     """How many connections the descriptors allow in addition to the open files."""
     if resource is None:
         return math.inf
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    descriptors: float = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if descriptors == resource.RLIM_INFINITY:
         return math.inf
     return descriptors - sum(1 for _ in Path("/dev/fd").iterdir()) - RESERVED

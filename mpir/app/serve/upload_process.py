@@ -22,6 +22,8 @@ CONCURRENT = 2
 """Files that are read at a time; more wait."""
 HUNGRY = 3
 """The exit status of a process that got no more memory."""
+ENDED_BY_LIMIT = {HUNGRY, *(-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name))}
+"""Exit statuses of a process that exceeded a limit; Windows has neither signal."""
 
 
 class UploadReader:
@@ -52,7 +54,7 @@ class UploadReader:
 
 
 def _answer(status: int | None, output: bytes) -> dict[str, Any]:
-    if status in (HUNGRY, -signal.SIGXCPU, -signal.SIGKILL):
+    if status in ENDED_BY_LIMIT:
         raise ApiError(413, "the file takes too much time or memory to read; use `mpir rerank`.")
     if status:
         raise RuntimeError(f"the process that reads an uploaded file ended with the status {status}")

@@ -8,6 +8,7 @@ Approximate Nearest Neighbor Search", 2024). Every code is compared with the que
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,8 @@ class RescoredCodes:
 
     def _prefetch(self, rows: I64) -> None:
         """Ask the system for all pages at once, because page faults would read them one after another."""
+        if sys.platform == "win32":  # which has no such request
+            return
         pages = self._vectors._mmap
         start = self._vectors.offset % mmap.ALLOCATIONGRANULARITY  # numpy maps from a multiple of it
         for row in rows.tolist():
@@ -86,7 +89,8 @@ def _mapped_rows(path: Path) -> Any:
     """Map vectors (N, W) as a numpy memmap of which single rows are read."""
     try:
         rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-        rows._mmap.madvise(mmap.MADV_RANDOM)
+        if sys.platform != "win32":
+            rows._mmap.madvise(mmap.MADV_RANDOM)
     except (OSError, ValueError, EOFError) as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
     return rows
