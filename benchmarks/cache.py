@@ -15,7 +15,7 @@ import numpy as np
 from mpir.app.cli import script_parser
 from mpir.app.cli.value_options import positive
 from mpir.models.perspectives import ScoreCache
-from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
+from mpir.models.perspectives.pair_scoring import PAIRS_AT_ONCE
 
 PERSPECTIVES = ("relevance", "sts", "sia")
 

@@ -25,8 +25,7 @@ from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example
 from mpir.lab.train.losses import mean_average_precision
 from mpir.models.perspectives import Perspective, open_bundle
-from mpir.models.perspectives.scoring import score_pairs, sharing
-from mpir.reranking.score_documents import score_documents
+from mpir.models.perspectives.scoring import score_documents
 from mpir.types import F64
 
 
@@ -52,26 +51,36 @@ def lines_of(bundle: str, questions: Sequence[TrainingQuestion], precision: str)
     """One line for each column of a bundle."""
     perspectives = open_bundle(bundle).perspectives(precision=precision)
     lines = list[list[object]]()
-    for numbers in sharing(perspectives):
-        together = [perspectives[number] for number in numbers]
+    for numbers in together(perspectives):
+        chosen = [perspectives[number] for number in numbers]
         begin = time.process_time()
-        values = scores(together, questions)
+        values = scores(chosen, questions)
         seconds = time.process_time() - begin
-        for perspective, column in zip(together, values.T, strict=True):
+        for perspective, column in zip(chosen, values.T, strict=True):
             lines.append([bundle, perspective.name, *measures(perspective, column, questions), seconds])
     return lines
 
 
 def scores(perspectives: Sequence[Perspective], questions: Sequence[TrainingQuestion]) -> F64:
     """The scores (S, P) of all sentences; by perspectives of documents, each has its document's."""
-    documents = [QueryDocument(row.question, item.sentences) for row in questions for item in row.documents]
-    if perspectives[0].documents_model is not None:
-        return score_documents(perspectives, documents).values
-    if perspectives[0].level == "sentence":
-        pairs = [(document.query, sentence) for document in documents for sentence in document.sentences]
-        return score_pairs(perspectives, pairs).values
-    whole = score_pairs(perspectives, [(document.query, " ".join(document.sentences)) for document in documents]).values
-    return np.repeat(whole, [len(document.sentences) for document in documents], axis=0)
+    documents = [
+        QueryDocument(row.question, item.sentences, " ".join(item.sentences))
+        for row in questions
+        for item in row.documents
+    ]
+    scored = score_documents(perspectives, documents)
+    document_of = np.repeat(np.arange(len(documents)), [len(document.sentences) for document in documents])
+    rows = {"document": scored.starts[document_of], "sentence": scored.rows("sentence")}
+    columns = [scored.values[rows[perspective.level], number] for number, perspective in enumerate(perspectives)]
+    return np.column_stack(columns)
+
+
+def together(perspectives: Sequence[Perspective]) -> list[list[int]]:
+    """The numbers of perspectives that share a model, of documents or of pairs."""
+    models: dict[int, list[int]] = {}
+    for number, perspective in enumerate(perspectives):
+        models.setdefault(id(perspective.documents_model or perspective.shared or perspective), []).append(number)
+    return list(models.values())
 
 
 def measures(

@@ -20,11 +20,11 @@ FIRST_STAGE = "bm25"
 UNTUNED = "untuned"
 """The key of `made_by` that marks untuned weights."""
 RECURSIVE = ("document", "fixpoint")
-"""The contexts that are computed from S_DOC; any other context is the name of a document column."""
+"""The contexts that are computed from S_DOC, whatever columns there are; any other is the name of a document column."""
 RANKS = 3
 """The default number of a document's best sentences in S_DOC, as in the paper."""
-RESERVED = {"context", *RECURSIVE}
-"""Names that a column cannot have."""
+RESERVED = {"context", "fixpoint"}
+"""Names that a column cannot have. One may be called "document", and is then never the context."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mpir.core.text.types import Pair, QueryDocument
+from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
 from mpir.models.encoder import Encoder, progress_bar
@@ -34,32 +34,19 @@ class DocumentEncoder:
         """The number of raw outputs (K) that the checkpoint gives."""
         return self.encoder.outputs_count
 
-    @property
-    def width(self) -> int:
-        """The number of raw outputs and registered differences (W)."""
-        return int(self.encoder.with_contrasts(np.zeros((0, self.outputs_count), np.float32)).shape[1])
-
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Everything that the outputs depend on: the encoder's identity, marked as reading documents."""
         return {**self.encoder.identity, "reads": "documents"}
 
-    def column(self, output: int, against: int | None = None) -> int:
-        """The column of a raw output or, registered by this call, of the difference of two, as in `Encoder`."""
-        return self.encoder.column(output, against)
-
     def close(self) -> None:
         """End the processes of several devices."""
         self.encoder.close()
 
-    def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
-        """Outputs (N, 2 W) of pairs, each read as a document of one sentence, and which (N,) were read in windows."""
-        return self.document_outputs([QueryDocument(query, (text,)) for query, text in pairs], progress=progress)
-
     def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
-        """Outputs (S, 2 W) of all S sentences, document by document, and flags (S,) of documents read in windows.
+        """Raw outputs (D + S, K) of D documents with S sentences, and flags (D,) of those read in several windows.
 
-        The first half is the sentence's: K raw outputs and the registered differences. The second is its document's.
+        Each document's row comes before the rows of its sentences, of which it has at least one.
 
         Raises:
             ArtefactError: the model cannot be loaded, or cannot read documents sentence by sentence.
@@ -71,7 +58,7 @@ class DocumentEncoder:
         with progress_bar(len(documents), "reading documents", "document", progress=progress) as bar:
             results = [self._read(batch, bar) for batch in passes]
         self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
-        empty = np.zeros((0, 2 * self.width), np.float32), np.zeros(0, bool)
+        empty = np.zeros((0, self.outputs_count), np.float32), np.zeros(0, bool)
         values, in_windows = zip(empty, *results, strict=True)
         return np.concatenate(values), np.concatenate(in_windows)
 
@@ -79,14 +66,14 @@ class DocumentEncoder:
         """`document_outputs` of the documents of one pass."""
         from mpir.models.sentence_outputs import SentenceOutputs
 
-        windows, sums = self._windows(documents), _Sums(documents, self.width)
+        windows, sums = self._windows(documents), _Sums(documents, self.outputs_count)
         first = np.diff(windows.pair_of, prepend=-1) > 0
         with closing(self.encoder.backend.run_all(windows, SentenceOutputs())) as batches:
             for rows, outputs in batches:
-                sums.add(windows, rows.tolist(), self.encoder.with_contrasts(outputs))
+                sums.add(windows, rows.tolist(), outputs)
                 bar.update(int(first[rows].sum()))
         counts = np.bincount(windows.pair_of, minlength=len(documents))
-        return sums.result(), np.repeat(counts > 1, sums.counts)
+        return sums.result(), counts > 1
 
     def _windows(self, documents: Sequence[QueryDocument]) -> DocumentWindows:
         """Tokenise documents. Raises ArtefactError for a tokenizer that does not keep sentences apart."""
@@ -128,7 +115,7 @@ class _Sums:
             position += 1 + after - first
 
     def result(self) -> F32:
-        """Outputs (S, 2 W): means over windows, or the best piece where a document is a single sentence."""
+        """Outputs (D + S, W): of a sentence the mean over windows, or the best piece in a document of one sentence."""
         means = self.sentences / self.readings[:, None]
         values = np.where(np.repeat(self.counts == 1, self.counts)[:, None], self.best, means)
-        return np.hstack([values, np.repeat(self.documents, self.counts, axis=0)])
+        return np.insert(values, self.starts, self.documents, axis=0)

@@ -10,19 +10,20 @@ import numpy as np
 
 from mpir.core.candidates import Candidates
 from mpir.core.text.query import as_read
-from mpir.core.text.types import Pair
+from mpir.core.text.types import Pair, QueryDocument
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
-from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
+from mpir.models.perspectives import Perspective, ScoreCache
 from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.base import COSINE
-from mpir.models.perspectives.scoring import PairScores
+from mpir.models.perspectives.scoring import DocumentScores, score_documents
 from mpir.reranking.cascade import documents_to_read, with_lowest
-from mpir.reranking.score_documents import read_documents
 from mpir.types import F64, I64, Bool
 from mpir.validation import COSINE_LIMIT
 
 log = logging.getLogger(__name__)
+EMPTY = ("",)
+"""The sentences of a document without any: it is read as a document of one empty sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,55 +37,69 @@ class Scorer:
     """Weights that select the best documents, for which alone slow columns are computed (reranking/cascade.py)."""
 
     def score(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
-        """Return the candidates of all queries with all columns; each model scores the pairs of all queries together.
+        """Return the candidates of all queries with all columns; each model reads the texts of all queries together.
 
         Raises:
             InputError: a perspective returned a score that is not finite, or the wrong number of scores.
         """
         check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
         whole = [perspective for perspective in self.perspectives if perspective.documents_model is not None]
-        separate = [perspective for perspective in self.perspectives if perspective.documents_model is None]
-        scored = list(candidates)
-        if whole and candidates:
-            scored = read_documents(candidates, whole, cache=self.cache, progress=progress)
-            report_passages(np.concatenate([scores.documents_in_passages for scores in scored]), "documents")
-        readers = [perspective for perspective in separate if perspective.level == "sentence"]
-        scored = self._score_sentences(scored, readers, progress)
+        pairs = [perspective for perspective in self.perspectives if perspective.documents_model is None]
+        scored = self._read_documents(candidates, whole, progress)
+        scored = self._read_sentences(scored, [reader for reader in pairs if reader.level == "sentence"], progress)
         scored = [self._derive(query_candidates) for query_candidates in scored]
-        for perspective in separate:
+        for perspective in pairs:
             if perspective.level == "document":
-                scored = self._score_documents(scored, perspective, progress)
+                scored = self._read_texts(scored, perspective, progress)
         return scored
 
-    def _score_sentences(
+    def _read_documents(
         self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
     ) -> list[Candidates]:
-        queries = [as_read(query_candidates.query) for query_candidates in candidates]
-        pairs = [
-            (query, sentence.text)
-            for query, query_candidates in zip(queries, candidates, strict=True)
+        """Return the candidates with the columns of models that read all sentences of a document at once."""
+        if not (perspectives and candidates):
+            return list(candidates)
+        documents = [
+            QueryDocument(as_read(query_candidates.query), sentences or EMPTY)
+            for query_candidates in candidates
+            for sentences in query_candidates.document_sentences
+        ]
+        scores = score_documents(perspectives, documents, cache=self.cache, progress=progress)
+        report_passages(scores.in_passages[scores.starts], "documents")
+        counts = [len(query_candidates.documents) for query_candidates in candidates]
+        return [
+            _with_columns(
+                query_candidates,
+                perspectives,
+                scores,
+                document_rows=(starts := scores.starts[span]),
+                sentence_rows=starts[query_candidates.columns.document_of] + 1 + query_candidates.sentence_numbers,
+            )
+            for query_candidates, span in zip(candidates, _slices(counts), strict=True)
+        ]
+
+    def _read_sentences(
+        self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
+    ) -> list[Candidates]:
+        """Return the candidates with the columns of models that read each sentence alone, as a document of its own."""
+        documents = [
+            QueryDocument(as_read(query_candidates.query), (sentence.text,))
+            for query_candidates in candidates
             for sentence in query_candidates.sentences
         ]
         rows, separate, together = _antecedent_pairs(candidates)
-        scores = score_pairs(perspectives, [*pairs, *separate, *together], cache=self.cache, progress=progress)
-        values, in_passages = scores.values[: len(pairs)], scores.in_passages[: len(pairs)]
+        documents += map(QueryDocument.of_pair, (*separate, *together))
+        scores = score_documents(perspectives, documents, cache=self.cache, progress=progress)
+        sentence_rows = scores.starts + 1
+        values = scores.values[sentence_rows]
+        count = len(values) - 2 * len(rows)
         signed = [perspective.signed for perspective in perspectives]
-        values[rows] += antecedent_gain(values[rows], *np.split(scores.values[len(pairs) :], 2), signed=signed)
-        report_passages(in_passages, "sentences")
+        scores.values[sentence_rows[rows]] += antecedent_gain(values[rows], *np.split(values[count:], 2), signed=signed)
+        report_passages(scores.in_passages[sentence_rows[:count]], "sentences")
+        counts = [len(query_candidates.sentences) for query_candidates in candidates]
         return [
-            replace(
-                query_candidates,
-                columns=query_candidates.columns.with_columns(
-                    {
-                        perspective.column: values[rows_of_query, number]
-                        for number, perspective in enumerate(perspectives)
-                    }
-                ),
-                in_passages=query_candidates.in_passages | in_passages[rows_of_query],
-            )
-            for query_candidates, rows_of_query in zip(
-                candidates, _slices([len(query_candidates.sentences) for query_candidates in candidates]), strict=True
-            )
+            _with_columns(query_candidates, perspectives, scores, sentence_rows=sentence_rows[span])
+            for query_candidates, span in zip(candidates, _slices(counts), strict=True)
         ]
 
     def _derive(self, candidates: Candidates) -> Candidates:
@@ -96,10 +111,10 @@ class Scorer:
             columns = columns.with_columns({derived.column: values})
         return replace(candidates, columns=columns)
 
-    def _score_documents(
+    def _read_texts(
         self, candidates: Sequence[Candidates], perspective: Perspective, progress: bool
     ) -> list[Candidates]:
-        """Return the candidates with a document column; scores that the documents bring from an index are kept."""
+        """Return the candidates with a column of documents' texts; scores that come with the documents are kept."""
         scored = list(candidates)
         numbers = [
             number
@@ -108,18 +123,44 @@ class Scorer:
         ]
         first_pass = self.first_pass if perspective.reads_best_only else None
         chosen = [documents_to_read(scored[number].columns, first_pass) for number in numbers]
-        pairs = [
-            (as_read(scored[number].query), scored[number].documents[row].text)
+        documents = [
+            QueryDocument(as_read(scored[number].query), (), scored[number].documents[row].text)
             for number, rows in zip(numbers, chosen, strict=True)
             for row in rows
         ]
-        scores: PairScores = score_pairs([perspective], pairs, cache=self.cache, progress=progress)
+        scores = score_documents([perspective], documents, cache=self.cache, progress=progress)
         report_passages(scores.in_passages, "documents")
         for number, rows, span in zip(numbers, chosen, _slices([len(rows) for rows in chosen]), strict=True):
             scored[number] = _with_column(
                 scored[number], perspective, rows, scores.values[span, 0], scores.in_passages[span]
             )
         return scored
+
+
+def _with_columns(
+    candidates: Candidates,
+    perspectives: Sequence[Perspective],
+    scores: DocumentScores,
+    *,
+    sentence_rows: I64,
+    document_rows: I64 | None = None,
+) -> Candidates:
+    """Return the candidates with the scores of their sentences and, if read, of their documents.
+
+    A column of documents that the first stage has given is kept.
+    """
+    columns = {
+        perspective.column: scores.values[sentence_rows if perspective.level == "sentence" else document_rows, number]
+        for number, perspective in enumerate(perspectives)
+        if perspective.name not in candidates.columns.layout.documents
+    }
+    in_passages = candidates.documents_in_passages
+    return replace(
+        candidates,
+        columns=candidates.columns.with_columns(columns),
+        in_passages=candidates.in_passages | scores.in_passages[sentence_rows],
+        documents_in_passages=in_passages if document_rows is None else in_passages | scores.in_passages[document_rows],
+    )
 
 
 def _with_column(

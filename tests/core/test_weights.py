@@ -7,10 +7,12 @@ from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpir.core.blend import document_sums
 from mpir.core.columns import Layout
 from mpir.core.weights import PUBLISHED, RESERVED, Weights
 from mpir.errors import ArtefactError, InputError
@@ -88,7 +90,7 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan; expected a finite number"),
         ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…; expected a finite number"),
         ({"alpha": {"bm25": 1.0}}, "name 'bm25' is reserved for another column; rename"),
-        ({"beta": {"document": 1.0, "bm25": 1.0}}, "name 'document' is reserved"),
+        ({"beta": {"fixpoint": 1.0, "bm25": 1.0}}, "name 'fixpoint' is reserved"),
         ({"beta": {1: 1.0}}, "the name of a column is 1; expected a string"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
@@ -114,6 +116,13 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
 def test_what_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(PAPER, **changes)  # type: ignore[arg-type]
+
+
+def test_a_column_may_be_called_document_and_is_then_not_the_context() -> None:
+    layout = Layout.of(("bm25", "document"), ("relevance",))
+    weights = Weights({"relevance": 0.0}, beta={"bm25": 1.0, "document": 2.0}, alpha_context=1.0, context="document")
+    sums = document_sums(np.array([[1.0, 10.0]]), layout, np.zeros((1, 1)), weights)
+    assert (sums.scores.tolist(), sums.context.tolist()) == ([21.0], [21.0])
 
 
 def test_a_file_with_an_unknown_key_is_named(tmp_path: Path) -> None:

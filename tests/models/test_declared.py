@@ -15,8 +15,8 @@ from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.known_models import warn_of_missing_prompts
 from mpir.models.model_files import ModelFiles
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
+from mpir.models.perspectives.pair_scoring import checked
 from mpir.models.perspectives.registration import Loading
-from mpir.models.perspectives.scoring import checked
 from mpir.models.prompt_template import template_of
 from tests.models.model_makers import (
     LIBRARY,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from mpir.core.columns import Level
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
 from mpir.models import document_encoder
@@ -15,6 +16,8 @@ from mpir.models.checkpoint import TransformersCheckpoint
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.document_windows import sentence_windows
 from mpir.models.encoder import Encoder
+from mpir.models.perspectives.cross_encoder import DocumentCrossEncoderPerspective
+from mpir.models.perspectives.scoring import score_documents
 from mpir.types import F32
 from tests.conftest import make_checkpoint
 
@@ -51,14 +54,14 @@ def read_plainly(checkpoint: Path, query: str, sentences: tuple[str, ...]) -> tu
 
 
 def expected(checkpoint: Path, document: QueryDocument) -> F32:
-    sentences, whole = read_plainly(checkpoint, *document)
-    return np.hstack([sentences, np.tile(whole, (len(sentences), 1))])
+    sentences, whole = read_plainly(checkpoint, document.query, document.sentences)
+    return np.vstack([whole, sentences])
 
 
 def test_equals_a_plain_reading(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
     values, in_windows = encoder.document_outputs(DOCUMENTS)
     plain = np.concatenate([expected(tiny_checkpoint, document) for document in DOCUMENTS])
-    assert values.shape == (10, 6)
+    assert values.shape == (14, 3)
     np.testing.assert_allclose(values, plain, atol=1e-5)
     assert not in_windows.any()
 
@@ -73,18 +76,21 @@ def test_batches_passes_and_order_do_not_change_outputs(
     monkeypatch.setattr(document_encoder, "DOCUMENTS_PER_PASS", at_once)
     second = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=tokens))
     backwards, flags = second.document_outputs(documents[::-1])
-    ends = np.cumsum([len(document.sentences) for document in documents[::-1]])
+    ends = np.cumsum([1 + len(document.sentences) for document in documents[::-1]])
     np.testing.assert_allclose(np.concatenate(np.split(backwards, ends)[-2::-1]), whole, atol=1e-5)
-    assert np.concatenate(np.split(flags, ends)[-2::-1]).tolist() == in_windows.tolist()
-    assert in_windows.tolist() == [False] * 10 + [True] * 6
+    assert flags[::-1].tolist() == in_windows.tolist()
+    assert in_windows.tolist() == [False] * 4 + [True]
 
 
 def test_a_pair_is_a_document_of_one_sentence(encoder: DocumentEncoder) -> None:
     pairs = [(QUERY, "yes aspirin does ."), (QUERY, "the heart"), ("risk", "")]
-    values, in_windows = encoder.outputs(pairs)
-    single, _ = encoder.document_outputs([QueryDocument(query, (text,)) for query, text in pairs])
-    np.testing.assert_array_equal(values, single)
-    assert in_windows.tolist() == [False] * 3
+    outputs, _ = encoder.document_outputs([QueryDocument(query, (text,)) for query, text in pairs])
+    for level, first in (("document", 0), ("sentence", 1)):
+        perspective = DocumentCrossEncoderPerspective("p", encoder, output=1, scale="logit")
+        perspective.level = level  # type: ignore[assignment]
+        values, in_windows = perspective.score_pairs(pairs)
+        np.testing.assert_array_equal(values, outputs[first::2, 1])
+        assert in_windows.tolist() == [False] * 3
 
 
 def test_a_sentence_in_two_windows_has_the_mean_and_a_document_its_best_window(
@@ -99,19 +105,19 @@ def test_a_sentence_in_two_windows_has_the_mean_and_a_document_its_best_window(
     first, second = (sentences for sentences, _ in readings)
     sentences = np.concatenate([first[:4], (first[4:] + second[:1]) / 2, second[1:]])
     values, in_windows = encoder.document_outputs([LONG])
-    np.testing.assert_allclose(values[:, :3], sentences, atol=1e-5)
-    np.testing.assert_allclose(values[:, 3:], np.tile(np.maximum(readings[0][1], readings[1][1]), (6, 1)), atol=1e-5)
+    np.testing.assert_allclose(values[1:], sentences, atol=1e-5)
+    np.testing.assert_allclose(values[0], np.maximum(readings[0][1], readings[1][1]), atol=1e-5)
     assert in_windows.all()
 
 
 def test_a_long_text_counts_with_its_best_piece(tiny_checkpoint: Path, encoder: DocumentEncoder) -> None:
     words = SENTENCE.split() * 16
-    values, in_windows = encoder.outputs([(QUERY, " ".join(words))])
+    values, in_windows = encoder.document_outputs([QueryDocument(QUERY, (" ".join(words),))])
     pieces = sentence_windows(np.array([0, len(words)]), 64 - 3 - len(QUERY.split()))
     readings = [read_plainly(tiny_checkpoint, QUERY, (" ".join(words[begin:end]),)) for begin, end in pieces]
     assert len(readings) > 2
-    np.testing.assert_allclose(values[0, :3], np.max([sentences[0] for sentences, _ in readings], 0), atol=1e-5)
-    np.testing.assert_allclose(values[0, 3:], np.max([whole for _, whole in readings], 0), atol=1e-5)
+    np.testing.assert_allclose(values[1], np.max([sentences[0] for sentences, _ in readings], 0), atol=1e-5)
+    np.testing.assert_allclose(values[0], np.max([whole for _, whole in readings], 0), atol=1e-5)
     assert in_windows.all()
 
 
@@ -120,7 +126,7 @@ def test_a_query_longer_than_half_the_window_is_read_in_passages(encoder: Docume
     documents = [QueryDocument(query, ("the heart",)), QueryDocument(query, LONG.sentences)]
     values, flags = encoder.document_outputs(documents)
     assert np.isfinite(values).all()
-    assert flags.tolist() == [False] + [True] * 6  # beside a short document there is room for it
+    assert flags.tolist() == [False, True]  # beside a short document there is room for it
 
 
 @pytest.mark.parametrize(
@@ -146,17 +152,20 @@ def test_sentences_without_tokens_are_read_as_unknown(tmp_path: Path, encoder: D
     np.testing.assert_array_equal(values, unknown)
 
 
-def test_differences_of_outputs_are_columns_of_sentences_and_documents(tiny_checkpoint: Path) -> None:
-    encoder = DocumentEncoder(Encoder(tiny_checkpoint, device="cpu", precision="fp32"))
-    assert encoder.column(2, against=0) == 3
-    values, _ = encoder.document_outputs(DOCUMENTS)
-    np.testing.assert_allclose(values[:, 3], values[:, 2] - values[:, 0], atol=1e-6)
-    np.testing.assert_allclose(values[:, 7], values[:, 6] - values[:, 4], atol=1e-6)
+@pytest.mark.parametrize("level", ["sentence", "document"])
+def test_a_perspective_may_read_a_difference_of_outputs(encoder: DocumentEncoder, level: Level) -> None:
+    perspective = DocumentCrossEncoderPerspective("p", encoder, output=2, against=0, scale="logit")
+    perspective.level = level
+    scores = score_documents([perspective], DOCUMENTS)
+    outputs, _ = encoder.document_outputs(DOCUMENTS)
+    rows = scores.rows(level)
+    np.testing.assert_allclose(scores.values[rows, 0], outputs[rows, 2] - outputs[rows, 0], atol=1e-5)
+    assert np.isnan(np.delete(scores.values[:, 0], rows)).all()
 
 
 def test_nothing_to_read(encoder: DocumentEncoder) -> None:
     values, in_windows = encoder.document_outputs([])
-    assert values.shape == (0, 6)
+    assert values.shape == (0, 3)
     assert in_windows.shape == (0,)
 
 

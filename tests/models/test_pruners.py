@@ -91,12 +91,12 @@ def test_both_levels_are_columns(tmp_path: Path) -> None:
 
 
 def outputs(folder: Path) -> tuple[F32, F32]:
-    """The probability of the document in each sentence's row (S,), and that of each sentence (S,)."""
+    """The document's probability in its own row and those of its sentences (1 + S,), and each sentence's (S,)."""
     encoder = DocumentEncoder(Encoder(folder, device="cpu", precision="fp32"))
     values, in_windows = encoder.document_outputs([QueryDocument(QUERY, SENTENCES)])
     assert not in_windows.any()
     probabilities = 1 / (1 + np.exp(-values))
-    return probabilities[:, 2], probabilities[:, 1]
+    return probabilities[:, 0], probabilities[1:, 1]
 
 
 def test_a_document_alone_is_the_default(tmp_path: Path) -> None:

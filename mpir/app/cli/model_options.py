@@ -57,7 +57,7 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
     steps as large as the cache's, or of `pairs_at_once` if that is less. Raises MpirError for an unusable bundle or
     weights.
     """
-    from mpir.models.perspectives.scoring import PAIRS_AT_ONCE
+    from mpir.models.perspectives.pair_scoring import PAIRS_AT_ONCE
     from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 

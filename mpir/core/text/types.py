@@ -14,10 +14,21 @@ Pair = tuple[str, str]
 
 
 class QueryDocument(NamedTuple):
-    """A question and the sentences of a document that may answer it, in reading order; at least one."""
+    """A query and a document that may answer it: its sentences in reading order, and its whole text.
+
+    Models that read documents read the sentences, of which they need at least one. Models of pairs read a pair with
+    each sentence, or one with the text.
+    """
 
     query: str
     sentences: tuple[str, ...]
+    text: str = ""
+
+    @classmethod
+    def of_pair(cls, pair: Pair) -> QueryDocument:
+        """Return a pair as a document of one sentence."""
+        query, text = pair
+        return cls(query, (text,), text)
 
 
 @dataclass(frozen=True, slots=True)

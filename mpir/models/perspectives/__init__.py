@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cache import ScoreCache
+from mpir.models.perspectives.pair_scoring import PairScores
 from mpir.models.perspectives.registration import Loading, register
-from mpir.models.perspectives.scoring import PairScores, score_pairs
+from mpir.models.perspectives.scoring import score_pairs
 
 if TYPE_CHECKING:
     from mpir.models.bundles.bundle import Bundle, open_bundle

@@ -21,24 +21,32 @@ LOGIT, COSINE = "logit", "cosine"
 SCALES = (LOGIT, *TOPS)
 
 
-class SharedModel(Protocol):
-    """A model shared by several perspectives: it reads each pair once, and each perspective reads its outputs."""
+class PairModel(Protocol):
+    """A model of pairs that several perspectives share: it reads each pair once, and each reads its outputs."""
 
     def outputs(self, pairs: Sequence[Pair], *, progress: bool = False) -> tuple[F32, Bool]:
         """Return outputs (N, …) of N pairs, and flags (N,) of pairs that were read in passages."""
 
 
-class DocumentModel(SharedModel, Protocol):
-    """A model that reads a query and a whole document once; its `outputs` of pairs read one-sentence documents."""
+class DocumentModel(Protocol):
+    """A model that reads a query and a whole document once, for outputs of the document and of each sentence."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that the outputs depend on, JSON-able: what their cache belongs to."""
 
     def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
-        """Return outputs (S, …) of all sentences of documents, and flags (S,) of documents read in several windows."""
+        """Return outputs (D + S, K) of D documents with S sentences, and flags (D,) of those read in several windows.
+
+        Each document's row comes before the rows of its sentences.
+        """
 
 
 class Perspective:
     """One view of how a text serves a question: a column of scores.
 
-    A subclass sets `name` and defines `score_pairs`; one that reads a `shared` model defines `shared` and `read`.
+    A subclass sets `name` and defines `score_pairs`; one of several that read a model's outputs defines `read`, and
+    `documents_model` for a model that reads documents with their sentences, or `shared` for one that reads pairs.
 
     `identity` describes what the scores depend on (checkpoint hash, settings): two perspectives with the same
     fingerprint must give the same scores. `level` is the unit it reads: each sentence, or each document as a whole.
@@ -70,6 +78,10 @@ class Perspective:
         A model that reads long texts in passages also returns flags (N,) of such pairs. `cache` may hold values of
         single texts, such as vectors; the scores themselves are cached by the caller.
         """
+        if self.documents_model is not None:  # a pair is a document of one sentence
+            documents = [QueryDocument.of_pair(pair) for pair in pairs]
+            outputs, in_windows = self.documents_model.document_outputs(documents, progress=progress)
+            return self.read(outputs[int(self.level == "sentence") :: 2]), in_windows
         if self.shared is None:
             raise NotImplementedError(f"{type(self).__name__} defines no score_pairs")
         outputs, in_passages = self.shared.outputs(pairs, progress=progress)
@@ -80,20 +92,20 @@ class Perspective:
         return []
 
     @property
-    def shared(self) -> SharedModel | None:
-        """The model that several perspectives may share, whose outputs `read` turns into scores; None without one."""
+    def shared(self) -> PairModel | None:
+        """The model of pairs that several perspectives may share, whose outputs `read` turns into scores, if any."""
         return None
 
     @property
     def documents_model(self) -> DocumentModel | None:
-        """The `shared` model, if it reads documents as a whole; `read` takes the score of a sentence or document."""
+        """The model that reads documents as a whole, whose outputs `read` turns into scores; None for pairs."""
         return None
 
     def close(self) -> None:
         """End the processes that the perspective started; the next use restarts them. Does nothing by default."""
 
     def read(self, outputs: F32) -> F64:
-        """Return scores (N,) from the `shared` model's outputs of N pairs."""
+        """Return scores (N,) from N rows of the model's outputs, of pairs or of documents and sentences."""
         raise NotImplementedError(f"{type(self).__name__} shares no model")
 
     @property

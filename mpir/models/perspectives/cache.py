@@ -15,12 +15,13 @@ import numpy as np
 from filelock import FileLock
 
 from mpir.core.cancellation import raise_if_cancelled
-from mpir.core.text.types import Pair
+from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import OutputError
 from mpir.files.paths import checked_path
 from mpir.models.perspectives.cache_records import (
     FORMAT,
     DamagedError,
+    document_keys,
     pack_score,
     pack_vectors,
     score_keys,
@@ -56,11 +57,12 @@ _inherited: list[sqlite3.Connection | None] = []
 
 
 class ScoreCache:
-    """Scores by (perspective fingerprint, query, sentence), and vectors by (model fingerprint, text), in SQLite.
+    """Outputs by model, query and document, scores by perspective, query and text, and vectors by model and text.
 
-    Any number of processes and threads may use one folder at once, and a kill loses at most the current transaction.
-    Texts are not stored, only digests. A database of another mpir version, or a damaged one, is logged and recreated.
-    If the database can no longer be written (a full disk), this is logged once, and the cache is no longer used.
+    They are in an SQLite database. Any number of processes and threads may use one folder at once, and a kill loses at
+    most the current transaction. Texts are not stored, only digests. A database of another mpir version, or a damaged
+    one, is logged and recreated. If the database can no longer be written (a full disk), this is logged once, and the
+    cache is no longer used.
     """
 
     def __init__(self, folder: str | Path, *, limit: int = LIMIT) -> None:
@@ -116,6 +118,18 @@ class ScoreCache:
         rows = [(key, pack_score(key, *score)) for key, score in zip(keys, scores, strict=True)]
         self._do(lambda database: self._write(database, rows))
 
+    def look_up_documents(self, fingerprint: str, documents: Sequence[QueryDocument]) -> list[F32 | None]:
+        """Return a model's outputs (1 + S, W) of each document and its S sentences; None where there are none."""
+        keys = document_keys(fingerprint, documents)
+        records = self._do(lambda database: _read(database, keys, unpack_vectors)) or {}
+        self.hits += sum(key in records for key in keys)
+        self.misses += sum(key not in records for key in keys)
+        return [records.get(key) for key in keys]
+
+    def keep_documents(self, fingerprint: str, documents: Sequence[QueryDocument], outputs: Sequence[F32]) -> None:
+        """Store a model's outputs (1 + S, W) of documents in one transaction, except those too large for the limit."""
+        self._keep_arrays(document_keys(fingerprint, documents), outputs)
+
     def look_up_vectors(self, fingerprint: str, texts: Sequence[str]) -> dict[str, F32]:
         """Return a model's cached vectors (R, W) of texts' passages, by text."""
         keys = vector_keys(fingerprint, texts)
@@ -124,8 +138,10 @@ class ScoreCache:
 
     def keep_vectors(self, fingerprint: str, vectors: Mapping[str, F32]) -> None:
         """Store a model's vectors (R, W) of texts in one transaction, except those too large for the limit."""
-        keys = vector_keys(fingerprint, list(vectors))
-        rows = [(key, pack_vectors(key, passages)) for key, passages in zip(keys, vectors.values(), strict=True)]
+        self._keep_arrays(vector_keys(fingerprint, list(vectors)), list(vectors.values()))
+
+    def _keep_arrays(self, keys: Sequence[bytes], arrays: Sequence[F32]) -> None:
+        rows = [(key, pack_vectors(key, array)) for key, array in zip(keys, arrays, strict=True)]
         rows = [row for row in rows if len(row[1]) <= LARGEST * self.limit]
         self._do(lambda database: self._write(database, rows))
 

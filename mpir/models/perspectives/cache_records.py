@@ -1,4 +1,4 @@
-"""Rows of the cache's database: a key, and a score or a text's vectors with a checksum."""
+"""Rows of the cache's database: a key, and a pair's score, a text's vectors or a document's outputs with a checksum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from mpir.core.text.types import Pair
+from mpir.core.text.types import Pair, QueryDocument
 from mpir.types import F32
 from mpir.version import __version__
 
@@ -41,6 +41,17 @@ def vector_keys(fingerprint: str, texts: Sequence[str]) -> list[bytes]:
     digests = [start.copy() for _ in texts]
     for digest, text in zip(digests, texts, strict=True):
         digest.update(text.encode(errors="surrogatepass"))
+    return [digest.digest() for digest in digests]
+
+
+def document_keys(fingerprint: str, documents: Sequence[QueryDocument]) -> list[bytes]:
+    """Return a key of 24 bytes for each query and document, of which the sentences count."""
+    start = blake2b(f"{FORMAT} {__version__} documents {fingerprint}\n".encode(), digest_size=24)
+    digests = [start.copy() for _ in documents]
+    for digest, document in zip(digests, documents, strict=True):
+        for text in (document.query, *document.sentences):
+            text_bytes = text.encode(errors="surrogatepass")
+            digest.update(b"%d " % len(text_bytes) + text_bytes)
     return [digest.digest() for digest in digests]
 
 

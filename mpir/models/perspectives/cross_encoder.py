@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.embedding import Prompts
@@ -18,8 +16,8 @@ from mpir.types import F32, F64
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
 
-class CrossEncoderPerspective(Perspective):
-    """One output of a cross-encoder, on a fixed scale. Several perspectives may share one encoder, which runs once."""
+class _ClassifierOutput(Perspective):
+    """One output of a classifier, on a fixed scale. Several perspectives may share one encoder, which runs once."""
 
     def __init__(
         self,
@@ -51,16 +49,6 @@ class CrossEncoderPerspective(Perspective):
                 )
         self.name, self.encoder = name, encoder
         self.output, self.against, self.scale, self.linear = output, against, scale, linear
-        self._column = encoder.column(output, against)
-
-    @property
-    def shared(self) -> Encoder | DocumentEncoder:
-        """The encoder."""
-        return self.encoder
-
-    def read(self, outputs: F32) -> F64:
-        """Return this perspective's scores (N,) from the encoder's outputs of N pairs."""
-        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
     def close(self) -> None:
         """End the processes of the encoder's devices."""
@@ -71,6 +59,26 @@ class CrossEncoderPerspective(Perspective):
         """The encoder's identity, and the output and scale."""
         reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
         return {"name": self.name, **self.encoder.identity, **reading}
+
+
+class CrossEncoderPerspective(_ClassifierOutput):
+    """One output of a cross-encoder that reads pairs; a long text has its best passage's."""
+
+    encoder: Encoder
+
+    def __init__(self, name: str, encoder: Encoder, **reading: Any) -> None:
+        """Read an output; `against` is a difference of which each passage has its own. Raises InputError as above."""
+        super().__init__(name, encoder, **reading)
+        self._column = encoder.column(self.output, self.against)
+
+    @property
+    def shared(self) -> Encoder:
+        """The encoder."""
+        return self.encoder
+
+    def read(self, outputs: F32) -> F64:
+        """Return this perspective's scores (N,) from the encoder's outputs of N pairs."""
+        return to_scale(outputs[:, self._column], self.scale, linear=self.linear)
 
 
 @register("cross-encoder")
@@ -127,11 +135,8 @@ def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
     return inside if inside.exists() else Path(options["checkpoint"])
 
 
-class DocumentCrossEncoderPerspective(CrossEncoderPerspective):
-    """One output of a document encoder, on a fixed scale: a sentence's, or with the level ``document`` a document's.
-
-    Its pair of a query and a text is read as a document of one sentence.
-    """
+class DocumentCrossEncoderPerspective(_ClassifierOutput):
+    """One output of a document encoder: a sentence's, or with the level ``document`` a document's."""
 
     encoder: DocumentEncoder
 
@@ -141,9 +146,9 @@ class DocumentCrossEncoderPerspective(CrossEncoderPerspective):
         return self.encoder
 
     def read(self, outputs: F32) -> F64:
-        """Return this perspective's scores (N,) from the outputs (N, 2 W) of N sentences and their documents."""
-        halves = np.hsplit(outputs, 2)
-        return super().read(halves[1 if self.level == "document" else 0])
+        """Return this perspective's scores (R,) from outputs (R, K) of documents or sentences."""
+        against = 0.0 if self.against is None else outputs[:, self.against]
+        return to_scale(outputs[:, self.output] - against, self.scale, linear=self.linear)
 
     @property
     def identity(self) -> Mapping[str, Any]:

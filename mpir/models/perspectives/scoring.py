@@ -1,84 +1,96 @@
-"""Score pairs by perspectives: from the cache, and each remaining pair once by each model."""
+"""Score documents with their sentences by perspectives: one way to read, whatever the models read.
+
+A model that reads documents gives outputs of each document and of its sentences in one reading, which are cached by
+query and document. A model of pairs reads a pair for each sentence, or for the document's text, and its scores are
+cached by pair (perspectives/pair_scoring.py). A pair is a document of one sentence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
-from mpir.core.text.types import Pair
-from mpir.errors import InputError, format_value, shortened
-from mpir.models.perspectives.base import Perspective
+from mpir.core.checksum import fingerprint
+from mpir.core.columns import Level
+from mpir.core.text.types import Pair, QueryDocument
+from mpir.errors import InputError, format_value
+from mpir.models.perspectives.base import DocumentModel, Perspective
 from mpir.models.perspectives.cache import ScoreCache
-from mpir.models.tokenise import forget
+from mpir.models.perspectives.pair_scoring import PairScores, read_pairs, remedy
 from mpir.types import F32, F64, I64, Bool
 
-PAIRS_AT_ONCE = Perspective.pairs_per_save
-"""Pairs per cached portion, unless a perspective sets another number."""
+DOCUMENTS_PER_SAVE = 256
+"""Documents per cached portion: a few seconds of work, or a minute on a slow machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class PairScores:
-    """Scores of N (query, sentence) pairs by P perspectives: `values` (N, P).
+class DocumentScores:
+    """Scores of D documents with S sentences by P perspectives: `values` (D + S, P).
 
-    `in_passages` (N,) marks pairs that are longer than a model reads at once, scored by their best passages.
+    Each document's row, at `starts` (D,), comes before the rows of its sentences. A perspective of the level
+    ``sentence`` has NaN in the rows of documents, one of the level ``document`` in those of sentences. `in_passages`
+    (D + S,) marks what is longer than a model reads at once.
     """
 
     values: F64
     in_passages: Bool
-
-
-@dataclass(slots=True, kw_only=True)
-class ScoreTable:
-    """Scores and flags of U unique pairs by P perspectives, and which of them (U, P) came from the cache.
-
-    `fingerprints` has the cache key of each perspective; None for one that is not cached.
-    """
-
-    perspectives: Sequence[Perspective]
-    pairs: Sequence[Pair]
-    cache: ScoreCache | None
-    fingerprints: Sequence[str | None]
-    values: F64
-    in_passages: Bool
-    is_known: Bool
+    starts: I64
 
     @classmethod
-    def look_up(
-        cls, perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None
-    ) -> ScoreTable:
-        """Make a table with cached scores. Raises InputError for a perspective whose identity is not JSON-able."""
-        shape = len(pairs), len(perspectives)
-        table = cls(
-            perspectives=perspectives,
-            pairs=pairs,
-            cache=cache,
-            fingerprints=[
-                perspective.fingerprint if cache and perspective.has_identity else None for perspective in perspectives
-            ],
-            values=np.zeros(shape),
-            in_passages=np.zeros(shape, bool),
-            is_known=np.zeros(shape, bool),
-        )
-        for column, fingerprint in enumerate(table.fingerprints):
-            raise_if_cancelled()
-            if cache and fingerprint:
-                cached = cache.look_up(fingerprint, pairs)
-                table.values[:, column], table.in_passages[:, column], table.is_known[:, column] = cached
-        return table
+    def of(cls, documents: Sequence[QueryDocument], perspectives: int) -> DocumentScores:
+        """Return scores that are all unknown."""
+        starts, count = row_starts(documents)
+        return cls(np.full((count, perspectives), np.nan), np.zeros(count, bool), starts)
 
-    def missing(self, columns: Sequence[int]) -> I64:
-        """Return the rows without a score in any of these columns, ascending."""
-        return np.flatnonzero(~self.is_known[:, columns].all(axis=1))
+    def rows(self, level: Level) -> I64:
+        """Return the rows of the documents (D,), or those of all sentences (S,)."""
+        if level == "document":
+            return self.starts
+        is_sentence = np.ones(len(self.values), bool)
+        is_sentence[self.starts] = False
+        return np.flatnonzero(is_sentence)
 
-    def store(self, rows: I64, column: int, answer: Answer) -> None:
-        """Store a perspective's scores of rows in its column and in the cache."""
-        self.values[rows, column], self.in_passages[rows, column] = answer
-        if self.cache and (fingerprint := self.fingerprints[column]):
-            self.cache.keep(fingerprint, [self.pairs[row] for row in rows], *answer)
+
+def row_starts(documents: Sequence[QueryDocument]) -> tuple[I64, int]:
+    """Return the row (D,) of each document before those of its sentences, and the number of rows."""
+    ends = np.cumsum([0, *(1 + len(document.sentences) for document in documents)])
+    return ends[:-1], int(ends[-1])
+
+
+def score_documents(
+    perspectives: Sequence[Perspective],
+    documents: Sequence[QueryDocument],
+    *,
+    cache: ScoreCache | None = None,
+    progress: bool = False,
+) -> DocumentScores:
+    """Score documents and their sentences by perspectives. Each model reads each document, or each pair, once.
+
+    Raises:
+        InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
+    """
+    scores = DocumentScores.of(documents, len(perspectives))
+    for numbers in sharing_documents(perspectives):
+        outputs, in_windows = read_documents(_model_of(perspectives[numbers[0]]), documents, cache, progress=progress)
+        _mark_windows(scores, documents, in_windows)
+        for number in numbers:
+            rows = scores.rows(perspectives[number].level)
+            scores.values[rows, number] = perspectives[number].read(outputs[rows])
+            _check_finite(perspectives[number], scores, number, documents)
+    for level in ("sentence", "document"):
+        numbers = [n for n, p in enumerate(perspectives) if p.documents_model is None and p.level == level]
+        if numbers:
+            rows = scores.rows(level)
+            pairs = list(_pairs(documents, level))
+            read = read_pairs([perspectives[number] for number in numbers], pairs, cache=cache, progress=progress)
+            scores.values[rows[:, None], numbers], scores.in_passages[rows] = (
+                read.values,
+                scores.in_passages[rows] | read.in_passages,
+            )
+    return scores
 
 
 def score_pairs(
@@ -88,128 +100,99 @@ def score_pairs(
     cache: ScoreCache | None = None,
     progress: bool = False,
 ) -> PairScores:
-    """Score all pairs by all perspectives. A repeated pair is scored once; a shared encoder runs once.
+    """Score pairs by all perspectives: each pair is a document of one sentence. Raises InputError as `score_documents`.
 
-    Cached scores are reused, and new ones are cached in portions, so that an interrupted job loses little. Only
-    perspectives with an `identity` beyond their class name are cached, because code may change.
-
-    Rounding of a model's scores depends on the batch. Pairs are therefore scored in the order of their texts, so that
-    the input order does not matter.
-
-    Raises:
-        InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
+    Repeated pairs are read once, and the order of the pairs does not matter.
     """
-    numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
-    table = ScoreTable.look_up(perspectives, list(numbers), cache)
-    for columns in sharing(table.perspectives):
-        for rows in portions(table, columns):
-            fill(table, rows, columns, progress=progress)
-    forget()
-    rows = np.array([numbers[pair] for pair in pairs], np.int64)
-    return PairScores(table.values[rows], table.in_passages[rows].any(axis=1))
+    documents = [QueryDocument.of_pair(pair) for pair in pairs]
+    scores = score_documents(perspectives, documents, cache=cache, progress=progress)
+    of_level = {"document": scores.starts, "sentence": scores.starts + 1}
+    values = np.zeros((len(pairs), len(perspectives)))
+    for number, perspective in enumerate(perspectives):
+        values[:, number] = scores.values[of_level[perspective.level], number]
+    return PairScores(values, scores.in_passages[scores.starts] | scores.in_passages[scores.starts + 1])
 
 
-def sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """Return the columns of the perspectives, grouped by shared model."""
-    columns: dict[int, list[int]] = {}
-    for column, perspective in enumerate(perspectives):
-        model = perspective if perspective.shared is None else perspective.shared
-        columns.setdefault(id(model), []).append(column)
-    return list(columns.values())
+def read_documents(
+    model: DocumentModel, documents: Sequence[QueryDocument], cache: ScoreCache | None, *, progress: bool = False
+) -> tuple[F32, Bool]:
+    """Return a model's outputs (D + S, K) of documents and their sentences, and flags (D,) of those read in windows.
 
-
-def portions(table: ScoreTable, columns: Sequence[int]) -> list[I64]:
-    """Yield the rows without a score in any of the columns, in portions to be cached."""
-    missing = table.missing(columns)
-    pairs_per_save = min(table.perspectives[column].pairs_per_save for column in columns)
-    size = pairs_per_save if table.cache else max(1, len(missing))
-    return [missing[start : start + size] for start in range(0, len(missing), size)]
-
-
-def fill(table: ScoreTable, rows: I64, columns: Sequence[int], *, progress: bool) -> None:
-    """Score rows by perspectives that share a model, or by a single one, and store the scores."""
-    perspectives = [table.perspectives[column] for column in columns]
-    pairs = [table.pairs[row] for row in rows]
-    scores = answers(perspectives, pairs, table.cache, progress=progress)
-    for column, answer in zip(columns, scores, strict=True):
-        table.store(rows, column, answer)
-
-
-class Answer(NamedTuple):
-    """A perspective's scores (N,) of N pairs, and which (N,) were read in passages."""
-
-    values: F64
-    in_passages: Bool
-
-
-def answers(
-    perspectives: Sequence[Perspective], pairs: Sequence[Pair], cache: ScoreCache | None, *, progress: bool
-) -> Iterator[Answer]:
-    """Yield the scores of perspectives that share a model, which runs once, or of a single perspective.
-
-    Raises:
-        InputError: the scores or flags are invalid (see `checked`).
+    Repeated documents are read once. Outputs come from the cache or are stored there in portions, so that an
+    interrupted job loses little. Documents are read in the order of their texts, because rounding depends on the
+    batch, and the input order must not matter.
     """
-    outputs: tuple[F32, Bool] | None = None
-    for perspective in perspectives:
+    number_of = {key: number for number, key in enumerate(sorted({_key(document) for document in documents}))}
+    distinct = [QueryDocument(*key) for key in number_of]
+    identity = fingerprint(model.identity) if cache else ""
+    outputs: list[F32 | None] = [None] * len(distinct)
+    if cache:
+        outputs = cache.look_up_documents(identity, distinct)
+    missing = [number for number, known in enumerate(outputs) if known is None]
+    size = DOCUMENTS_PER_SAVE if cache else max(1, len(missing))
+    for portion in (missing[start : start + size] for start in range(0, len(missing), size)):
         raise_if_cancelled()
-        if perspective.shared is None:
-            yield checked(perspective, perspective.score_pairs(pairs, cache=cache, progress=progress), pairs)
-        else:
-            outputs = outputs or perspective.shared.outputs(pairs, progress=progress)
-            yield checked(perspective, (perspective.read(outputs[0]), outputs[1]), pairs)
+        unread = [distinct[number] for number in portion]
+        read = _read(model, unread, progress=progress)
+        if cache:
+            cache.keep_documents(identity, unread, read)
+        for number, document_outputs in zip(portion, read, strict=True):
+            outputs[number] = document_outputs
+    gathered = [known for document in documents if (known := outputs[number_of[_key(document)]]) is not None]
+    if not gathered:
+        return np.zeros((0, 0), np.float32), np.zeros(0, bool)
+    return np.concatenate([rows[:, :-1] for rows in gathered]), np.array([rows[0, -1] > 0 for rows in gathered])
 
 
-def checked(perspective: Perspective, result: Any, pairs: Sequence[Pair]) -> Answer:
-    """Check a perspective's scores and flags of pairs.
-
-    Raises:
-        InputError: there is not one score and one flag for each pair, or a score is not finite.
-    """
-    values, in_passages = result if isinstance(result, tuple) and len(result) == 2 else (result, [False] * len(pairs))
-    answer = Answer(_numbers(perspective.name, values), np.asarray(in_passages))
-    _check_shape(perspective.name, "scores", answer.values, len(pairs))
-    _check_shape(perspective.name, "flags", answer.in_passages, len(pairs))
-    _check_finite(perspective, answer.values, pairs)
-    return answer
+def _read(model: DocumentModel, documents: Sequence[QueryDocument], *, progress: bool) -> list[F32]:
+    """Return arrays (1 + S, K + 1) of documents and their sentences; the last column marks those read in windows."""
+    outputs, in_windows = model.document_outputs(documents, progress=progress)
+    starts, _ = row_starts(documents)
+    flags = np.repeat(in_windows, np.diff(starts, append=len(outputs))).astype(np.float32)
+    return np.split(np.column_stack([outputs, flags]), starts[1:])
 
 
-def _numbers(name: str, values: Any) -> F64:
-    """Convert a perspective's scores to an array. Raises InputError for values that are not numbers."""
-    try:
-        if np.asarray(values).dtype == bool or (isinstance(values, list) and bool in map(type, values)):
-            raise TypeError("a boolean is no score")
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:  # torch raises RuntimeError for a tensor with a gradient
+def _key(document: QueryDocument) -> tuple[str, tuple[str, ...]]:
+    return document.query, document.sentences
+
+
+def _pairs(documents: Sequence[QueryDocument], level: Level) -> Iterator[Pair]:
+    for document in documents:
+        texts = document.sentences if level == "sentence" else (document.text,)
+        yield from ((document.query, text) for text in texts)
+
+
+def _mark_windows(scores: DocumentScores, documents: Sequence[QueryDocument], in_windows: Bool) -> None:
+    """Mark documents that were read in windows; the sentence of a document of one is as long as the document."""
+    scores.in_passages[scores.starts] |= in_windows
+    is_single = np.array([len(document.sentences) == 1 for document in documents], bool)
+    scores.in_passages[scores.starts[is_single] + 1] |= in_windows[is_single]
+
+
+def sharing_documents(perspectives: Sequence[Perspective]) -> list[list[int]]:
+    """Return the numbers of the perspectives that read documents, grouped by model."""
+    numbers: dict[int, list[int]] = {}
+    for number, perspective in enumerate(perspectives):
+        if (model := perspective.documents_model) is not None:
+            numbers.setdefault(id(model), []).append(number)
+    return list(numbers.values())
+
+
+def _model_of(perspective: Perspective) -> DocumentModel:
+    model = perspective.documents_model
+    assert model is not None
+    return model
+
+
+def _check_finite(
+    perspective: Perspective, scores: DocumentScores, number: int, documents: Sequence[QueryDocument]
+) -> None:
+    """Raise InputError for the first score that is not finite, with its document."""
+    rows = scores.rows(perspective.level)
+    for row in rows[~np.isfinite(scores.values[rows, number])][:1]:
+        document = documents[int(scores.starts.searchsorted(row, "right")) - 1]
         raise InputError(
-            f"perspective {format_value(name)} returned {format_value(values)}; expected an array with one number for "
-            f"each text ({shortened(str(error))})."
-        ) from error
-
-
-def _check_shape(name: str, kind: str, values: F64 | Bool, count: int) -> None:
-    """Raise InputError unless there is one value for each pair; a single flag would be broadcast."""
-    if values.shape != (count,):
-        raise InputError(
-            f"perspective {format_value(name)} returned {kind} of shape {values.shape} for {count} sentences; expected "
-            "one for each sentence."
+            f"perspective {format_value(perspective.name)} returned {scores.values[row, number]} for the document "
+            f"{format_value(' '.join(document.sentences))} and the query {format_value(document.query)}; expected a "
+            f"finite number. {remedy(perspective)}"
         )
-
-
-def _check_finite(perspective: Perspective, values: F64, pairs: Sequence[Pair]) -> None:
-    """Raise InputError for the first score that is not finite, with its pair."""
-    name = perspective.name
-    for row in np.flatnonzero(~np.isfinite(values))[:1]:
-        query, sentence = pairs[row]
-        raise InputError(
-            f"perspective {format_value(name)} returned {values[row]} for the sentence {format_value(sentence)} and "
-            f"the query {format_value(query)}; expected a finite number. {_remedy(perspective)}"
-        )
-
-
-def _remedy(perspective: Perspective) -> str:
-    if getattr(perspective, "identity", {}).get("precision") == "float16":
-        return (
-            "Half precision overflows beyond 65,504; use the precision fp32, bf16, or auto, which takes one of these."
-        )
-    return "Its checkpoint may be damaged."

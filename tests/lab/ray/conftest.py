@@ -21,7 +21,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mpir.models.perspectives.scoring.PAIRS_AT_ONCE", SMALL)
+    monkeypatch.setattr("mpir.models.perspectives.pair_scoring.PAIRS_AT_ONCE", SMALL)
     monkeypatch.setattr("mpir.search.dense.shards.DOCUMENTS_PER_SHARD", SMALL)
 
 

@@ -39,10 +39,10 @@ def content(folder: Path) -> dict[str, bytes]:
 
 PROGRAM = f"""
 import sys
-import mpir.models.perspectives.scoring
+import mpir.models.perspectives.pair_scoring
 import mpir.search.dense.shards
 from mpir.app.cli import main
-mpir.models.perspectives.scoring.PAIRS_AT_ONCE = {SMALL}
+mpir.models.perspectives.pair_scoring.PAIRS_AT_ONCE = {SMALL}
 mpir.search.dense.shards.DOCUMENTS_PER_SHARD = {SMALL}
 sys.exit(main())
 """

@@ -9,7 +9,7 @@ import pytest
 from mpir.core.cancellation import CancellationError, while_awaited
 from mpir.errors import InputError
 from mpir.models.perspectives.base import Perspective
-from mpir.models.perspectives.scoring import answers, checked
+from mpir.models.perspectives.pair_scoring import answers, checked
 from mpir.types import F32, F64
 
 PAIRS = [("q", "a"), ("q", "bb")]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mpir.models.perspectives import Perspective, ScoreCache
-from mpir.models.perspectives.scoring import Answer, ScoreTable, fill, portions, sharing
+from mpir.models.perspectives.pair_scoring import Answer, ScoreTable, fill, portions, sharing
 
 PAIRS = [("q", text) for text in ("a", "bb", "ccc")]
 
