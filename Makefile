@@ -64,14 +64,11 @@ fuzz: .venv/ready  ## 10,000 malformed requests to a running server, 5,000 mutat
 		tests/files/corpora/test_mutated.py tests/files/corpora/test_round_trip.py
 
 # Kills of eighteen commands and of Ray's workers and drivers, full disks, flipped bytes in every artefact, damaged checkpoints,
-# hostile files, paths and requests, threads that share objects; over 1 h.
-FAULTS := tests/faults tests/lab/ray tests/app/cli/test_path_options.py tests/files/corpora/test_bounds.py tests/files/corpora/test_pdf.py tests/files \
-	tests/models/llm/test_trust.py tests/models/llm/test_language_model.py tests/models/llm/test_llm.py tests/models/test_checkpoint_code.py \
-	tests/models/test_damaged_checkpoints.py tests/models/perspectives/test_bundle.py tests/lab/train/test_plots.py \
-	tests/search/pubmed/test_faults.py tests/search tests/app/serve tests/lab/sia/test_generation.py tests/lab/sia/test_swaps.py tests/lab/sia/test_writer.py \
-	tests/app/cli/test_overwrite.py tests/reranking/test_threads.py tests/test_programs.py \
-	tests/bioasq/test_task.py tests/test_code_from_files.py tests/test_safe_texts.py tests/tune/test_dataset.py \
-	tests/models/perspectives/test_answers.py tests/models/test_threads.py tests/app/explain/test_page.py tests/files/corpora/test_triples.py
+# hostile files, paths and requests, threads that share objects; over 1 h. The tests that count faults, and these:
+FAULTS := $(shell grep -rlE 'tests\.(faults\.report|damage|threads) import' tests --include='test_*.py') \
+	tests/faults tests/lab/ray tests/files tests/search tests/app/serve tests/app/explain tests/app/cli/test_path_options.py \
+	tests/models/llm/test_trust.py tests/models/test_checkpoint_code.py tests/models/test_damaged_checkpoints.py \
+	tests/test_programs.py tests/test_code_from_files.py tests/test_windows.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
 	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest $(RANDOM) -p tests.faults.report $(FAULTS)

@@ -308,7 +308,7 @@ class Reranker:
         return self._batches(self._prepare(queries, documents_of_each(docs)))
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
-        """Score candidates that `rank.prepare.prepare` made."""
+        """Score candidates that `reranking.prepare.prepare` made."""
         first_pass = self.weights if self.run.cascade == AUTO else None
         return Scorer(self.perspectives, self.derived, self.cache, first_pass).score(candidates, progress=progress)
 
