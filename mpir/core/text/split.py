@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from mpir.core.text.abbreviations import FullStops
 from mpir.core.text.legible import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
 from mpir.core.text.types import TITLE, Document, Sentence
 from mpir.types import I64
@@ -25,7 +26,7 @@ Splitting = Literal["abstract", "report"]
 # Where a sentence may end: a terminator, closing brackets or quotes, and white space. Every part is possessive and
 # anchored on one character before it, so the search stays linear on any text, even a megabyte of full stops.
 _END = (
-    r"""(?<=[.!?])[)\]}"'”’»]*+\s++(?=\S)"""
+    r"""(?<=[.!?])[)\]}"'”’»*†‡§¶‖]*+\s++(?=\S)"""
     # reference numbers, as in full texts: "in the trial.1,2 Patients", "by ACE2.[3-5] Then", "rose.¹ It", "fell.(1) It"
     r"""|(?=[\[(\d¹²³⁰-⁹])(?<=[.!?])(?:\[\d[\d, –-]*+\]|\(\d[\d, –-]*+\)|[¹²³⁰-⁹][¹²³⁰-⁹,–]*+"""
     r"""|(?:(?<=[^\W\d_]{3}.)|(?<=[)\]%].))\d{1,3}+(?:[,–-]\d{1,3}+)*+)\s++(?=[A-Z])"""
@@ -56,42 +57,8 @@ _ENDS: dict[tuple[Splitting, bool], re.Pattern[str]] = {
 }
 # A list number or tags, which are not a sentence by themselves and stay with the next one.
 _NO_SENTENCE = re.compile(rf"\s*+(?:(?:{OPENING}|{CLOSING})\s*+)*+(?:\(?\d{{1,2}}[.)]\s*+)?")
-# Abbreviations whose full stop does not end a sentence, and those that do not end one before a number. Only the last
-# few characters are checked. In capitals, words of the second group are names (cystic fibrosis, nitric oxide).
-_BEFORE = r"(?:^|[\s(\[,;/%])"
-_ABBREVIATION = re.compile(
-    _BEFORE
-    + r"""(?:
-        (?i:vs|e\.g|i\.e|approx|resp|viz|figs?|refs?|eqs?|prof|mrs|drs
-        |suppl?|natl|sect|serovar|biovar|pathovar)|ser
-        |[Cc](?:f|a)|[Nn]os?|[Dd]r|[Ss]t|[Mm]r|[Mm]s|[Gg]en|[Nn]ov|[Ee]ds?|[Vv]it|Mt
-        |(?:Dr|Mr|Mrs|Ms|Prof)\.\ (?:[A-Z]\.\ ?)?[A-Z]|Capt|Lt|Sgt|Ft
-        |spp?|ssp|subsp|var|str|cv|pv|f\.\ sp)$""",
-    re.VERBOSE,
-)
-# Those that end a sentence only before a word that often begins one: "approved in the U.S. The drug".
-_ABBREVIATION_INSIDE = re.compile(
-    _BEFORE + r"(?:(?i:et\ al|u\.s|i\.[vmpdnc]|s\.c|p\.o|b\.w|i\.c\.v|i\.pl)|(?<!the\ )U\.K|M\.D|Ph\.D)$"
-)
-_BEGINNING = re.compile(
-    r"(?:The|Th[ei]se?|Those|There|They|It|We|Our|Both|All|One|In|At|After|Before|During|Between|However|Although"
-    r"|Moreover|Furthermore|Therefore|Thus|When|While|Because|No|Each|Patients)\b[^.]"
-)
-_ABBREVIATION_OF_NUMBER = re.compile(
-    _BEFORE + r"(?:(?i:c\.i|s\.d|s\.e|s\.e\.m|pp?|vols?|tabs?|max|exp|expts?|secs?|chap|eqns?|art|para)"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Dec|J|Biol|Soc)$"
-)
-# Those that do not end one before a bracket or a number, where a company's location, a group or a dose follows:
-# "Sigma Inc. (St. Louis)", "20 mg b.d. (n = 90)". Before a word these end a sentence more often than not.
-_ABBREVIATION_OF_BRACKET = re.compile(
-    _BEFORE
-    + r"(?:(?i:[bot]\.d|[btq]\.i\.d|q\.d|[tq]\.d\.s|p\.r\.n|[ap]\.m)|s\.l|(?:[A-Z]\.){2,3}[A-Z]|Inc|Ltd|Corp|Co|nov)$"
-)
-_BRACKET = re.compile(r"[\[\d+)]|\((?!\d{1,2}\)\s)")
-_COMPANY, _COMPANY_FORM = re.compile(_BEFORE + "(?:Co|[Cc]at|[Ll]ot)$"), re.compile(r"(?:Ltd|Inc|KG|LLC|[Nn]o\.)")
 # A lowercase word that may still begin a sentence: mRNA, p53, miR-21, gamma-secretase, β-blockers. μ may be a unit.
 _NAME = re.compile(r"[a-z]{1,4}+-?[A-Z0-9]|(?:alpha|beta|gamma|delta|kappa)-|[α-λν-ω][-A-Z0-9]")
-_LOOK_BACK = 12
 # From this many different words before "full stop, lowercase word", the writer is taken to omit capitals. Most
 # abstracts have none, and those with some repeat one word ("Borr. afzelii, Borr. garinii").
 _HASTY = 3
@@ -113,9 +80,8 @@ def split(text: str, *, splitting: Splitting = "abstract") -> list[tuple[int, in
         (begin, end) pairs in reading order, counted in Unicode code points, end exclusive. They don't overlap, start
         and end with a non-space character, and cover every non-space character of the text. Time is linear.
     """
-    end = _ENDS[splitting, has_tags(text)]
     spans, begin, checked_to = [], 0, 0
-    for after in _ends(text, [match for match in end.finditer(text) if not _is_abbreviation(text, match)]):
+    for after in _ends(text, _matches(text, _ENDS[splitting, has_tags(text)])):
         if not _NO_SENTENCE.fullmatch(text, checked_to, after):
             spans.append((begin, after))
             begin = after
@@ -136,16 +102,14 @@ def sentences(document: Document, *, splitting: Splitting = "abstract") -> list[
     ]
 
 
-def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
-    before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
-    if not before.endswith("."):
-        return False
-    known = [_ABBREVIATION]
-    known += [_ABBREVIATION_OF_NUMBER] if text[match.end()].isdigit() else []
-    known += [_ABBREVIATION_OF_BRACKET] if _BRACKET.match(text, match.end()) else []
-    known += [] if _BEGINNING.match(text, match.end()) else [_ABBREVIATION_INSIDE]
-    known += [_COMPANY] if _COMPANY_FORM.match(text, match.end()) else []
-    return any(abbreviation.search(before[:-1]) for abbreviation in known)
+def _matches(text: str, end: re.Pattern[str]) -> list[re.Match[str]]:
+    """Return the matches where a sentence may end, except behind abbreviations, initials and parts of numbers."""
+    stops = FullStops(text)
+    return [
+        match
+        for match in end.finditer(text)
+        if text[match.start() - 1] != "." or not stops.is_inside(match.start(), match.end())
+    ]
 
 
 def _ends(text: str, matches: list[re.Match[str]]) -> list[int]:

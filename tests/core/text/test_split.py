@@ -51,7 +51,7 @@ def test_sentences_reproduce_their_section(title: str, abstract: str) -> None:
         ["It works.", "It failed!", "Did it?", "Yes."],
         ["Levels rose (p < 0.05).", "They fell [3].", '"Why?"', "So."],
         ["As in Fig. 2 and Refs. 3, 4 vs. Placebo, e.g. S. aureus and Borrelia sp. B1.", "Next."],
-        ["It was given i.v. Doses rose, see Smith et al. Blood 1999."],
+        ["It was given i.v.", "Doses rose, see Smith et al. Blood 1999."],
         ["Cells died.", "mRNA rose.", "p53 fell.", "gamma-Secretase cuts."],
         ["Of 0.5 mg vs. 1.5 mg at approx. 37 degrees."],
         ["BACKGROUND: It is rare.", "METHODS: We looked."],
