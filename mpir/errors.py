@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-KEYS = ("MPIR_API_KEY", "MPIR_LLM_KEY", "NCBI_API_KEY", "HF_TOKEN")
+KEYS = ("MPIR_API_KEY", "MPIR_LLM_KEY", "NCBI_API_KEY", "HF_TOKEN", "ENGINE_API_KEY", "ENGINE_PASSWORD")
 """Environment variables with keys, which stand in no message and no log."""
 _SHORTEST_KEY = 6
 """Shorter values are words rather than keys."""

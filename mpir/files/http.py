@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import socket
 import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -20,8 +22,11 @@ from mpir.files.http_client import client_for
 Result = TypeVar("Result")
 LARGEST = 64 * 2**20
 """The most bytes of an answer, decompressed."""
+ENCODINGS = ("gzip", "x-gzip")
+"""Compression of answers that is read; a server is asked for the first."""
 LONGEST_WAIT = 30.0
 """The longest pause, in seconds, before a request is repeated, also where a server asks for more."""
+_LOGIN = re.compile(r"//.*@", re.DOTALL)
 
 
 class UnreachableError(Exception):
@@ -79,10 +84,16 @@ def checked_url(url: Any, *, option: str, key: str, example: str) -> str:
     except (AttributeError, TypeError, ValueError):
         valid = False
     if not valid or not url.isprintable() or any(character.isspace() for character in url):
-        raise InputError(f"{option}: invalid URL {format_value(url)} (expected one such as {example}).")
-    if address.username or address.password or address.query or address.fragment:
+        shown = format_value(without_login(url) if isinstance(url, str) else url)
+        raise InputError(f"{option}: invalid URL {shown} (expected one such as {example}).")
+    if "@" in address.netloc or "?" in url or "#" in url:
         raise InputError(f"{option}: the URL has a user, query or fragment. Remove it, and put a key into ${key}.")
     return str(url).rstrip("/")
+
+
+def without_login(url: str) -> str:
+    """Return an address for a message, with ``***`` in place of a user and password in it."""
+    return _LOGIN.sub("//***@", url)
 
 
 def exchange(method: str, url: str, *, seconds: float, silence: float | None = None, **request: Any) -> Answer:
@@ -116,13 +127,40 @@ def exchange(method: str, url: str, *, seconds: float, silence: float | None = N
 
 
 async def _answer(stream: Any) -> Answer:
-    content = bytearray()
     async with stream as response:
-        async for chunk in response.aiter_bytes():
-            content += chunk
-            if len(content) > LARGEST:
-                raise PassingError(f"an answer of more than {LARGEST:,} bytes")
-    return Answer(status=response.status_code, headers=response.headers, content=bytes(content))
+        content = _Content(response.headers.get("content-encoding", "identity"))
+        async for chunk in response.aiter_raw():
+            content.add(chunk)
+    return Answer(status=response.status_code, headers=response.headers, content=content.finish())
+
+
+class _Content:
+    """The bytes of an answer, expanded within bounds; a library would expand a whole chunk, and several times."""
+
+    def __init__(self, encoding: str) -> None:
+        """Read one of ENCODINGS. Raises PassingError for another, which was not asked for."""
+        name = encoding.strip().lower()
+        if name not in (*ENCODINGS, "identity", ""):
+            raise PassingError(f"an answer in the encoding {format_value(encoding)} (expected {ENCODINGS[0]})")
+        self._content = bytearray()
+        self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS) if name in ENCODINGS else None
+
+    def add(self, chunk: bytes) -> None:
+        """Add bytes as they arrive. Raises PassingError for damaged data, or more than LARGEST bytes."""
+        if self._decoder is not None:
+            try:
+                chunk = self._decoder.decompress(chunk, LARGEST + 1 - len(self._content))
+            except zlib.error:
+                raise PassingError("an answer of damaged gzip data") from None
+        self._content += chunk
+        if len(self._content) > LARGEST:
+            raise PassingError(f"an answer of more than {LARGEST:,} bytes")
+
+    def finish(self) -> bytes:
+        """Return all bytes. Raises PassingError if the compressed data has no end."""
+        if self._decoder is not None and self._content and not self._decoder.eof:
+            raise PassingError("an answer of truncated gzip data")
+        return bytes(self._content)
 
 
 def _failure(error: Exception, timeout: float) -> UnreachableError | PassingError:

@@ -8,6 +8,7 @@ import os
 import ssl
 import threading
 from functools import cache, lru_cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -58,7 +59,8 @@ def _client(_process: int, environment: tuple[tuple[str, str], ...]) -> httpx.As
     certificates = _certificates(tuple(value for name, value in environment if name.startswith("SSL_")))
     try:
         return httpx.AsyncClient(
-            headers={"User-Agent": f"mpir/{__version__}"},
+            headers={"User-Agent": f"mpir/{__version__}", "Accept-Encoding": "gzip"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # a server's cookies are not kept
             follow_redirects=False,
             verify=certificates,
             trust_env=bool(environment),

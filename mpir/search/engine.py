@@ -1,35 +1,35 @@
-"""A corpus in OpenSearch or Elasticsearch, searched there by words or vectors, through the engine's official client."""
+"""A corpus in OpenSearch or Elasticsearch, searched there by words or vectors."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from tqdm import tqdm
 
 from mpir.core.text.types import Document
-from mpir.errors import EndpointError, InputError, format_value, shortened
-from mpir.extras import needs
+from mpir.errors import EndpointError, InputError, format_value
 from mpir.search.base import ClosedAtExit
 from mpir.search.dense.shards import Vectoriser, has_words
+from mpir.search.engine_client import EngineClient, check_address
+from mpir.search.engine_hits import Hit, check_complete, is_count, read_hits
 from mpir.types import F64
-from mpir.validation import check_choice, whole_number
+from mpir.validation import check_choice, real_number, whole_number
 
 ENGINES, MODES = ("opensearch", "elasticsearch"), ("bm25", "dense")
 MILVUS = "milvus"
-USER, PASSWORD, KEY = "ENGINE_USER", "ENGINE_PASSWORD", "ENGINE_API_KEY"
-"""Environment variables of the login: a name with a password, or a key."""
 PAGE = 1000
-"""Documents of one request."""
+"""Documents whose scores one request asks for."""
 DEEPEST = 10_000
 """Documents that an engine returns for a query by default (`index.max_result_window`)."""
 CANDIDATES = 10_000
 """Most candidates of each shard that Elasticsearch's k-NN compares."""
+TIMEOUT = 30.0
+"""Seconds to wait for an answer."""
+_WHOLE = "_search?allow_partial_search_results=false"
+"""A search that fails where a shard does; by default both engines return what the others have."""
 
 
 def is_engine(address: str | Path) -> bool:
@@ -54,7 +54,7 @@ class EngineIndex(ClosedAtExit):
         mode: str = "bm25",
         encoder: Vectoriser | None = None,
         fields: tuple[str, ...] = (),
-        timeout: float = 30.0,
+        timeout: float = TIMEOUT,
     ) -> None:
         """Connect to the index at an address such as ``elasticsearch+https://localhost:9200/pubmed``.
 
@@ -68,16 +68,17 @@ class EngineIndex(ClosedAtExit):
             timeout: seconds to wait for an answer.
 
         Raises:
-            InputError: another address or mode, or no encoder for the mode dense.
-            MissingExtraError: the engine's client is not installed.
+            InputError: another address or mode, a login in the address, or no encoder for the mode dense.
             EndpointError: there is no such index, or it cannot be reached.
         """
         check_choice("mode", mode, MODES)
+        engine, url, index = self._parts(address)
         if mode == "dense" and encoder is None:
             raise InputError(f"{address}: a search by vectors needs the encoder of the index's vectors; pass one.")
+        real_number("timeout", timeout, "a number of seconds above 0", lambda value: value > 0)
         self.address, self.name, self.encoder, self.fields = address, mode, encoder, fields or self.FIELDS
-        self.engine, url, self.index = self._parts(address)
-        self._client = self._connect(url, timeout)
+        self.engine, self.index, self.timeout = engine, index, timeout
+        self._client = self._connect(url)
         self._check_index()
 
     def _check_index(self) -> None:
@@ -94,18 +95,34 @@ class EngineIndex(ClosedAtExit):
 
         Raises:
             InputError: k is less than 1 or more than 10,000.
-            EndpointError: the engine cannot be reached, refuses the request, or takes too long.
+            EndpointError: the engine cannot be reached, refuses the request, takes too long, or returns what is no
+                complete list of documents with scores.
         """
         k = whole_number("k", k, maximum=DEEPEST)
         if not has_words(query):
             return []
-        body, hits = self._query(query, k), list[Any]()
-        while len(hits) < k:
-            page = self._hits({**body, "size": min(PAGE, k - len(hits)), "from": len(hits)})
-            hits += page
-            if len(page) < PAGE:
-                break
-        return [self._document(hit) for hit in hits]
+        # All in one answer: from one page to the next, engines promise neither the same order nor the same documents.
+        return self._documents(self._hits({**self._query(query, k), "size": k}))
+
+    def _stored(self, ids: Sequence[str]) -> list[Hit]:
+        """Return the documents of ids that the index holds, without scores."""
+        source = list(self.fields[:2])
+        body = {"query": {"ids": {"values": list(ids)}}, "size": len(ids), "_source": source}
+        return self._of(ids, self._hits(body, scored=False))
+
+    def _of(self, ids: Sequence[str], hits: list[Hit]) -> list[Hit]:
+        """Return hits, each of which is of one of the ids. Raises EndpointError for another."""
+        allowed = set(ids)
+        for hit in hits:
+            if hit.id not in allowed:
+                raise EndpointError(
+                    f"{self.address}: the engine returned the document {format_value(hit.id)}, which was not asked "
+                    "for. Check that it is the right engine."
+                )
+        return hits
+
+    def _documents(self, hits: Sequence[Hit]) -> list[Document]:
+        return [hit.document(self.name, self.fields[:2], self.address) for hit in hits]
 
     def search_batch(self, queries: Sequence[str], k: int = 100, *, progress: bool = False) -> list[list[Document]]:
         """Return the results of `search` for every query, in their order."""
@@ -113,56 +130,48 @@ class EngineIndex(ClosedAtExit):
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by id; 0 for an unknown document, or one without a common word."""
-        score_of: dict[str, float] = {}
+        score_of: dict[str, float | None] = {}
         for begin in range(0, len(ids) if has_words(query) else 0, PAGE):
             chosen = list(ids[begin : begin + PAGE])
             body = self._query(query, len(chosen), {"ids": {"values": chosen}})
-            score_of |= {str(hit["_id"]): float(hit["_score"]) for hit in self._hits({**body, "size": len(chosen)})}
+            hits = self._hits({**body, "size": len(chosen)})
+            score_of |= {hit.id: hit.score for hit in self._of(chosen, hits)}
         return np.array([score_of.get(name, 0.0) for name in ids], np.float64)
 
     def document(self, id: str) -> Document:
         """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
-        hits = self._hits({"query": {"ids": {"values": [id]}}, "size": 1, "_source": list(self.fields[:2])})
+        hits = self._stored([id])
         if not hits:
             raise InputError(f"{self.address}: holds no document with id {format_value(id)}; check the id.")
-        return self._document({**hits[0], "_score": None})
+        return self._documents(hits)[0]
 
     def __len__(self) -> int:
-        with self._answering():
-            return int(self._client.count(index=self.index)["count"])
+        answer = self._client.post("_count", {"query": {"match_all": {}}})
+        check_complete(answer, 0, 0, self.address)
+        return self._count(answer.get("count"))
+
+    def _count(self, value: Any) -> int:
+        if not is_count(value):
+            raise EndpointError(
+                f"{self.address}: the engine counts {format_value(value)} documents (expected a number). Check that it "
+                "is the right engine."
+            )
+        return int(value)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Do nothing: connections are the process's."""
 
     def _parts(self, address: str) -> tuple[str, str, str]:
         """Return the engine, the URL of the server, and the index. Raises InputError for another form."""
-        engine, _, url = address.partition("+")
-        parts = urlsplit(url)
-        index = parts.path.strip("/")
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
-        if engine not in ENGINES or not is_url or not index or "/" in index:
-            raise InputError(
-                f"{format_value(address)} is no index in an engine; expected {' or '.join(ENGINES)}, as in "
-                "opensearch+https://localhost:9200/pubmed."
-            )
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        return engine, urlunsplit((parts.scheme, f"{parts.hostname}:{port}", "", "", "")), index
+        engine, _, url = str(address).partition("+")
+        server, _, index = url.rstrip("/").rpartition("/")
+        example = "opensearch+https://localhost:9200/pubmed"
+        expected = f"index in an engine; expected {' or '.join(ENGINES)}, as in {example}."
+        return engine, check_address(address, server if engine in ENGINES else "", index, expected), index
 
-    def _connect(self, url: str, timeout: float) -> Any:
-        """Return the engine's client, with the login of the environment. Raises MissingExtraError without it."""
-        user, password, key = (os.environ.get(name) for name in (USER, PASSWORD, KEY))
-        with needs(self.engine, f"a search in {self.engine}"):
-            if self.engine == "opensearch":
-                from opensearchpy import OpenSearch
-
-                login: dict[str, Any] = {"http_auth": (user, password)} if user else {}
-                login |= {"headers": {"Authorization": f"ApiKey {key}"}} if key else {}
-                return OpenSearch(url, timeout=timeout, max_retries=2, **login)
-            from elasticsearch import Elasticsearch
-
-            login = {"api_key": key} if key else {"basic_auth": (user, password)} if user else {}
-            return Elasticsearch(url, request_timeout=timeout, max_retries=2, **login)
+    def _connect(self, url: str) -> Any:
+        """Return the client of the server."""
+        return EngineClient(address=self.address, url=url, index=self.index, timeout=self.timeout)
 
     def _query(self, query: str, k: int, only: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the body of a search, in the engine's own form, for all documents or `only` those of a filter."""
@@ -184,39 +193,11 @@ class EngineIndex(ClosedAtExit):
             raise InputError(f"the query {format_value(query)} is longer than the encoder reads; shorten it.")
         return [float(value) for value in vectors[0]]
 
-    def _hits(self, body: Mapping[str, Any]) -> list[Any]:
-        with self._answering():
-            answer = self._client.search(index=self.index, body=dict(body))
-            if answer.get("timed_out"):
-                raise EndpointError(f"{self.address}: the search took too long, so its results are incomplete.")
-            return list(answer["hits"]["hits"])
-
-    def _document(self, hit: Mapping[str, Any]) -> Document:
-        source, score = hit.get("_source") or {}, hit["_score"]
-        title, abstract = (str(source.get(name) or "") for name in self.fields[:2])
-        scores = {} if score is None else {self.name: float(score)}
-        return Document(str(hit["_id"]), title, abstract, score=scores.get(self.name), scores=scores)
-
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
-        """Turn the client's errors into one sentence. Raises EndpointError."""
-        try:
-            yield
-        except (EndpointError, InputError):
-            raise
-        except Exception as error:  # the two clients have hierarchies of their own
-            raise EndpointError(f"{self.address}: {_reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    """Return what the engine says, and a remedy."""
-    status = getattr(error, "status_code", None) or getattr(getattr(error, "meta", None), "status", None)
-    if "Timeout" in type(error).__name__:
-        return "did not answer in time. Ask for fewer documents, or allow more seconds."
-    if status in (401, 403):
-        return f"refuses the login (status {status}). Set ${KEY}, or ${USER} and ${PASSWORD}."
-    if status == 404:
-        return "there is no such index. Check its name."
-    if isinstance(status, int):
-        return f"refuses the request (status {status}: {shortened(str(error))}). Check the fields."
-    return f"cannot be reached ({shortened(str(error))}). Check the address."
+    def _hits(self, body: Mapping[str, Any], *, scored: bool = True) -> list[Hit]:
+        """Return the hits of one search. Raises EndpointError for an answer that is incomplete, or none."""
+        answer, size = self._client.post(_WHOLE, body), body["size"]
+        result = answer.get("hits")
+        records = result.get("hits") if isinstance(result, Mapping) else result
+        hits = read_hits(records, size, self.address, scored=scored)
+        check_complete(answer, len(hits), size, self.address)
+        return hits

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from mpir.core.text.types import Document
-from mpir.errors import EndpointError, InputError, format_value
+from mpir.errors import EndpointError, InputError, MpirError, format_value, shortened
 from mpir.extras import needs
+from mpir.files.http import LARGEST
 from mpir.search.dense.shards import has_words
-from mpir.search.engine import DEEPEST, KEY, MILVUS, PAGE, PASSWORD, USER, EngineIndex
+from mpir.search.engine import DEEPEST, MILVUS, PAGE, EngineIndex
+from mpir.search.engine_client import check_address, login
+from mpir.search.engine_hits import Hit, read_hits
 from mpir.types import F64
 from mpir.validation import whole_number
 
@@ -40,71 +43,112 @@ class MilvusIndex(EngineIndex):
             _FILE in self.address
         ):  # milvus-lite scores records that are not flushed by statistics of those in the filter
             with self._answering():
-                self._client.flush(self.index)
+                self._client.flush(self.index, timeout=self.timeout)
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """Return the k best documents, best first; see `EngineIndex.search`."""
         k = whole_number("k", k, maximum=DEEPEST)
-        return [self._document(hit) for hit in self._best(query, k)] if has_words(query) else []
+        return self._documents(self._best(query, k)) if has_words(query) else []
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by id; 0 for an unknown document, or one without a common word."""
-        score_of: dict[str, float] = {}
+        score_of: dict[str, float | None] = {}
         for begin in range(0, len(ids) if has_words(query) else 0, PAGE):
             chosen = list(ids[begin : begin + PAGE])
             names = f"id in {json.dumps(chosen, ensure_ascii=False)}"
-            score_of |= {str(hit["_id"]): hit["_score"] for hit in self._best(query, len(chosen), filter=names)}
+            score_of |= {hit.id: hit.score for hit in self._of(chosen, self._best(query, len(chosen), filter=names))}
         return np.array([score_of.get(name, 0.0) for name in ids], np.float64)
 
-    def document(self, id: str) -> Document:
-        """Return the stored document of an id, without a score. Raises InputError for an id that the index lacks."""
+    def _stored(self, ids: Sequence[str]) -> list[Hit]:
         with self._answering():
-            records = self._client.get(self.index, ids=[id], output_fields=list(self.fields[:2]))
-        if not records:
-            raise InputError(f"{self.address}: holds no document with id {format_value(id)}; check the id.")
-        return self._document({"_id": id, "_score": None, "_source": records[0]})
+            records = self._client.get(
+                self.index, ids=list(ids), output_fields=["id", *self.fields[:2]], timeout=self.timeout
+            )
+            stored = [{"_id": record["id"], "_source": record} for record in records]
+        return self._of(ids, read_hits(stored, len(ids), self.address, scored=False))
 
     def __len__(self) -> int:
         with self._answering():
-            if not self._client.has_collection(self.index):
+            if not self._client.has_collection(self.index, timeout=self.timeout):
                 raise EndpointError(f"{self.address}: there is no such collection. Check its name.")
-            self._client.load_collection(self.index)
-            return int(self._client.query(self.index, filter="", output_fields=["count(*)"])[0]["count(*)"])
+            self._client.load_collection(self.index, timeout=self.timeout)
+            count = {"filter": "", "output_fields": ["count(*)"], "timeout": self.timeout}
+            counted = self._client.query(self.index, **count)[0]["count(*)"]
+        return self._count(counted)
 
-    def _best(self, query: str, k: int, **options: Any) -> list[dict[str, Any]]:
-        """Return the k best records in the form of the other engines."""
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _best(self, query: str, k: int, **options: Any) -> list[Hit]:
+        """Return the k best records."""
         title, abstract, words, vector = self.fields
         data, field = (query, words) if self.name == "bm25" else (self._vector(query), vector)
-        options |= {"anns_field": field, "limit": k, "output_fields": [title, abstract]}
+        options |= {"anns_field": field, "limit": k, "output_fields": [title, abstract], "timeout": self.timeout}
         with self._answering():
             (hits,) = self._client.search(self.index, [data], **options)
-            return [
-                {"_id": hit["id"], "_score": self._score(hit["distance"]), "_source": hit["entity"]} for hit in hits
+            records = [
+                {"_id": hit["id"], "_score": self._score(hit["distance"]), "_source": dict(hit["entity"])}
+                for hit in hits
             ]
+        return read_hits(records, k, self.address)
 
     def _score(self, distance: float) -> float:
         return abs(distance) if self.name == "bm25" else distance  # milvus-lite negates BM25
 
     def _parts(self, address: str) -> tuple[str, str, str]:
         """Return the engine, the URL or file, and the collection. Raises InputError for another form."""
-        engine, _, url = address.partition("+")
+        engine, _, url = str(address).partition("+")
         server, _, index = url.rpartition("/")
-        if engine != MILVUS or not index or not server.startswith(("http://", "https://", _FILE)):
-            raise InputError(
-                f"{format_value(address)} is no collection in Milvus; expected milvus+https://localhost:19530/pubmed "
-                "or milvus+file://pubmed.db/pubmed."
-            )
-        if server.startswith(_FILE) and not Path(server.removeprefix(_FILE)).exists():
-            raise InputError(f"{server.removeprefix(_FILE)}: no such file; check the address {format_value(address)}.")
-        return engine, server.removeprefix(_FILE), index
+        if engine == MILVUS and index and server.startswith(_FILE):
+            path = server.removeprefix(_FILE)
+            if not Path(path).exists():
+                raise InputError(f"{path}: no such file; check the address {format_value(address)}.")
+            return engine, path, index
+        expected = (
+            "collection in Milvus; expected milvus+https://localhost:19530/pubmed or milvus+file://pubmed.db/pubmed."
+        )
+        return engine, check_address(address, server if engine == MILVUS else "", index, expected), index
 
-    def _connect(self, url: str, timeout: float) -> Any:
-        user, password, key = (os.environ.get(name) for name in (USER, PASSWORD, KEY))
+    def _connect(self, url: str) -> Any:
+        """Return Milvus's client, with the login of the environment. Raises MissingExtraError without it."""
+        user, password, key = login()
         with needs(MILVUS, "a search in Milvus"), _unchanged_environment():
             from pymilvus import MilvusClient
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs every error that it raises, with a traceback
+        options = {"grpc_options": {"grpc.max_receive_message_length": LARGEST}}
         with self._answering():
-            return MilvusClient(url, token=key or (f"{user}:{password}" if user else ""), timeout=timeout)
+            token = key or (f"{user}:{password}" if user else "")
+            return MilvusClient(url, token=token, timeout=self.timeout, **options)
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Turn the client's errors, and those about an answer of another form, into a sentence.
+
+        Raises:
+            EndpointError: that sentence.
+        """
+        try:
+            yield
+        except MpirError:
+            raise
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise EndpointError(
+                f"{self.address}: the answer has another form ({type(error).__name__}). Check that it is Milvus, and "
+                "its version."
+            ) from error
+        except Exception as error:  # the client has many, some of them of gRPC
+            raise EndpointError(f"{self.address}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what Milvus says, and a remedy."""
+    text = str(getattr(error, "message", error))
+    if "DEADLINE_EXCEEDED" in text or "imeout" in type(error).__name__:
+        return "did not answer in time. Ask for fewer documents, or allow more seconds."
+    if "RESOURCE_EXHAUSTED" in text:
+        return f"sends an answer of more than {LARGEST:,} bytes. Ask for fewer documents."
+    return f"cannot be reached, or refuses ({shortened(text)}). Check the address and the fields."
 
 
 @contextmanager

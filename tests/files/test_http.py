@@ -1,5 +1,6 @@
 """Servers whose answers do not end: one deadline for an exchange, whatever arrives and however slowly."""
 
+import gzip
 import os
 import socket
 import subprocess
@@ -8,13 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
-from mpir.errors import EndpointError
-from mpir.files.http import Answer, LateError, PassingError, UnreachableError, exchange, repeat
+from mpir.errors import EndpointError, InputError
+from mpir.files.http import Answer, LateError, PassingError, UnreachableError, checked_url, exchange, repeat
 from mpir.models.chat_endpoint import ChatEndpoint
 from mpir.search.pubmed import Settings, search
 from mpir.search.pubmed.errors import ServiceError
@@ -165,3 +167,78 @@ def _exchange_once(url: str) -> None:
         exchange("GET", url, seconds=0.1)
     except LateError:
         os._exit(7)
+
+
+def gzipped(content: bytes, times: int = 1) -> bytes:
+    for _ in range(times):
+        content = gzip.compress(content)
+    return content
+
+
+def answer_of(content: bytes, encoding: str) -> bytes:
+    return HEAD + f"Content-Encoding: {encoding}\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
+
+
+def test_a_compressed_answer_is_expanded(start: START, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, encoding in (("gzip", "gzip"), ("x-gzip", "X-GZIP")):
+        monkeypatch.setitem(ENDLESS, name, (answer_of(gzipped(b'{"a": 1}'), encoding), b"", 9.0))
+        assert exchange("GET", start(name), seconds=20).content == b'{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (gzipped(bytes(2**27)), "gzip", "an answer of more than 67,108,864 bytes"),
+        (gzipped(bytes(2**27), 3), "gzip, gzip, gzip", r"the encoding 'gzip, gzip, gzip' \(expected gzip\)"),
+        (b"\x1b\xff\xff\xff", "br", r"the encoding 'br' \(expected gzip\)"),
+        (gzipped(b"{}" * 99)[:-9], "gzip", "truncated gzip data"),
+        (b"{}" * 99, "gzip", "damaged gzip data"),
+    ],
+)
+def test_a_compressed_answer_is_bounded(
+    content: bytes, encoding: str, message: str, start: START, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENDLESS, "compressed", (answer_of(content, encoding), b"", 9.0))
+    with pytest.raises(PassingError, match=message):
+        exchange("GET", start("compressed"), seconds=20)
+
+
+def test_a_servers_cookies_are_not_kept() -> None:
+    received = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            received.append(self.headers.get("Cookie"))
+            self.send_response(200)
+            self.send_header("Set-Cookie", "name=value; Path=/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for _ in range(2):
+            exchange("GET", f"http://127.0.0.1:{server.server_port}/", seconds=20)
+        server.shutdown()
+    assert received == [None, None]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h:99999", "http://[::1", "http://user:secret@h:99999", "http://user:secret@[::1", "ftp://u:secret@h", 5],
+)
+def test_an_invalid_address_is_one_sentence_without_its_login(url: object) -> None:
+    with pytest.raises(InputError, match=r"^llm: invalid URL ") as error:
+        checked_url(url, option="llm", key="KEY", example="http://localhost")
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", ["http://user:secret@h/v1", "http://user@h", "http://:@h", "http://h?", "http://h/#"])
+def test_a_login_in_an_address_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(
+        InputError, match=r"has a user, query or fragment\. Remove it, and put a key into \$KEY"
+    ) as error:
+        checked_url(url, option="llm", key="KEY", example="http://localhost")
+    assert "secret" not in str(error.value)

@@ -6,21 +6,25 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 LOGINS = {f"Basic {base64.b64encode(b'reader:secret').decode()}", "ApiKey a-key"}
 
+SHARDS = {"total": 5, "successful": 5, "skipped": 0, "failed": 0}
+
 
 class Engine(ThreadingHTTPServer):
-    """Its documents are dictionaries with id, title, abstract and vector; requests are kept in `requests`."""
+    """Its documents are dictionaries with id, title, abstract and vector; requests are kept in `bodies` and `paths`."""
 
     def __init__(self, documents: Sequence[dict[str, Any]], *, is_open: bool = True, seconds: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.documents, self.is_open, self.seconds, self.bodies = documents, is_open, seconds, list[Any]()
-        self.timed_out = False
+        self.paths, self.failures, self.reason = list[str](), list[int](), "busy"
+        self.change: Callable[[dict[str, Any]], Any] = lambda answer: answer
+        """What becomes of an answer to a search before it is sent."""
 
     def address(self, engine: str, index: str = "pubmed") -> str:
         return f"{engine}+http://127.0.0.1:{self.server_address[1]}/{index}"
@@ -33,7 +37,7 @@ class Engine(ThreadingHTTPServer):
             for score, item in scored[begin : begin + body["size"]]
         ]
         total = {"total": {"value": len(scored), "relation": "eq"}, "hits": hits}
-        return {"took": 1, "timed_out": self.timed_out, "hits": total}
+        return {"took": 1, "timed_out": False, "_shards": SHARDS, "hits": total}
 
     def _scored(self, body: dict[str, Any]) -> Iterator[tuple[float, dict[str, Any]]]:
         query = body.get("query", {})
@@ -74,24 +78,27 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         time.sleep(self.server.seconds)
+        self.server.paths.append(self.path)
         index, _, action = self.path.partition("?")[0].strip("/").partition("/")
         if not self.server.is_open and self.headers.get("Authorization") not in LOGINS:
             self._answer(401, {"error": {"type": "security_exception", "reason": "missing login"}, "status": 401})
+        elif self.server.failures:
+            self._answer(self.server.failures.pop(), {"error": {"type": "failure", "reason": self.server.reason}})
         elif index != "pubmed":
             self._answer(
                 404, {"error": {"type": "index_not_found_exception", "reason": "no such index"}, "status": 404}
             )
         elif action == "_count":
-            self._answer(200, {"count": len(self.server.documents)})
+            self._answer(200, self.server.change({"count": len(self.server.documents), "_shards": SHARDS}))
         else:
             self.server.bodies.append(body)
-            self._answer(200, self.server.search(body))
+            self._answer(200, self.server.change(self.server.search(body)))
 
     def do_GET(self) -> None:
         self.do_POST()
 
-    def _answer(self, status: int, value: dict[str, Any]) -> None:
-        data = json.dumps(value).encode()
+    def _answer(self, status: int, value: Any) -> None:
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", self.headers.get("Accept", "application/json").partition(",")[0])
         self.send_header("X-Elastic-Product", "Elasticsearch")

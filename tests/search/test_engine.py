@@ -1,4 +1,4 @@
-"""First stages in OpenSearch and Elasticsearch, by their own clients against a stand-in in their documented forms."""
+"""First stages in OpenSearch and Elasticsearch, against a stand-in that answers in their documented forms."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,6 @@ from mpir.search import HybridRetriever, Retriever
 from mpir.search.engine import EngineIndex, is_engine
 from tests.search.engine_server import Engine, serving
 
-pytest.importorskip("opensearchpy")
-pytest.importorskip("elasticsearch")
 WORDS = ("aspirin", "heart", "gene")
 DOCUMENTS = [
     {"id": "1", "title": "Aspirin", "abstract": "aspirin and the heart", "vector": [0.8, 0.6, 0.0]},
@@ -89,11 +87,12 @@ def test_words_and_vectors_together(engine: str, server: Engine) -> None:
 
 
 @BOTH
-def test_many_documents_come_in_pages(engine: str) -> None:
+def test_many_documents_come_in_one_answer(engine: str) -> None:
+    """Engines promise no order from one page to the next, so that a page may repeat another's documents."""
     documents = [{"id": str(i), "title": "", "abstract": "heart " * (2500 - i), "vector": []} for i in range(2500)]
     with serving(documents) as server, EngineIndex(server.address(engine)) as index:
         assert [item.id for item in index.search("heart", 2200)] == [str(i) for i in range(2200)]
-        assert [(body["from"], body["size"]) for body in server.bodies] == [(0, 1000), (1000, 1000), (2000, 200)]
+        assert [(body.get("from"), body["size"]) for body in server.bodies] == [(None, 2200)]
         assert len(index.search("heart", 10_000)) == 2500
         with pytest.raises(InputError, match="k"):
             index.search("heart", 10_001)
@@ -118,10 +117,6 @@ def test_login(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_faults_are_one_sentence(engine: str, server: Engine) -> None:
     with pytest.raises(EndpointError, match=r"/none: there is no such index\. Check its name"):
         EngineIndex(server.address(engine, "none"))
-    index = EngineIndex(server.address(engine))
-    server.timed_out = True
-    with pytest.raises(EndpointError, match="the search took too long, so its results are incomplete"):
-        index.search("heart")
     with pytest.raises(EndpointError, match=r"127\.0\.0\.1:1/pubmed: cannot be reached"):
         EngineIndex(f"{engine}+http://127.0.0.1:1/pubmed", timeout=1)
 

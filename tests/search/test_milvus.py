@@ -148,3 +148,39 @@ def test_faults_are_one_sentence(address: str, words: MilvusIndex, tmp_path: Pat
 def test_the_command_searches_a_collection(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search", "--index", address, "--format", "jsonl", "--k", "3", "cancer"]) == 0
     assert len(json.loads(capsys.readouterr().out)["documents"]) == 3
+
+
+def collection(path: Path, metric: str, titles: list[list[str]]) -> str:
+    """The address of a new collection whose titles are lists, and whose abstracts are blank."""
+    client = pymilvus.MilvusClient(str(path))
+    schema, types = client.create_schema(), pymilvus.DataType
+    schema.add_field("id", types.VARCHAR, is_primary=True, max_length=9)
+    schema.add_field("title", types.ARRAY, element_type=types.VARCHAR, max_capacity=9, max_length=99)
+    schema.add_field("abstract", types.VARCHAR, max_length=99)
+    schema.add_field("vector", types.FLOAT_VECTOR, dim=WIDTH)
+    indexes = client.prepare_index_params()
+    indexes.add_index("vector", "FLAT", metric_type=metric)
+    client.create_collection("pubmed", schema=schema, index_params=indexes)
+    vectors, _ = Hashing().vectors([" ".join([*title, "heart"]) for title in titles])
+    rows = enumerate(zip(titles, vectors.tolist(), strict=True))
+    client.insert("pubmed", [{"id": str(id), "title": t, "abstract": "", "vector": vector} for id, (t, vector) in rows])
+    client.close()
+    return f"milvus+file://{path}/pubmed"
+
+
+def test_lists_are_joined_and_what_is_no_result_is_refused(tmp_path: Path) -> None:
+    titles = [["heart", "aspirin"], ["gene"], ["stroke"]]
+    with MilvusIndex(collection(tmp_path / "a.db", "COSINE", titles), mode="dense", encoder=Hashing()) as index:
+        joined = {"0": "heart aspirin", "1": "gene", "2": "stroke"}
+        assert {hit.id: hit.title for hit in index.search("heart")} == joined
+        assert index.scores_of("heart", ["0", "9"]).tolist() == [pytest.approx(index.search("heart")[0].score), 0.0]
+        assert index.document("1").title == "gene"
+    for address, message in (
+        (collection(tmp_path / "b.db", "L2", titles), r"the score \S+ after \S+ \(expected the highest first"),
+        (collection(tmp_path / "c.db", "COSINE", [[], ["gene"]]), "the document '0' has no text in the fields title"),
+    ):
+        with (
+            MilvusIndex(address, mode="dense", encoder=Hashing()) as index,
+            pytest.raises(EndpointError, match=message),
+        ):
+            index.search("heart")
