@@ -56,7 +56,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
             values = {field.key: _joined(str(field.value), strings) for field in entry.fields}
             with error_context(place_of(path, _line(entry))):
                 fields = _fields(entry, values, unknown)
-            yield document_of(fields, f"{Path(path).name}:{_line(entry)}"), values
+            yield document_of(fields), values
     if empty:
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
     if unknown:

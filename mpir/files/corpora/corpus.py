@@ -15,9 +15,10 @@ from mpir.core.text.types import Document
 from mpir.errors import InputError, RepeatedIdError, format_paths
 from mpir.files.checksum import check_md5, sha256
 from mpir.files.corpora.bibtex import read_bibtex
+from mpir.files.corpora.content import told_apart
 from mpir.files.corpora.endnote import ENDNOTE, read_endnote
 from mpir.files.corpora.formats import EXPECTED, format_of, is_corpus_file
-from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, told_apart
+from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId
 from mpir.files.corpora.jats import PAPERS, read_papers
 from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
@@ -43,7 +44,8 @@ def read_corpus(paths: Iterable[str | Path]) -> Iterator[Document]:
     (checksums, notes, hidden files) and subfolders are skipped. TripClick's and MS MARCO's files are recognised by
     name, such as docs_grp_00.txt, docs.tsv or collection.tsv (tripclick.py). The root element identifies XML: full
     papers in JATS (jats.py), EndNote libraries (endnote.py), or PubMed's files, which together form one collection in
-    which later files update earlier ones. A repeated id that is only a position in a list gets the suffix ":2".
+    which later files update earlier ones. A repeated id that is valid within a
+    list only gets a hash of its record's words behind it.
 
     Raises:
         InputError: immediately for a missing path or an unknown suffix; while reading for invalid content, or if

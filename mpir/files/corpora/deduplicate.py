@@ -9,26 +9,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from mpir.core.text.characters import greek_names, normalise
-from mpir.core.text.latex import plain_latex
+from mpir.core.text.characters import normalise
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Document
-from mpir.errors import InputError
-from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId, told_apart
-from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.content import (
+    PREFIX,
+    TELLING,
+    TELLING_TITLE,
+    comparable_words,
+    content_of,
+    shared_id,
+    unused_id,
+)
+from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId
+from mpir.files.corpora.placeholders import says_nothing
 
 _COMPARED = 100
 """Maximum number of papers with the same key with which a paper is compared, so that time stays linear."""
-_TELLING = 100
-"""Minimum length in characters of an abstract that is matched inside another one, or despite different DOIs."""
-_TELLING_TITLE = 30
-"""Minimum length in letters of a title that, with the same first author or pages, identifies a paper."""
 _LIKE = 0.5
 """Share of the shorter abstract's words that two wordings of one abstract have in common."""
 _NEAR = 0.7
 """Share of all their words that two wordings of one title have in common."""
-_ACCENT = re.compile("[\u0300-\u036f]")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -55,8 +56,8 @@ class _Paper:
         every = [*self.ids.items(), ("doi", self.doi)]
         every += [("id", f"{self.id} {self.title}")] if self.title and self.id else []
         if self.abstract:  # thousands of papers are called "Reply"
-            every += [("words", self.title or self.abstract), ("abstract", self.abstract[:_TELLING])]
-        if len(self.title) >= _TELLING_TITLE:
+            every += [("words", self.title or self.abstract), ("abstract", self.abstract[:TELLING])]
+        if len(self.title) >= TELLING_TITLE:
             every += [(name, f"{self.title} {value}") for name, value in self._further if value]
         return [key for key in every if key[1]]
 
@@ -79,9 +80,10 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
 
     Abstracts also match if one contains the other and some text around it; with different DOIs they must have 100
     characters. Tags, entities, Unicode forms, Greek letters and their names, accents, case, punctuation, white space
-    and remarks of databases are ignored, and a placeholder is no text. The result has the first copy's id, every id
-    and field, and the longest text. Ids that are positions in a list are not compared. If several papers share such an
-    id, a database's number, or the DOI of their supplement, the id of the second gets the suffix ":2".
+    and remarks of databases are ignored, and a placeholder is no text. The result has every id and field, the longest
+    text, and the most widely known id of its copies: a PMID before others before a key of a list. Such keys are not
+    compared. If several papers share one, a database's number, or the DOI of their supplement, a hash of each paper's
+    words stands behind its id.
     """
     distinct: list[Document] = []
     known: dict[tuple[str, str], list[tuple[int, _Paper]]] = defaultdict(list)
@@ -106,7 +108,15 @@ def without_copies(documents: Iterable[Document]) -> list[Document]:
 
 def _merged(first: Document, copy: Document) -> Document:
     longest = max(first, copy, key=_length)  # the first of two that are as long
-    return replace(longest, id=first.id, metadata={**copy.metadata, **first.metadata})
+    widest = min(first, copy, key=_id_order)
+    return replace(longest, id=widest.id, key=widest.key, metadata={**copy.metadata, **first.metadata})
+
+
+def _id_order(document: Document) -> tuple[bool, bool, bool, str]:
+    """The order in which ids of copies are preferred, whichever copy comes first: a PMID, an id, a number, a hash."""
+    is_content = document.id.startswith(PREFIX)
+    is_local = isinstance(document.id, AccessionNumber)
+    return document.id != document.metadata.get("pmid"), is_local, is_content, document.id
 
 
 def _length(document: Document) -> int:
@@ -119,41 +129,18 @@ def legible_words(text: str) -> str:
     return "" if says_nothing(text) else normalise(unicodedata.normalize("NFKC", legible(text)))
 
 
-def comparable_words(text: str) -> str:
-    """Return the words of a text as they are compared: without remarks, accents and LaTeX, Greek letters by name."""
-    if says_nothing(text):
-        return ""
-    text = legible(_without_latex(without_remarks(text)))
-    if text.isascii():
-        return normalise(text)
-    folded = normalise(unicodedata.normalize("NFKD", text))
-    return normalise(greek_names(_ACCENT.sub("", unicodedata.normalize("NFKD", folded))).replace("μ", "mu"))
-
-
-def _without_latex(text: str) -> str:
-    if "$" not in text and "\\" not in text:
-        return text
-    try:
-        return plain_latex(text)
-    except InputError:  # too much of it
-        return text
-
-
 def _paper(document: Document) -> _Paper:
-    known = Bibliography.of(document.metadata)
-    is_local = isinstance(document.id, ListId)
-    title = comparable_words(document.title)
-    ids = {name: str(document.metadata[name]) for name in REGISTRIES if document.metadata.get(name)}
+    content = content_of(document)
     return _Paper(
-        ids=ids,
-        id="" if is_local else document.id,
-        doi=known.doi,
-        title=title.replace(" ", ""),
-        title_words=frozenset(title.split()),
-        abstract=comparable_words(document.abstract),
-        year=known.year,
-        author=comparable_words(known.authors[0]).partition(" ")[0] if known.authors else "",
-        pages=" ".join(filter(None, (known.volume, known.pages.partition("-")[0]))) if known.volume else "",
+        ids={name: str(document.metadata[name]) for name in REGISTRIES if document.metadata.get(name)},
+        id="" if isinstance(document.id, ListId) else document.id,
+        doi=str(document.metadata.get("doi") or ""),
+        title=content.title,
+        title_words=frozenset(comparable_words(document.title).split()),
+        abstract=content.abstract,
+        year=content.year,
+        author=content.author,
+        pages=content.pages,
     )
 
 
@@ -166,12 +153,12 @@ def _are_one(first: _Paper, second: _Paper) -> bool:
         return False
     if first.doi and first.doi == second.doi:
         return _are_one_of_doi(first, second)
-    shortest = _TELLING if first.doi and second.doi else 1
+    shortest = TELLING if first.doi and second.doi else 1
     alike = _same(first.abstract, second.abstract, shortest)
     if first.title == second.title:
         same_id = bool(first.id) and first.id == second.id
         return (bool(first.title) and same_id) or alike or _are_one_by_authors(first, second)
-    return alike and len(min(first.abstract, second.abstract, key=len)) >= _TELLING and _is_near(first, second)
+    return alike and len(min(first.abstract, second.abstract, key=len)) >= TELLING and _is_near(first, second)
 
 
 def _are_one_of_doi(first: _Paper, second: _Paper) -> bool:
@@ -188,7 +175,7 @@ def _are_one_by_authors(first: _Paper, second: _Paper) -> bool:
     is_alike = any(
         value and value == other for value, other in ((first.author, second.author), (first.pages, second.pages))
     )
-    return len(first.title) >= _TELLING_TITLE and is_alike and not _differ(first.abstract, second.abstract)
+    return len(first.title) >= TELLING_TITLE and is_alike and not _differ(first.abstract, second.abstract)
 
 
 def _is_near(first: _Paper, second: _Paper) -> bool:
@@ -214,19 +201,21 @@ def _differ(first: str, second: str) -> bool:
 def _same(first: str, second: str, shortest: int) -> bool:
     """Whether one abstract equals or contains the other; too short abstracts never match."""
     short, long = sorted((first, second), key=len)
-    return len(short) >= shortest and (short == long or (len(short) >= _TELLING and short in long))
+    return len(short) >= shortest and (short == long or (len(short) >= TELLING and short in long))
 
 
 def _told_apart(documents: list[Document]) -> Iterator[Document]:
-    """Return the documents with a counter behind repeated ids that are DOIs, or valid within a list or database."""
-    used = {document.id for document in documents if not isinstance(document.id, AccessionNumber)}
-    counts = Counter[str]()
-    for document in told_apart(documents, used, AccessionNumber):
+    """Return the documents with a hash behind repeated ids that are DOIs, or valid within a list or database.
+
+    Each of them gets one, so that no id depends on the order of the documents.
+    """
+    counts, used = Counter(map(shared_id, documents)), set[str]()
+    for document in documents:
+        base = shared_id(document)
         doi = document.metadata.get("doi")
-        is_own_doi = bool(doi) and document.id.lower().endswith(str(doi))
-        counts[document.id] += is_own_doi
-        yield (
-            replace(document, id=f"{document.id}:{counts[document.id]}")
-            if is_own_doi and counts[document.id] > 1
-            else document
-        )
+        is_apart = isinstance(document.id, AccessionNumber) or (bool(doi) and base.lower().endswith(str(doi)))
+        identity = document.id
+        if is_apart:
+            identity = unused_id(document, base, used) if counts[base] > 1 else type(document.id)(base)
+        used.add(identity)
+        yield document if identity == document.id else replace(document, id=identity)

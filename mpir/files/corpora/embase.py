@@ -33,14 +33,13 @@ def separator_by_row(beginning: str) -> str | None:
     return match[1] if match else None
 
 
-def records_by_row(rows: Iterable[list[str]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each record: the number of its first row, from 1, and its values by field name in lower case."""
-    begin, fields = 1, dict[str, str]()
-    for number, (first, *said) in enumerate(chain((row or [""] for row in rows), [[""]]), 1):
+def records_by_row(rows: Iterable[list[str]]) -> Iterator[dict[str, str]]:
+    """Yield each record's values by field name in lower case."""
+    fields = dict[str, str]()
+    for first, *said in chain((row or [""] for row in rows), [[""]]):
         name = " ".join(first.lower().split())
         if fields and (not name or (name == TITLE and TITLE in fields)):
-            yield begin, fields
+            yield fields
             fields = {}
         if name:
-            begin = begin if fields else number
             fields[name] = " ".join(filter(None, (fields.get(name), *said)))

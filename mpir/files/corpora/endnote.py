@@ -52,10 +52,10 @@ def read_endnote(path: str | Path) -> Iterator[Document]:
 
 
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
-    for number, record in enumerate(read_elements(path, ENDNOTE, _RECORD), 1):
+    for record in read_elements(path, ENDNOTE, _RECORD):
         values: dict[str, Value] = {name: text_of(record.find(element)) for element, name in _NAMES.items()}
         values |= {name: list(map(text_of, record.findall(element))) for element, name in _LISTS.items()}
         kind = record.find("ref-type")
         values["reftype"] = "" if kind is None else kind.get("name", "")
         unread = {element.tag: text_of(element) for element in record if element.tag not in _PARENTS}
-        yield document_of(values, f"{Path(path).name}:{number}"), unread
+        yield document_of(values), unread

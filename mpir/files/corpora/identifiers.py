@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from decimal import Decimal
 from html import unescape
 from urllib.parse import unquote
-
-from mpir.core.text.types import Document
 
 _DIGITS = re.compile(r"\d{1,8}")
 _PREFIX = r"(?:(?:pmid|pubmed[ -]?id|pubmed|medline|pm)\s*[:#]\s*|pmid\s+)"
@@ -57,29 +54,9 @@ class AccessionNumber(str):
 
 
 class ListId(AccessionNumber):
-    """An id that is valid within its list only: a row number, a record number or a citation key."""
+    """An id that is valid within its list only: a record number, a citation key, or a hash of a record's words."""
 
     __slots__ = ()
-
-
-def told_apart(
-    documents: Iterable[Document], used: set[str], local: type[AccessionNumber] = ListId
-) -> Iterator[Document]:
-    """Yield the documents, with ":2", ":3" … appended to local ids that are in `used` already.
-
-    New local ids are added to `used`; other ids are not. `local` is ListId, or AccessionNumber for both classes.
-    """
-    counts = dict[str, int]()
-    for document in documents:
-        if not isinstance(document.id, local):
-            yield document
-            continue
-        identity = document.id
-        while identity in used:
-            counts[document.id] = counts.get(document.id, 1) + 1
-            identity = type(document.id)(f"{document.id}:{counts[document.id]}")
-        used.add(identity)
-        yield document if identity == document.id else replace(document, id=identity)
 
 
 def names_of(pmid: str = "", dois: Iterable[str] = ()) -> dict[str, str]:

@@ -8,11 +8,13 @@ and everything after the body.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from mpir.core.text.latex import plain_formula
 from mpir.core.text.types import Document
+from mpir.files.corpora.content import content_id
 from mpir.files.corpora.jats_metadata import LANGUAGE, metadata_of
 from mpir.files.corpora.xml import mark_exponents, read_elements, text_of, white_normal
 
@@ -54,22 +56,22 @@ def read_papers(path: str | Path) -> Iterator[Document]:
 
     The document's `abstract` has the abstract and the body, with blank lines between paragraphs; sections of a
     structured abstract begin with their headings in capitals, as in PubMed. The id is the PMID, else the PMCID, else
-    the DOI, else the file's name, with a number if the file has several papers. Author summaries and graphical
+    the DOI, else a hash of the paper's words. Author summaries and graphical
     abstracts are used only if there is no other abstract.
 
     Raises:
         InputError: malformed XML (the message has file, line and column), or XML of another kind.
     """
-    for number, article in enumerate(read_elements(path, PAPERS, _ARTICLE), 1):
+    for article in read_elements(path, PAPERS, _ARTICLE):
         meta = article.find(_META)
         elements = [] if meta is None else meta.findall("article-id")
         ids = {element.get("pub-id-type", ""): text_of(element) for element in elements}
         metadata = metadata_of(article, ids)
-        identity = _identity(ids) or Path(path).name + (f":{number}" if number > 1 else "")
         blocks = _abstract(meta) + [
             text for section_tag in ("body", "floats-group") for text in _blocks(article.find(section_tag))
         ]
-        yield Document(identity, _title(meta), "\n\n".join(blocks), metadata=metadata)
+        document = Document(_identity(ids), _title(meta), "\n\n".join(blocks), metadata=metadata)
+        yield document if document.id else replace(document, id=content_id(document))
 
 
 def _identity(ids: Mapping[str, str]) -> str:

@@ -50,12 +50,12 @@ def read_json_documents(path: str | Path) -> Iterator[Document]:
 
 
 def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, Any]]]:
-    for number, (element, line) in enumerate(_elements(path), 1):
+    for element, line in _elements(path):
         location = f"{path}:{line}"
         if not isinstance(element, dict):
             raise InputError(f"{location}: expected a JSON object for each document (got {format_value(element)}).")
         record = flattened(element)
-        document = record_document(record, location, f"{Path(path).name}:{number}")
+        document = record_document(record, location, needs_id=False)
         yield replace(document, id=ListId(document.id)) if _is_csl(record) else document, record
 
 

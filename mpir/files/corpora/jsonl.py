@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mpir.core.text.types import TITLE, Document
 from mpir.errors import InputError, format_names, format_value
+from mpir.files.corpora.content import content_id
 from mpir.files.corpora.fields import (
     BODIES,
     IDS,
@@ -20,7 +22,7 @@ from mpir.files.corpora.fields import (
     report_unread,
     telling_key,
 )
-from mpir.files.corpora.identifiers import ListId, pmid_of
+from mpir.files.corpora.identifiers import pmid_of
 from mpir.files.corpora.json_values import json_values, with_abstract
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.record import bibliography_of
@@ -44,20 +46,21 @@ def read_jsonl(path: str | Path) -> Iterator[Document]:
     return report_unread(path, ((record_document(record, location), record) for record, location in records))
 
 
-def record_document(record: Mapping[str, Any], location: str, fallback_id: str = "") -> Document:
+def record_document(record: Mapping[str, Any], location: str, *, needs_id: bool = True) -> Document:
     """Build the document of a JSON object. Raises InputError as `read_jsonl`, with the location.
 
     Args:
         record: the object.
         location: its place, for messages.
-        fallback_id: the id of a record without one; "" if every record needs one.
+        needs_id: refuse a record without an id, which otherwise gets one of its words.
     """
     record = with_abstract(record)
-    has_id = not fallback_id or not is_blank(record.get(telling_key(record, IDS)))
-    identity = _checked_id(record, location) if has_id else ListId(fallback_id)
+    has_id = needs_id or not is_blank(record.get(telling_key(record, IDS)))
+    identity = _checked_id(record, location) if has_id else ""
     check_has_text(record, location)
     title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
-    return Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(record)))
+    document = Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(record)))
+    return document if has_id else replace(document, id=content_id(document))
 
 
 def record_id(record: Mapping[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from mpir.files.corpora.bibliography import (
     split_authors,
     split_names,
 )
+from mpir.files.corpora.content import content_id
 from mpir.files.corpora.fields import (
     ACCESSION_NUMBERS,
     BIBLIOGRAPHY,
@@ -74,13 +76,14 @@ _ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")
 Value = str | Sequence[str]
 
 
-def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
+def document_of(values: Mapping[str, Value]) -> Document:
     """Build the document of a record, with its bibliographic fields and ids as metadata.
+
+    A record without an id gets one of its words (`content_id`).
 
     Args:
         values: the record's texts, stripped, by normalised field name (`field_name`); several values of a field are a
             list.
-        fallback_id: the id of a record that has none, such as its file and line.
     """
     names = _by_rank(tuple(values))
     name = _first_telling(values, names.ids)
@@ -89,17 +92,18 @@ def document_of(values: Mapping[str, Value], fallback_id: str) -> Document:
     if pmid and text == pmid and name in PMIDS:  # the common case
         identity = pmid
     else:
-        identity = clean_id(text, is_pmid=name in PMIDS) if name else fallback_id
+        identity = clean_id(text, is_pmid=name in PMIDS) if name else ""
         identity = pmid if pmid and noted_pmid(identity) == pmid else identity
     if not pmid or identity != pmid:
-        if not name or name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
+        if name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
             identity = ListId(identity)
         elif name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity):
             identity = AccessionNumber(identity)
     title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
     metadata = RecordMetadata(_ids(values, names, pmid), values, _bibliography)
     abstract = without_remarks(_text(values.get(body, "")))
-    return Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
+    document = Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
+    return document if identity else replace(document, id=content_id(document))
 
 
 def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> RecordMetadata:

@@ -140,8 +140,8 @@ REFER = Syntax(
 def read_references(path: str | Path) -> Iterator[Document]:
     """Stream the references of a file in PubMed's format or RIS, with title and abstract on one line each.
 
-    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is the
-    file's name and the first line of the reference. The accession number and ID of a record whose DB is MEDLINE or
+    The id is the PMID or, in RIS, the first of accession number, DOI and ID that is not blank; without any, it is
+    a hash of its words. The accession number and ID of a record whose DB is MEDLINE or
     PubMed are PMIDs. A reference ends at ER, so its tags may come in any order. Untagged text before the first
     reference is skipped.
 
@@ -165,11 +165,10 @@ def read_tagged(path: str | Path, syntax: Syntax) -> Iterator[Document]:
 
 
 def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Mapping[str, Sequence[str]]]]:
-    file = Path(path).name
-    for line, fields in records(path, syntax):
+    for _, fields in records(path, syntax):
         names = syntax.names(fields)
         values = {names[tag]: _value(names[tag], texts) for tag, texts in fields.items() if tag in names}
-        document = document_of(values, f"{file}:{line}")
+        document = document_of(values)
         yield document, {tag: texts for tag, texts in fields.items() if tag not in names}
 
 

@@ -56,7 +56,7 @@ def read_table(path: str | Path) -> Iterator[Document]:
 
     The header is the line with the most column names of fields.py, in any case. Lines before it are skipped, and so are
     repeated headers in concatenated files. Excel's first line ``sep=;`` can declare another separator. The id of a row
-    without one is the file's name and the row's number in a spreadsheet. Embase's format with a row for each field is
+    without one is a hash of its words. Embase's format with a row for each field is
     also read (embase.py).
 
     Raises:
@@ -112,17 +112,17 @@ def row_documents(
         InputError: as `read_table`.
     """
     header = list(next(rows, []))
-    columns, file = _columns(header, place_of(path, line)), Path(path).name
+    columns = _columns(header, place_of(path, line))
     for row_number, cells in enumerate(rows, number + 1):
         if cells and (cells[0].strip() or any(cell.strip() for cell in cells)) and cells != header:
-            document = document_of(_values(cells, columns), f"{file}:{row_number}")
+            document = document_of(_values(cells, columns))
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
 
 
 def _documents_by_row(rows: Iterator[list[str]], path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
-    for number, fields in records_by_row(rows):
+    for fields in records_by_row(rows):
         values = {field_name(name): text.strip() for name, text in fields.items()}
-        yield document_of(values, f"{Path(path).name}:{number}"), fields
+        yield document_of(values), fields
 
 
 def _first_row(lines: Iterable[str], separator: str) -> tuple[list[str], int]:
@@ -170,7 +170,7 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
     unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in READ]
     if unknown and not any(name in IDS for name, _ in columns):
         log.warning(
-            "%s: no id column, so row numbers are the ids (ignored columns: %s)",
+            "%s: no id column, so ids are hashes of the records' words (ignored columns: %s)",
             location,
             format_names(unknown),
         )

@@ -8,6 +8,7 @@ from mpir.core.text.split import split
 from mpir.errors import InputError
 from mpir.files.corpora import read_corpus
 from mpir.files.corpora.jats import read_papers
+from tests.files.corpora.records import unnamed
 
 PAPER = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Archiving DTD v1.1 20151215//EN" "JATS-archivearticle1.dtd">
@@ -89,7 +90,7 @@ def test_a_paper_is_its_abstract_and_its_paragraphs(tmp_path: Path) -> None:
             '<article-id pub-id-type="publisher-id">x</article-id><article-id pub-id-type="doi">10.1/x</article-id>',
             "10.1/x",
         ),
-        ("", "a.xml"),
+        ("", unnamed("", "x").id),
     ],
 )
 def test_the_best_id_counts(tmp_path: Path, ids: str, wanted: str) -> None:
@@ -130,7 +131,10 @@ def test_several_papers_in_one_file_and_an_author_summary_alone(tmp_path: Path) 
     first = article('<abstract abstract-type="toc"><p>Short.</p></abstract>', "<p>One.</p>")
     restricted = "<article><front><article-meta/></front></article>"
     path = write(tmp_path / "a.xml", f"<pmc-articleset>{first}{restricted}</pmc-articleset>")
-    assert [(paper.id, paper.abstract) for paper in read_papers(path)] == [("a.xml", "Short.\n\nOne."), ("a.xml:2", "")]
+    assert [(paper.id, paper.abstract) for paper in read_papers(path)] == [
+        (unnamed("", "Short.\n\nOne.").id, "Short.\n\nOne."),
+        (unnamed("").id, ""),
+    ]
 
 
 MATHS = '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mi>p</m:mi><m:annotation>q</m:annotation></m:math>'
@@ -157,7 +161,7 @@ def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) ->
     write(tmp_path / "a.xml", f"<PubmedArticleSet><PubmedArticle>{citation}</PubmedArticle></PubmedArticleSet>")
     write(tmp_path / "b.xml", PAPER)
     (tmp_path / "c.nxml.gz").write_bytes(gzip.compress(article("", "<p>x</p>").encode()))
-    assert [document.id for document in read_corpus([tmp_path])] == ["9", "7", "c.nxml.gz"]
+    assert [document.id for document in read_corpus([tmp_path])] == ["9", "7", unnamed("", "x").id]
 
 
 @pytest.mark.parametrize(

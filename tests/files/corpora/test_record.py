@@ -12,6 +12,7 @@ from mpir.core.text.latex import plain_formula, plain_latex
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Document
 from mpir.files.corpora import read_collection, read_corpus
+from mpir.files.corpora.content import shared_id
 from mpir.files.corpora.deduplicate import without_copies
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
@@ -140,7 +141,8 @@ def test_accession_numbers_are_pmids_of_pubmed_only(tmp_path: Path) -> None:
     (tmp_path / "a.ris").write_text(medline)
     (tmp_path / "b.ris").write_text(other)
     documents = without_copies(read_corpus([tmp_path]))
-    assert [document.id for document in documents] == ["20222333", "20222333:2"]
+    assert [shared_id(document) for document in documents] == ["20222333", "20222333"]
+    assert documents[0].id == "20222333" != documents[1].id
     assert documents[0].metadata["pmid"] == "20222333"
 
 

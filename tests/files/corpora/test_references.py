@@ -10,6 +10,7 @@ from mpir.errors import InputError, RepeatedIdError
 from mpir.files.corpora import naming_places, read_corpus
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.references import read_references
+from tests.files.corpora.records import unnamed
 
 PUBMED = """
 PMID- 101
@@ -88,7 +89,7 @@ def test_ris(tmp_path: Path) -> None:
     assert list(read_references(write(tmp_path / "a.ris", RIS))) == [
         Document("2001", "Salt in sweat", "It is high. CONCLUSION: It tells."),
         Document("10.1000/3", "By its DOI", "One. Two."),
-        Document("a.ris:22", "Without any number", ""),
+        unnamed("Without any number"),
     ]
 
 
@@ -112,7 +113,7 @@ def test_files_are_known_by_their_names_and_belong_to_a_corpus(tmp_path: Path) -
     write(tmp_path / "Export.RIS", RIS)
     (tmp_path / "more.ris.gz").write_bytes(gzip.compress(b"TY  - JOUR\nTI  - Packed\nID  - 7\nER  - \n"))
     assert [document.id for document in read_corpus([tmp_path])] == [
-        *("2001", "10.1000/3", "Export.RIS:22"),
+        *("2001", "10.1000/3", unnamed("Without any number").id),
         *("7", "101", "102", "103"),
     ]
 
@@ -155,7 +156,7 @@ def test_tags_may_come_before_the_type_or_without_one(tmp_path: Path) -> None:
     without = "C1  - 1\nTI  - Three\nAB  - AIM: c\nAIM - To learn.\nID  - 3\nER  - \nTI  - Four\nID  - 4\nER  - \n"
     assert list(read_references(write(tmp_path / "a.ris", late + without))) == [
         Document("10.1000/1", "One", "a"),
-        Document("a.ris:8", "Two"),
+        unnamed("Two"),
         Document("3", "Three", "AIM: c AIM - To learn."),
         Document("4", "Four"),
     ]
@@ -168,7 +169,7 @@ def test_references_without_an_end_are_told_apart(tmp_path: Path) -> None:
     assert [item.title for item in read_references(write(tmp_path / "b.ris", untyped))] == ["One", "Two"]
     late = "OWN - NLM\nPMID- 1\nTI  - One\n\nOWN - NLM\nPMID- 2\nTI  - Two\n\nTY  - JOUR\nTI  - Three\nER  - \n"
     documents = list(read_references(write(tmp_path / "c.nbib", late)))
-    assert [(item.id, item.title) for item in documents] == [("1", "One"), ("2", "Two"), ("c.nbib:9", "Three")]
+    assert [(item.id, item.title) for item in documents] == [("1", "One"), ("2", "Two"), (unnamed("Three").id, "Three")]
     damaged = "PT - One\nLID - 10.1000/1 [doi]\n\nPMID- 2\nTI  - Two\nLID - 10.1000/2 [doi]\n"
     documents = list(read_references(write(tmp_path / "d.nbib", damaged)))
     assert [item.metadata["doi"] for item in documents] == ["10.1000/1", "10.1000/2"]

@@ -12,6 +12,7 @@ from mpir.errors import InputError
 from mpir.files.corpora import read_corpus
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.tables import read_table
+from tests.files.corpora.records import unnamed
 
 WANTED = [Document("7", "Salt, in sweat", 'It is "high".\nOften.'), Document("10.1/2", "No PMID", "")]
 
@@ -32,11 +33,11 @@ def test_columns_are_found_by_their_names(tmp_path: Path, delimiter: str, start:
     assert list(read_table(path)) == WANTED
 
 
-def test_a_row_without_an_id_has_its_number_as_a_spreadsheet_shows_it(tmp_path: Path) -> None:
+def test_a_row_without_an_id_is_called_by_its_words(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('title,abstract note\nOne,"First\nsecond line"\nTwo,Third\n')
     assert list(read_corpus([tmp_path])) == [
-        Document("a.csv:2", "One", "First\nsecond line"),
-        Document("a.csv:3", "Two", "Third"),
+        unnamed("One", "First\nsecond line"),
+        unnamed("Two", "Third"),
     ]
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"id,text\n1,packed\n"))
     assert [document.id for document in read_corpus([tmp_path / "b.csv.gz"])] == ["1"]
@@ -68,7 +69,7 @@ def test_a_full_paper_fits_into_a_cell(tmp_path: Path) -> None:
 
 def test_old_line_ends_and_headers_of_two_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"Title,Abstract\rA,B c.\r\rD,E.\r")
-    assert list(read_table(tmp_path / "a.csv")) == [Document("a.csv:2", "A", "B c."), Document("a.csv:4", "D", "E.")]
+    assert list(read_table(tmp_path / "a.csv")) == [unnamed("A", "B c."), unnamed("D", "E.")]
     (tmp_path / "b.csv").write_text('"Study\nID","Record\nID",Title,Abstract\nx,7,T,"Two\nlines"\n')
     assert list(read_table(tmp_path / "b.csv")) == [Document("7", "T", "Two\nlines")]
 
@@ -93,7 +94,7 @@ def test_an_abstract_that_scopus_does_not_have_is_none(tmp_path: Path) -> None:
 def test_the_separator_that_excel_is_told(tmp_path: Path, first: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(f"\ufeff{first}\r\nPMID;Title, subtitle, title;Title\r\n7;x;Salt\r\n;y;Water\r\n".encode())
-    assert list(read_table(path)) == [Document("7", "Salt", ""), Document("a.csv:3", "Water", "")]
+    assert list(read_table(path)) == [Document("7", "Salt", ""), unnamed("Water")]
 
 
 def test_any_separator_may_be_told_and_lines_are_counted_with_it(tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ RECORDS = [
     Document("7", "Salt; in; sweat", 'It is "high". Often.'),
     Document("10.1/2", "No PMID", ""),
     Document("L3", "A PUI alone", ""),
-    Document("a.csv:16", "Salz", "Es ist hoch."),
+    unnamed("Salz", "Es ist hoch."),
 ]
 
 
@@ -164,7 +165,7 @@ def test_embases_fields_by_row_as_a_spreadsheet_saves_them_again(tmp_path: Path)
 
 def test_a_title_begins_a_record_of_embases_without_a_blank_row_too(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('"TITLE","One"\n"TITLE","Two"\n"ABSTRACT","b"\n', encoding="utf-8")
-    assert list(read_table(tmp_path / "a.csv")) == [Document("a.csv:1", "One", ""), Document("a.csv:2", "Two", "b")]
+    assert list(read_table(tmp_path / "a.csv")) == [unnamed("One"), unnamed("Two", "b")]
 
 
 def test_a_title_may_come_behind_other_fields_of_a_record_of_embases(tmp_path: Path) -> None:
