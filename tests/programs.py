@@ -7,6 +7,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
@@ -91,6 +92,7 @@ def _run(words: list[str], files: tuple[Path, Path, Path], environment: dict[str
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG, of a parent that ends with the tests
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # which the parent may have looked up
     for descriptor, file in enumerate(files[:2], 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     os.chdir(files[2])

@@ -12,9 +12,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from mpir.app.serve.settings import ApiError, Limits
+from mpir.app.serve.upload_folder import remove_leftovers, upload_folder
 from mpir.app.serve.uploads import read_upload
 from mpir.files.child_process import limit_resources, module_command, module_environment
 
@@ -30,26 +32,31 @@ class UploadReader:
     """Reads uploaded files, a few at a time."""
 
     def __init__(self, limits: Limits) -> None:
+        """Begin without the files that a killed server left."""
+        remove_leftovers()
         self._limits, self._room = limits, asyncio.Semaphore(CONCURRENT)
 
     async def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `read_upload` does. The process is killed where the caller is cancelled.
+        """Return what `read_upload` does. The process is killed, and its file removed, where the caller is cancelled.
 
         Raises:
             ApiError: as `read_upload`, and 413 for a file that takes too long or too much memory.
         """
-        task = json.dumps({"values": dict(values), "limits": asdict(self._limits)}).encode()
         async with self._room:
-            process = await asyncio.create_subprocess_exec(
-                *module_command(__name__), env=module_environment(),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            )  # fmt: skip
-            try:
-                output, _ = await process.communicate(task)
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
+            with upload_folder() as folder:
+                return await self._read({"values": dict(values), "limits": asdict(self._limits), "folder": str(folder)})
+
+    async def _read(self, task: Mapping[str, Any]) -> dict[str, Any]:
+        process = await asyncio.create_subprocess_exec(
+            *module_command(__name__), env=module_environment(),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            output, _ = await process.communicate(json.dumps(task).encode())
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return _answer(process.returncode, output)
 
 
@@ -70,7 +77,7 @@ def main() -> int:
     limits = Limits(**task["limits"])
     limit_resources(ceil(limits.seconds) + 1)  # the time counts where the server was killed
     try:
-        answer = read_upload(task["values"], limits)
+        answer = read_upload(task["values"], limits, Path(task["folder"]))
     except ApiError as error:
         answer = {"status": error.status, "message": error.message}
     except MemoryError:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from mpir.app.serve.fields import Body, Text, validated
@@ -26,14 +25,18 @@ class UploadBody(Body):
     data: Text
 
 
-def read_upload(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def read_upload(values: Mapping[str, Any], limits: Limits, folder: Path) -> dict[str, Any]:
     """The deduplicated documents of a file, in the form for /explain/ranking.
+
+    The file is written into `folder`, which the caller removes.
 
     Raises:
         ApiError: 400 for a file that cannot be read, 413 for one with too many documents.
     """
     body = validated(UploadBody, values)
-    documents = _documents(body.name, _content(body.data), limit=limits.documents + 1, characters=limits.body)
+    path = folder / (_ODD.sub("_", body.name)[-_LONGEST_NAME:].lstrip(".") or "file")
+    path.write_bytes(_content(body.data))
+    documents = _documents(path, limit=limits.documents + 1, characters=limits.body)
     if len(documents) > limits.documents:
         raise ApiError(413, f"{shortened(body.name)}: has more than {limits.documents} documents; use `mpir rerank`.")
     return {
@@ -51,17 +54,14 @@ def _content(data: str) -> bytes:
         raise ApiError(400, f"data is {shortened(data)!r}; expected a file's content in base64.") from None
 
 
-def _documents(name: str, content: bytes, *, limit: int, characters: int) -> list[Document]:
+def _documents(path: Path, *, limit: int, characters: int) -> list[Document]:
     from mpir.files.corpora.corpus import read_corpus
     from mpir.files.corpora.deduplicate import without_copies
 
-    with TemporaryDirectory(prefix="mpir-upload-") as folder:
-        path = Path(folder) / (_ODD.sub("_", name)[-_LONGEST_NAME:].lstrip(".") or "file")
-        path.write_bytes(content)
-        try:
-            return list(without_copies(list(_within(islice(read_corpus([path]), limit), characters))))
-        except InputError as error:
-            raise ApiError(400, str(error).replace(str(path), path.name)) from None
+    try:
+        return list(without_copies(list(_within(islice(read_corpus([path]), limit), characters))))
+    except InputError as error:
+        raise ApiError(400, str(error).replace(str(path), path.name)) from None
 
 
 def _within(documents: Iterable[Document], characters: int) -> Iterator[Document]:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,18 +147,22 @@ def slow_upload(folder: Path) -> dict[str, str]:
 
 
 def test_uploads_that_are_still_read_do_not_keep_it(start_server: Callable[..., Server], tmp_path: Path) -> None:
-    server = start_server("--set", "serve.grace=1", "--set", "serve.warmup=false")
+    uploads = tmp_path / "uploads"
+    uploads.mkdir()
+    server = start_server("--set", "serve.grace=1", "--set", "serve.warmup=false", environment={"TMPDIR": str(uploads)})
     upload = slow_upload(tmp_path)
     answers = [in_background(lambda: server.post("/explain/documents", upload)) for _ in range(8)]
     count("uploads that block", 8)
     time.sleep(3)
     readers = children_of(server.process.pid)
     assert len(readers) == 2
+    assert len(list(uploads.iterdir())) == 2
     status, seconds = stopped(server.process)
     assert status == 0
     assert seconds < SOON
     assert {answer().status_code for answer in answers} == {503}
     assert not any(Path(f"/proc/{reader}").exists() for reader in readers)
+    assert list(uploads.iterdir()) == []
 
 
 def children_of(process: int) -> list[str]:
@@ -165,8 +170,10 @@ def children_of(process: int) -> list[str]:
     return [child for file in Path(f"/proc/{process}/task").glob("*/children") for child in file.read_text().split()]
 
 
-def test_an_upload_ends_with_its_client(start_server: Callable[..., Server], tmp_path: Path) -> None:
-    server = start_server("--set", "serve.warmup=false")
+def test_an_upload_and_its_file_end_with_its_client(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    uploads = tmp_path / "uploads"
+    uploads.mkdir()
+    server = start_server("--set", "serve.warmup=false", environment={"TMPDIR": str(uploads)})
     upload = slow_upload(tmp_path)
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{server.url}/explain/documents", json=upload, timeout=3, verify=False)
@@ -175,6 +182,34 @@ def test_an_upload_ends_with_its_client(start_server: Callable[..., Server], tmp
     while children_of(server.process.pid):
         assert time.monotonic() - begin < SOON
         time.sleep(0.1)
+    assert list(uploads.iterdir()) == []
+
+
+def test_a_new_server_removes_the_uploads_of_one_that_was_killed(
+    start_server: Callable[..., Server], tmp_path: Path
+) -> None:
+    uploads, options = tmp_path / "uploads", ("--set", "serve.warmup=false")
+    uploads.mkdir()
+    server = start_server(*options, environment={"TMPDIR": str(uploads)})
+    upload = slow_upload(tmp_path)
+
+    def send() -> None:
+        with suppress(httpx.TransportError):  # the server is killed meanwhile
+            server.post("/explain/documents", upload)
+
+    threading.Thread(target=send, daemon=True).start()
+    begin = time.monotonic()
+    while not list(uploads.glob("*/a.xlsx")):
+        assert time.monotonic() - begin < PATIENCE
+        time.sleep(0.1)
+    readers = children_of(server.process.pid)
+    server.process.kill()
+    server.process.wait()
+    for reader in readers:
+        os.kill(int(reader), signal.SIGKILL)
+    assert list(uploads.glob("*/a.xlsx"))
+    start_server(*options, environment={"TMPDIR": str(uploads)})
+    assert list(uploads.iterdir()) == []
 
 
 @pytest.mark.parametrize("one", [signal.SIGTERM, signal.SIGINT])
