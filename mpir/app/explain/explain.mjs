@@ -49,12 +49,20 @@ function restoreOpen(before) {
   const known = (ids) => ids.map((id) => numbers.get(id)).filter((i) => i !== undefined);
   state.open = new Set(known(before?.open ?? []));
   state.shown = known(before?.shown ?? []);
-  state.current = known([before?.current])[0] ?? state.order[0];
-  if (!state.shown.length) state.shown = [state.current];
+  state.current = known([before?.current])[0] ?? -1;
+  follow();
+}
+
+const firstUndecided = () => state.order.find((i) => gradeOf(i) === null) ?? state.order[0];
+
+/** Until the reader has chosen a text, show the first one that is undecided, whatever the order becomes. */
+function follow() {
+  if (!state.hasChosen || state.current < 0) state.current = firstUndecided();
+  if (!state.hasChosen || !state.shown.length) state.shown = [state.current];
 }
 
 function startList(data) {
-  Object.assign(state, { limit: PAGE, filter: "", view: "all", tuned: null, weights: null, shown: [], current: -1, open: new Set() });
+  Object.assign(state, { limit: PAGE, filter: "", view: "all", tuned: null, weights: null, shown: [], current: -1, open: new Set(), hasChosen: false });
   byId("filter").value = "";
   byId("view").value = "all";
   document.body.classList.add("ranked");
@@ -100,6 +108,7 @@ function byDecisions(ranked, scored) {
 
 function refresh() {
   order();
+  follow();
   redraw();
 }
 
@@ -183,14 +192,16 @@ function onStorage({ key, newValue }) {
 
 /** Decide on a document; on a narrow screen, go on to the next one that is undecided. */
 function decide(i, grade, goesOn = false) {
-  const at = visible().indexOf(i);
+  const at = visible().indexOf(i), before = state.order;
+  state.hasChosen = true;
   if (!state.decisions.set(documentOf(i).id, { grade })) { if (goesOn) nextUndecided(); return; }
   changed();
-  if (goesOn) nextUndecided();
+  if (goesOn || before.some((number, rank) => number !== state.order[rank])) nextUndecided();
   else if (at >= 0 && !visible().includes(i) && visible().length) focusOn(visible()[Math.min(at, visible().length - 1)]);
 }
 
 function note(i, text) {
+  state.hasChosen = true;
   if (state.decisions.set(documentOf(i).id, { note: text })) changed();
 }
 
@@ -226,7 +237,7 @@ async function importGrades(event) {
 
 /** Show one document; on a narrow screen, as a sheet over the list. */
 function select(i, opens = false) {
-  Object.assign(state, { shown: [i], current: i });
+  Object.assign(state, { shown: [i], current: i, hasChosen: true });
   for (const title of byId("list").querySelectorAll(".title")) {
     const isShown = Number(title.dataset.index) === i;
     title.setAttribute("aria-pressed", String(isShown));
@@ -243,7 +254,7 @@ function select(i, opens = false) {
 function compare(i) {
   state.shown = state.shown.includes(i) ? state.shown.filter((other) => other !== i) : [...state.shown.slice(-1), i];
   if (!state.shown.length) state.shown = [i];
-  state.current = state.shown.at(-1);
+  Object.assign(state, { current: state.shown.at(-1), hasChosen: true });
   redraw();
 }
 
@@ -314,6 +325,9 @@ function onKey(event) {
   if (state.data && state.current >= 0) onDocumentKey(event);
 }
 
+/** Whether another text may come into view by itself. */
+const isMoving = () => !state.hasChosen && state.data.documents.some(({ pending }) => pending);
+
 function onDocumentKey(event) {
   const { key, target } = event, i = Number(target.dataset?.index ?? state.current);
   if (key.startsWith("Arrow") && (target.type === "range" || (target.closest?.("#sheet, #drawer, details") && !isSheetOpen()))) return;
@@ -322,8 +336,8 @@ function onDocumentKey(event) {
     previous: () => step(i, -1),
     compare: () => compare(i),
     grade: () => decide(i, GRADES[key.toLowerCase()], isSheetOpen()),
-    show: () => { select(i, true); say("Not graded: this text was not shown. Press the key again."); },
-  }[actionOf(key, isRead(i))];
+    show: () => { select(i, true); say("Not graded: this text was not shown, or the order was still changing. Press the key again."); },
+  }[actionOf(key, isRead(i) && !isMoving())];
   if (!does) return;
   event.preventDefault();
   does();
@@ -375,7 +389,8 @@ function begin() {
   };
   for (const [id, does] of Object.entries(clicks)) byId(id).addEventListener("click", () => does());
   for (const name of Object.keys(EXPORTS)) byId(name).addEventListener("click", () => save(name));
-  byId("learn").addEventListener("change", (event) => { state.learns = event.target.checked; refresh(); });
+  byId("learn").addEventListener("change", (event) => { state.learns = event.target.checked; refresh(); if (gradeOf(state.current) !== null) nextUndecided(); });
+  byId("sheet").addEventListener("wheel", () => { state.hasChosen = true; }, { passive: true });
   byId("import").addEventListener("change", importGrades);
   matchMedia("(max-width: 60rem)").addEventListener("change", () => { closeSheet(); if (state.data) drawPanes(); });
   const inside = byId("data");

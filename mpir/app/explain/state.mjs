@@ -4,7 +4,7 @@ export const PAGE = 20, NARROW = "(max-width: 60rem)";
 export const state = {
   data: null, tuned: null, weights: null, blended: [], order: [], decisions: null, sessions: new Map(), file: "",
   shown: [], current: -1, limit: PAGE, filter: "", view: "all", open: new Set(), opener: null, fallback: false,
-  learns: false, vectors: null,
+  learns: false, vectors: null, hasChosen: false,
 };
 
 /** Filled by explain.mjs, so that no two modules import each other: refresh, select, decide, drawList. */

@@ -82,3 +82,45 @@ def test_a_server_that_goes_away_leaves_what_was_read(waiting: tuple[Any, Gated,
     page.get_by_text("Ask a question").click()
     page.get_by_role("button", name="Rank", exact=True).click()
     page.get_by_text("the server does not answer; start mpir again.").wait_for()
+
+
+def ranks_shown(page: Any) -> list[str]:
+    return [text.partition(" of ")[0] for text in page.locator("article .place").all_inner_texts()]
+
+
+def test_a_keyboard_reviewer_begins_at_rank_1_and_goes_on_after_each_ranking(
+    waiting: tuple[Any, Gated, uvicorn.Server],
+) -> None:
+    page, gated, _ = waiting
+    gated.gate.set()
+    page.get_by_text(f"{COUNT} documents ranked.").wait_for()
+    page.locator("body").click(position={"x": 2, "y": 2})
+    for rank in range(1, 8):
+        assert ranks_shown(page) == [f"Rank {rank}"]
+        page.keyboard.press("i" if rank % 2 else "e")
+        page.keyboard.press("n")
+    page.get_by_text("Ask a question").click()
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text(f"{COUNT} documents ranked.").wait_for()
+    assert ranks_shown(page) == ["Rank 8"]
+    page.get_by_label("Rank what is undecided anew").check()
+    page.locator("h1").click()
+    for _ in range(3):
+        page.keyboard.press("i")
+        page.keyboard.press("n")
+    page.wait_for_function("document.querySelector('#tally').textContent.startsWith('10 decided')")
+    page.keyboard.press("e")
+    assert page.locator("#tally").inner_text().startswith("11 decided")  # the tenth led to a text that was undecided
+
+
+def test_no_key_grades_a_text_that_may_change_while_scores_arrive(waiting: tuple[Any, Gated, uvicorn.Server]) -> None:
+    page, gated, _ = waiting
+    page.locator("body").click(position={"x": 2, "y": 2})
+    shown = page.locator("article h3").inner_text()
+    page.keyboard.press("i")
+    assert "Not graded" in page.locator("#status").inner_text()
+    gated.gate.set()
+    page.get_by_text(f"{COUNT} documents ranked.").wait_for()
+    assert page.locator("article h3").inner_text() == shown  # which was chosen by the key
+    page.keyboard.press("i")
+    assert page.locator("#tally").inner_text().startswith("1 decided")
