@@ -77,3 +77,8 @@ def test_a_query_keeps_its_other_words() -> None:
 def test_what_is_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Rm3(**options)  # type: ignore[arg-type]
+
+
+def test_names_in_capitals_are_no_question_words() -> None:
+    assert without_question_words("Which drugs does the WHO list for IT?") == "drugs the WHO for IT?"
+    assert without_question_words("WHO HAS GOUT?") == "GOUT?"

@@ -29,15 +29,17 @@ _CALLS = (
     "TITLE-ABS-KEY-AUTH TITLE-ABS-KEY TITLE-ABS AUTHKEY INDEXTERMS noft ft tiab diskw mainsubject mjmesh mesh emb mjemb"
 )
 _SHORT_CALLS = "TITLE ABSTRACT ABS KEY ALL CHEMNAME TI AB SU IF SUBJECT"
-_CALL_LIMITS = """LIMIT-TO EXCLUDE LANGUAGE DOCTYPE SUBJAREA (?:EXACT)?SRCTITLE SRCTYPE AUTH AUTHOR-NAME
-AUTH(?:LAST|FIRST) FIRSTAUTH AFFIL[A-Z]* AU-ID AF-ID ISSN DOI EID PMID CONFNAME PUBSTAGE ACCESSTYPE OPENACCESS
-FUND-[A-Z]+ LA YR PD PUB AU [DRS]TYPE AT PEER"""
+_LONG_CALL_LIMITS = """LIMIT-TO EXCLUDE LANGUAGE DOCTYPE SUBJAREA SUBJTERMS (?:EXACT)?SRCTITLE SRCTYPE AUTHOR-NAME
+AUTH(?:LAST|FIRST) FIRSTAUTH AFFIL[A-Z]* AU-ID AF-ID ORCID SOURCE-ID CONF[A-Z]{3,} PUBSTAGE ACCESSTYPE OPENACCESS
+FUND-[A-Z]+ REF(?:AUTH|TITLE|SRCTITLE|PUBYEAR)[A-Z]* EXACTKEYWORD PUBDATETXT"""
+_CALL_LIMITS = f"{_LONG_CALL_LIMITS} AUTH REF EDITOR ISSN DOI EID PMID LA YR PD PUB AU [DRS]TYPE AT PEER"
 _COLONS = "TITLE_ABS TITLE ABSTRACT KW KEYWORD MESH METHODS RESULTS DISEASE GENE_PROTEIN CHEM ORGANISM"
-_SMALL_COLONS = "title abstract keyword ti ab tw mh field_of_study full_text mesh_term[a-z_.]* (?:all)?intitle"
+_SMALL_COLONS = "title abstract keyword ti abs? tw mh mj all field_of_study full_text mesh_term[a-z_.]* (?:all)?intitle"
 _COLON_LIMITS = """AUTH AUTHOR PUB_YEAR FIRST_PDATE [PE]_PDATE_D SRC PUB_TYPE OPEN_ACCESS HAS_[A-Z_]+ IN_EPMC IN_PMC
 LANG JOURNAL EXT_ID GRANT_AGENCY LICENSE"""
 _OTHER_COLON_LIMITS = """PMCID ISSN DOI AFF sort_date year_published date_published publication_type (?:has|is)_[a-z_]+
-source[a-z_.]* author[a-z_.]* la languages? db year_cluster type_of_study collection au year"""
+source[a-z_.]* author[a-z_.]* la languages? db year_cluster type_of_study collection au ta year instance fulltext limit
+type clinical_aspect cp country pais_[a-z_]+ services_platform network cat jr co rn id submittedDate lastUpdatedDate"""
 _IEEE = "Document+Title Abstract All+Metadata Index+Terms Author+Keywords Mesh_Terms IEEE+Terms Full+Text+[&A-Za-z+]+"
 _IEEE_LIMITS = "Publication+Year Publication+Title Authors Author+Affiliations? Publisher ISSN DOI"
 _EBSCO = "TI AB MH MM MJ SU DE TX KW XB MW"
@@ -92,6 +94,11 @@ _NEAR = r"(?<!\w)(?:adj\d{1,3}|(?:O?NEAR|NEXT|PRE|[WNP])/\d{1,3})(?!\w)"
 _WOS_TOPIC = r"(?<!\w)(?:TOPIC|TITLE|Topic|Title|ALL FIELDS): ?(?=\()"
 _WOS_REFINED = r"(?<!\w)(?:LANGUAGES?|DOCUMENT TYPES?|AUTHORS?|PUBLICATION NAME|YEAR PUBLISHED): ?(?=\()"
 _EBSCO_LINE = r"(?:Limiters|Expanders|Search modes|Narrow by \w+) ?[-–:] [^\n]*"
+_SHOWN_LIMITS = (
+    r"(?<=[\w)\]\"*] )(?:Filters(?: applied| activated)?|Limits(?: Activated)?|Sort by): "
+    r"(?=[A-Z\d]|in the|from \d)[^\n]*"
+)
+_SCOPUS_PHRASE = r"\{[^{}\n]{2,200}+\}"
 _EXPLANATION = r"\[[a-z]{2}=[^\[\]\n]*\]"
 _DIMENSIONS = r"search publications(?: in \w+)? for \"((?:[^\"\\]|\\.){1,4000}+)\""
 
@@ -99,17 +106,23 @@ TAG = re.compile(rf"\[{codes(_PUBMED, _PUBMED_LIMITS)}{_PUBMED_END}", re.IGNOREC
 """PubMed's tags (https://pubmed.ncbi.nlm.nih.gov/help/#search-tags), so that "[Ca2+]" is not taken for one."""
 EUROPE_PMC = re.compile(rf"(?<![\w.]){codes(_COLONS, _COLON_LIMITS)}:(?=[\"(\[\w])")
 """Europe PMC's fields (https://europepmc.org/searchsyntax), so that "TG:HDL" is none."""
+SHOWN_LIMITS = re.compile(_SHOWN_LIMITS)
+"""Filters behind a search, as PubMed shows them in its history."""
 STRONG_MARKS = (
     *map(re.compile, (_OVID_FIELDS, _OVID_LIMIT, _EMBASE_FIELDS, _EMBASE_TREE, _NEAR, _HEADING, _LIMITED)),
     *map(re.compile, (_WOS_TOPIC, _PLAIN_LIMIT, _EXPLANATION, _MESH_LINE, _SCOPUS_YEAR, _EBSCO_LINE, _DIMENSIONS)),
     re.compile(rf"(?<![\w\"]){codes(_WOS)} ?= ?(?=[(\"A-Za-z*])"),
-    re.compile(rf"(?<![\w.])(?:{codes(_CALLS)}|(?i:{codes(_CALLS)}(?:\.(?:EXACT|EXPLODE|X))+)|LIMIT-TO) ?(?=\()"),
+    re.compile(
+        rf"(?<![\w.])(?:{codes(_CALLS, _LONG_CALL_LIMITS)}|(?i:{codes(_CALLS)}(?:\.(?:EXACT|EXPLODE|X))+)) ?(?=\()"
+    ),
     re.compile(rf"(?<![\w.])(?:{codes(_SMALL_COLONS)}:(?=[(\"])|(?i:{codes('ti ab su')}\.EXACT)\()"),
     re.compile(rf"\"{codes(_IEEE, _IEEE_LIMITS)}\":"),
     re.compile(rf"(?<!\w)(?:(?:MH|MM|MJ|DE|SU) \"[^\"\n]{{1,100}}+\"|use {_OVID_FILES}(?!\w))"),
 )
 """Marks that no question has, of services that also accept operators in lower case."""
 WEAK_MARKS = (
+    re.compile(_SCOPUS_PHRASE),
+    re.compile(r"(?<![\w.])cat:(?=[a-z]{2,8}(?:-[a-z]{2,4})?(?:\.[A-Za-z-]{2,5})?(?!\w))"),
     re.compile(rf"(?<![\w.])(?:{codes(_SHORT_CALLS)}|{codes(_SHORT_CALLS.lower())}) ?(?=\()"),
     re.compile(rf"{_EDGE}{codes(_EBSCO)} ++(?=[\"(])|{_EDGE}(?:TI|AB) ++(?=[\w])(?!(?:AND|OR|NOT)\b)"),
     re.compile(rf"(?<=\w):{codes(_EMBASE)}(?!\w)|(?<![\w.]){codes(_SMALL_COLONS)}:(?=\w)"),
@@ -117,6 +130,7 @@ WEAK_MARKS = (
 """Marks that a question may have once, so that an operator or a second mark must confirm them."""
 
 ROWS = (
+    _exact(r"(?<!\w)Search: |" + _SHOWN_LIMITS),
     _row(r"(?m:^)([^\S\n]*+[#S]?\d{1,3}[.)]?)[^\S\n]++(?=\D|\d{1,3} ++(?:and|or|not) )", rf"\1{LINE}"),
     _row(rf"({LINE}[^\n]*?)(?:\s*\([\d,]{{1,12}}\)|\t+[\d,]{{1,12}})[^\S\n]*+(?=\n|$)", r"\1"),  # numbers of hits
     _row(r"(?<![\w'])'([^'\n\"]{2,200}+)'(?!\w)", r'"\1"'),
@@ -146,7 +160,7 @@ ROWS = (
     _exact(rf"(?<![\w.]){codes(_CALL_LIMITS)} (?=\()", LIMIT_NEXT),
     _row(rf"(?<![\w.]){_CODE_LIST.format(codes(_CALLS, _SHORT_CALLS))}{_GROUP}", BEGIN),
     _exact(rf"(?<![\w.]){codes(_CALLS, _SHORT_CALLS)} (?=\()", BEGIN),
-    _exact(r"\bAND NOT\b", "NOT"),
+    _exact(r"\bAND ?NOT\b", "NOT"),
     _exact(rf"(?<![\w\"]){codes(_WOS)} ?= ?(?=[(\"\w*])", BEGIN),
     _exact(rf"(?<![\w\"]){codes(_WOS_LIMITS)} ?= ?(?=[(\"\w*])", LIMIT_NEXT),
     _exact(_WOS_TOPIC, BEGIN),

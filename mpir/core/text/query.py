@@ -12,9 +12,10 @@ from __future__ import annotations
 import logging
 import re
 from functools import cache, lru_cache
+from urllib.parse import unquote_plus
 
 from mpir.core.text.boolean_search import Search, read_search
-from mpir.core.text.field_codes import EUROPE_PMC, ROWS, STRONG_MARKS, TAG, WEAK_MARKS
+from mpir.core.text.field_codes import EUROPE_PMC, ROWS, SHOWN_LIMITS, STRONG_MARKS, TAG, WEAK_MARKS
 from mpir.core.text.terms import without_marks
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,9 @@ LONGEST = 4_000
 _PRIVATE = re.compile("[\ue000-\ue007]")
 _SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
 _BOOLEAN = re.compile(r"[)\"*]\s++(?:AND|OR|NOT)\s|\s(?:AND|NOT)\s++[(\"]|\sOR\s++\"")
-_OPERATOR = re.compile(r"(?<![\w-])(?:AND|OR|NOT)(?![\w-])")
+_OPERATOR = re.compile(r"(?<![\w-])(?:AND|OR|NOT|ANDNOT)(?![\w-])")
+_EXCLUSION = re.compile(r"(?<=[\w*)\"\]}])\s++(?:AND ?)?NOT\s++(?=[\w(\"{])")
+_ENCODED = re.compile(r"\+(?:AND|OR|ANDNOT|NOT)\+|:%(?:22|28)")
 _QUOTED = re.compile(r"\"[^\"\n]*+\"")
 _SENTENCE = re.compile(
     r"\b(?:[Ww](?:hat|hich|ho|hose|hy|hen|here|hether)|[Hh]ow|[Dd](?:o|oes|id)|[Ii]s|[Aa]re|[Ww](?:as|ere)|[Cc]an|[Cc]ould"
@@ -66,7 +69,7 @@ def read_query(query: str) -> Search:
     """Return the terms of a search in field syntax and what its NOT excludes; nothing is excluded by other queries."""
     if not is_field_search(query):
         return Search((query,), ())
-    text = _PRIVATE.sub(" ", query)
+    text = _PRIVATE.sub(" ", _decoded(query))
     for row in ROWS:
         text = row.pattern.sub(row.replacement, text)
     return read_search(text, small_operators=any(mark.search(query) for mark in STRONG_MARKS))
@@ -75,14 +78,22 @@ def read_query(query: str) -> Search:
 @lru_cache(maxsize=1024)
 def is_field_search(query: str) -> bool:
     """Whether a query has a mark of a database's syntax that no question has."""
+    query = _decoded(query)
     if has_europepmc_fields(query) or any(mark.search(query) for mark in STRONG_MARKS):
         return True
-    if has_pubmed_tags(query):
+    if has_pubmed_tags(query) or SHOWN_LIMITS.search(query):
         return True
     if is_sentence(query):
         return False
     weak = sum(len(mark.findall(query)) for mark in WEAK_MARKS)
-    return weak > 1 or bool(weak and _OPERATOR.search(query)) or _BOOLEAN.search(query) is not None
+    if weak > 1 or (weak and _OPERATOR.search(query)) or _BOOLEAN.search(query):
+        return True
+    return _EXCLUSION.search(_NOUN.sub(" ", query)) is not None
+
+
+def _decoded(query: str) -> str:
+    """Return a search as it was typed, where it is copied from an address: "all:salt+AND+ti:%22sweat%22"."""
+    return unquote_plus(query) if _ENCODED.search(query) else query
 
 
 def has_pubmed_tags(query: str) -> bool:
@@ -170,6 +181,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def without_question_words(query: str) -> str:
-    """Return the query with its question words blanked out, or unchanged if it has no other words."""
-    content = _WORD.sub(lambda word: "" if word[0].casefold() in QUESTION_WORDS else word[0], query)
+    """Return the query with its question words blanked out, or unchanged if it has no other words.
+
+    A word in capitals is a name (WHO, CAN, IT), unless the whole query is in capitals.
+    """
+
+    def content_of(match: re.Match[str]) -> str:
+        is_name = len(match[0]) > 1 and match[0].isupper() and not query.isupper()
+        return "" if match[0].casefold() in QUESTION_WORDS and not is_name else match[0]
+
+    content = _WORD.sub(content_of, query)
     return " ".join(content.split()) if any(character.isalnum() for character in content) else query

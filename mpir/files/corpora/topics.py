@@ -1,6 +1,6 @@
 """Read TREC topics: SGML blocks, XML of the biomedical tracks, and lines of id and text.
 
-<top> <num> Number: 7 <title> text <desc> … </top>              ad hoc, TripClick
+<top> <num> Number: 7 <title> text <desc> a sentence </top>     ad hoc, OHSUMED, TripClick
 <topic number="1"><query>…</query><question>…</question>        COVID 2020
 <topic number="1"><description>…</description><summary>…        clinical decision support 2014 to 2016
 <topic number="1"><disease>…</disease><gene>…</gene>…           precision medicine 2017 to 2020
@@ -38,9 +38,9 @@ _PLACEHOLDERS = {"", "none", "n/a", "not applicable"}
 _HEAD = 2**16
 _ROOTS, _TAGS = ("topics", "TOPICS", "topic", "TOPIC"), ("topic", "TOPIC")
 _XML = re.compile(rb"<topics?[\s>]", re.IGNORECASE)
-_NUM, _TITLE = re.compile("<num>", re.IGNORECASE), re.compile("<title>", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*+(?:Number:)?+\s*+([^\s<]++)")
-_NEXT_TAG = re.compile(r"</?\w{1,40}>")
+_TAG = re.compile(r"</?(\w{1,40})>")
+_LABEL = re.compile(r"\s*+(?:Number|Topic|Title|Desc\w*|Summary|Question|Query):", re.IGNORECASE)
+_SGML_NAMES = {"num": "number", "desc": "description"}
 
 
 def read_topics(path: str | Path) -> list[Question]:
@@ -79,9 +79,19 @@ def _topics(path: str | Path) -> Iterator[tuple[str, str, str]]:
         return
     opening, closing = ("<TOP>", "</TOP>") if b"<TOP>" in head else ("<top>", "</top>")
     for location, block in read_blocks(path, opening, closing):
-        number = _NUMBER.match(_after(_NUM, block))
-        title = _NEXT_TAG.split(_after(_TITLE, block), maxsplit=1)[0]
-        yield location, number[1] if number else "", " ".join(title.split())
+        fields = _sgml_fields(block)
+        number = fields.get("number", "").split()
+        yield location, number[0] if number else "", next((fields[name] for name in TEXTS if fields.get(name)), "")
+
+
+def _sgml_fields(block: str) -> dict[str, str]:
+    """Return the texts of a topic by the names of XML topics, without labels such as "Description:"."""
+    pieces = _TAG.split(block)
+    fields: dict[str, str] = {}
+    for tag, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        name = tag.lower()
+        fields.setdefault(_SGML_NAMES.get(name, name), " ".join(_LABEL.sub("", text, count=1).split()))
+    return fields
 
 
 def _rows(path: str | Path, head: bytes) -> Iterator[tuple[str, str, str]]:
@@ -110,11 +120,6 @@ def _head(path: str | Path) -> bytes:
         return b""
     with open_bytes(path) as stream:
         return stream.read(_HEAD)
-
-
-def _after(tag: re.Pattern[str], block: str) -> str:
-    opening = tag.search(block)
-    return block[opening.end() :] if opening else ""
 
 
 def _xml_topics(path: str | Path) -> Iterator[tuple[str, str, str]]:

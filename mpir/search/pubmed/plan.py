@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mpir.core.text.initials import is_lettered
 from mpir.core.text.query import has_europepmc_fields, has_operators, has_pubmed_tags
 from mpir.core.text.terms import pubmed_background, stop_words_of, terms
 
@@ -22,6 +23,8 @@ QUESTION_WORDS = frozenset(_QUESTION_WORDS.split())
 """Words of questions, which rarely matter to the meaning of an abstract."""
 _WORD = re.compile(r"\"[^\"]*\w[^\"]*\"|\w+(?:[-'’./+]\w+)*")
 _PIECE = re.compile(r"[^-/]+")
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
+_NEXT_LETTER = re.compile(r"\s([A-Z])(?![\w'’-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,46 @@ def has_syntax(query: str) -> bool:
 def content_words(query: str) -> list[str]:
     """The query's content words and quoted phrases, in the query's order.
 
-    Where there are only stop words, these are returned: a search for them is better than none.
+    A word in capitals is a name, even if it equals a stop word (AS, ALL, NO), and a capital letter stays with the word
+    before it whose thing it names ("vitamin A"). Where there are only stop words, these are returned: a search for them
+    is better than none.
     """
-    words = list(dict.fromkeys(match[0].replace("’", "'") for match in _WORD.finditer(query)))
-    left_out = stop_words_of("english") | QUESTION_WORDS
-    content = [word for word in words if word.startswith('"') or not left_out.issuperset(_PIECE.findall(word.lower()))]
+    words = list(dict.fromkeys(_words(query)))
+    content = [word for word in words if not _is_stop_word(word, in_capitals=query.isupper())]
     telling = set(_by_telling(content)[:MAX_WORDS])
     return [word for word in content if word in telling] or words[:MAX_WORDS]
+
+
+def _words(query: str) -> Iterator[str]:
+    """Yield the words and phrases of a query; a word and the letter behind it that names its thing are one."""
+    end = 0
+    for match in _WORD.finditer(query):
+        if match.start() < end:
+            continue
+        word, letter = match[0].replace("’", "'"), _NEXT_LETTER.match(query, match.end())
+        if letter and not query.isupper() and _takes_letter(word, letter[1]):
+            word, end = f"{word} {letter[1]}", letter.end()
+        yield word
+
+
+def _takes_letter(word: str, letter: str) -> bool:
+    """Whether a capital letter belongs to the word before it: "hepatitis B", "bisphenol A", but not "Should I"."""
+    return is_lettered(word) or (letter == "A" and not _is_stop_word(word, in_capitals=False))
+
+
+def _is_stop_word(word: str, *, in_capitals: bool) -> bool:
+    """Whether a word tells nothing. In capitals it is a name, unless the whole query is in capitals."""
+    if word[0] == '"' or " " in word or (not in_capitals and _is_name(word)):
+        return False
+    return _equals_stop_word(word)
+
+
+def _is_name(word: str) -> bool:
+    return word.isupper() and len(word) > 1 and not _OPERATORS.issuperset(_PIECE.findall(word))
+
+
+def _equals_stop_word(word: str) -> bool:
+    return (stop_words_of("english") | QUESTION_WORDS).issuperset(_PIECE.findall(word.lower()))
 
 
 def make_plan(query: str) -> list[Step]:
@@ -72,8 +108,11 @@ def _sizes(count: int) -> list[int]:
 
 
 def _by_telling(words: Sequence[str]) -> tuple[str, ...]:
-    """The words by document frequency, rarest first; a compound or phrase counts as its rarest word."""
-    return tuple(sorted(words, key=lambda word: -_rarity(word)))
+    """The words by document frequency, rarest first; a compound or phrase counts as its rarest word.
+
+    Names that equal stop words are first: their frequency is that of the stop word.
+    """
+    return tuple(sorted(words, key=lambda word: (not (_is_name(word) and _equals_stop_word(word)), -_rarity(word))))
 
 
 def _rarity(word: str) -> float:
@@ -92,8 +131,13 @@ def for_pubmed(step: Step) -> str:
 
 def for_europepmc(step: Step) -> str:
     """A step in Europe PMC's syntax, limited to titles and abstracts; by default it would also search full texts."""
-    required = " AND ".join(step.required)
+    required = " AND ".join(map(_quoted, step.required))
     if step.alternatives:
-        alternatives = f"({' OR '.join(step.alternatives)})"
+        alternatives = f"({' OR '.join(map(_quoted, step.alternatives))})"
         required = f"{required} AND {alternatives}" if required else alternatives
     return f"TITLE_ABS:({required})"
+
+
+def _quoted(word: str) -> str:
+    """Return a word, or a word with its letter as a phrase, because Europe PMC would leave out the "A" of "vitamin A"."""
+    return f'"{word}"' if " " in word and word[0] != '"' else word

@@ -97,13 +97,39 @@ SEARCHES = {
     # Dimensions
     'search publications in title_abstract_only for "\\"sleep apnea\\" AND oximetry" where year >= 2015 return '
     "publications[title] limit 50": "sleep apnea oximetry",
+    '(tw:(sal OR sodium)) AND (instance:"regional") AND (db:("LILACS" OR "IBECS") AND limit:("humans"))': "sal sodium",
+    'mj:("Asthma") AND (fulltext:("1") AND collection:("06-national/BR") AND instance:"lilacsplus")': "Asthma",
+    '(asma) AND type_of_study:("guideline") AND pais_assunto:("brazil") AND (year_cluster:[2015 TO 2020])': "asma",
+    # lines of PubMed's history
+    "((gout) AND (diet)) NOT (child) Filters: Humans, English, from 2010 - 2020": "gout diet",
+    'Search: "knee pain"[tiab] AND diet Filters: Review, in the last 5 years Sort by: Most Recent': "knee pain diet",
+    "#1 Search: gout Filters: Humans\n#2 Search: diet\n#3 Search: #1 AND #2 Sort by: Publication Date": "gout diet",
+    "gout diet Filters applied: Clinical Trial. Clear all": "gout diet",
+    # Scopus, without a field
+    "{knee pain} AND diet AND SUBJAREA(MEDI)": "knee pain diet",
+    "gout AND diet AND NOT DOCTYPE(re)": "gout diet",
+    "{knee pain} OR {sore knee}": "knee pain sore knee",
+    "gout AND SRCTYPE(j) AND LANGUAGE(english) AND PUBYEAR > 2009": "gout",
+    # arXiv
+    'ti:"gene finding" AND abs:yeast ANDNOT cat:q-bio.GN': "gene finding yeast",
+    "au:doe_j AND all:folding AND submittedDate:[202001010600 TO 202401010600]": "folding",
+    "all:protein+AND+ti:%22deep+learning%22": "protein deep learning",
+    "cat:cs.LG AND all:docking": "docking",
     # of no particular service
+    "gout NOT children": "gout",
+    "gout diet NOT infants NOT children": "gout diet",
+    "gout AND diet AND NOT children": "gout diet",
+    '"knee pain" NOT arthro*': "knee pain",
     '(diabetes OR "high glucose") AND stroke': "diabetes high glucose stroke",
     '"sleep apnea"~5 AND (oximet* OR cpap) NOT (child* OR infant*)': "sleep apnea oximet cpap",
     "asthma NOT (children)": "asthma",
 }
 
 QUESTIONS = [
+    "Filters: HEPA filters and asthma",
+    "role of {alpha} chains in haemoglobin",
+    "Is it salt, NOT sugar, that raises blood pressure?",
+    "does the cat: a host of toxoplasma, spread it",
     "Which gene is mutated in cystic fibrosis?",
     "What is the OR (odds ratio) of smoking in lung cancer?",
     "Is TNF-alpha and/or IL-6 raised in sepsis (and NOT in SIRS)?",

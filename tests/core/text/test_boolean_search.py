@@ -17,6 +17,8 @@ EXCLUDED = {
     "asthma[ti] NOT (child*[ti] AND english[la])": [CHILD, BOTH],
     "TS=(asthma NOT (adult* NOT child*))": [ADULT],
     "Is asthma NOT seen in children?": [],
+    "asthma NOT child": [CHILD],
+    "asthma AND NOT adults": [ADULT, BOTH],
 }
 
 

@@ -54,7 +54,19 @@ FORMS = {
         "<NEED>Which genes regulate it?</NEED></TOPIC></TOPICS>",
         [("1", "Ferroportin")],
     ),
-    "sgml": ("<top>\n<num> Number: 301\n<title> zinc for colds\n<desc> Why?\n</top>\n", [("301", "zinc for colds")]),
+    "sgml": (
+        "<top>\n<num> Number: 301\n<title> zinc for colds\n<desc> Description:\nDoes zinc\nshorten a cold?\n"
+        "<narr> Narrative:\nOnly trials.\n</top>\n",
+        [("301", "Does zinc shorten a cold?")],
+    ),
+    "sgml with keywords alone": (
+        "<top>\n<num> Number: 302\n<title> Topic: zinc colds\n<desc> Description:\n\n<narr> Narrative:\nAny.\n</top>\n",
+        [("302", "zinc colds")],
+    ),
+    "sgml of a patient": (
+        "<top><num>Number: OH1<title>a man of 60<desc>Description:\nwhich drugs may he take</top>",
+        [("OH1", "which drugs may he take")],
+    ),
     "sgml in capitals": ("<TOP><NUM>5</NUM><TITLE>zinc &lt; iron</TITLE></TOP>", [("5", "zinc &lt; iron")]),
     "sgml within a root": ("<topics><top><num>5<title>zinc</top></topics>", [("5", "zinc")]),
 }

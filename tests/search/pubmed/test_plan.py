@@ -1,8 +1,10 @@
 """The plan: which words are searched for, and from strict to loose."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mpir.search.pubmed.plan import content_words, for_europepmc, for_pubmed, has_syntax, make_plan
+from mpir.search.pubmed.plan import Step, content_words, for_europepmc, for_pubmed, has_syntax, make_plan
 
 
 def test_words_that_ask_are_not_searched_for() -> None:
@@ -78,3 +80,36 @@ def test_syntax_is_recognised(query: str) -> None:
 @pytest.mark.parametrize("query", WORDS)
 def test_words_are_no_syntax(query: str) -> None:
     assert not has_syntax(query)
+
+
+CAPITALS = ["ALL", "WAS", "AS", "NO", "IT", "WHO", "HAS", "CAN", "US", "AN", "BE", "MAY"]
+
+
+@given(st.sampled_from(CAPITALS), st.sampled_from(["What is the cause of {}?", "Does {} hurt in gout?", "{} and pain"]))
+def test_capitals_that_equal_a_stop_word_are_names(name: str, form: str) -> None:
+    steps = make_plan(form.format(name))
+    assert name in for_pubmed(steps[0]).split()
+    assert all(name in (*step.required, *step.alternatives) for step in steps if len(step.required) != 1)
+    assert Step((name,)) not in steps[1:]  # a search for "all" alone is of no use
+    assert name not in content_words(form.format(name.lower()))
+
+
+@given(st.sampled_from(["vitamin", "hepatitis", "group", "Type", "factor", "Influenza"]), st.sampled_from("ABDI"))
+def test_a_letter_stays_with_the_thing_that_it_names(noun: str, letter: str) -> None:
+    step = make_plan(f"Is the {noun} {letter} level in measles high?")[0]
+    assert f"{noun} {letter}" in for_pubmed(step)
+    assert f'"{noun} {letter}"' in for_europepmc(step)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("WHAT IS THE TREATMENT OF GOUT?", ["TREATMENT", "GOUT"]),  # all in capitals: no names can be told
+        ("Should I take bisphenol A?", ["take", "bisphenol A"]),
+        ("The Effect of A Drug", ["Effect", "Drug"]),
+        ("role of IL-6 AND TNF and/or AND/OR CRP in what?", ["role", "IL-6", "TNF", "CRP"]),
+        ("When is a vitamin a drug?", ["vitamin", "drug"]),
+    ],
+)
+def test_other_capitals(query: str, words: list[str]) -> None:
+    assert content_words(query) == words
