@@ -106,7 +106,7 @@ class Comparison:
 
     Attributes:
         queries: query ids.
-        systems: system → measure → values (Q,); all systems have the same measures.
+        systems: system → measure → values (Q,), NaN where a measure is undefined; all systems have the same measures.
         groups: a way to group queries, such as "type", → the group of each query.
         sums: measures that are added up rather than averaged, such as NumRel; they have no interval and no test.
         left_out: the number of queries that some system does not answer, and that `queries` therefore lacks.
@@ -129,26 +129,41 @@ class Comparison:
         return next((name for name in self.measures if name not in self.sums), None)
 
     def total(self, system: str, measure: str) -> float:
-        """The mean of a measure, or its sum."""
-        values = self.systems[system][measure]
-        return float(values.sum() if measure in self.sums else values.mean())
+        """The mean of a measure over the queries for which it is defined, or its sum; NaN if there are none."""
+        values = _defined(self.systems[system][measure])
+        return float(values.sum()) if measure in self.sums else _mean(values)
 
     def interval(self, system: str, measure: str) -> tuple[float, float] | None:
-        """The 95 % bootstrap interval of a mean; None for a sum."""
-        return None if measure in self.sums else bootstrap_interval(self.systems[system][measure])
+        """The 95 % bootstrap interval of a mean; None for a sum, and without values."""
+        values = _defined(self.systems[system][measure])
+        return None if measure in self.sums or not values.size else bootstrap_interval(values)
 
     def values_of(self, measure: str) -> dict[str, F64]:
         """The values (Q,) of each system."""
         return {name: values[measure] for name, values in self.systems.items()}
 
     def pairs(self, measure: str | None = None, baseline: str | None = None) -> list[Pair]:
-        """All pairs in one measure, by default the main one, or each system with the `baseline`."""
+        """All pairs in one measure, by default the main one, or each system with the `baseline`.
+
+        They are compared on the queries for which the measure is defined in all systems.
+        """
         measure = measure or self.main
-        return compare_pairs(self.values_of(measure), baseline) if measure else []
+        values = self.values_of(measure) if measure else {}
+        is_defined = np.isfinite(list(values.values())).all(axis=0)
+        return (
+            compare_pairs({name: row[is_defined] for name, row in values.items()}, baseline) if any(is_defined) else []
+        )
 
     def warnings(self) -> list[str]:
         """Sentences about queries that were left out, and about too few queries."""
         lines = [f"Left out: {count_queries(self.left_out)} that not every system answers."] if self.left_out else []
+        undefined = {
+            measure: int(np.isnan(list(self.values_of(measure).values())).any(axis=0).sum())
+            for measure in self.measures
+        }
+        lines += [
+            f"{measure} is undefined for {count_queries(count)}." for measure, count in undefined.items() if count
+        ]
         few = few_queries(len(self.queries), compared=len(self.systems) > 1)
         return [*lines, few] if few else lines
 
@@ -159,7 +174,7 @@ class Comparison:
         ordered = sorted(set(names.tolist()), key=_group_order)
         masks = {name: names == name for name in ordered}
         return {
-            name: (int(mask.sum()), {system: float(row[mask].mean()) for system, row in values.items()})
+            name: (int(mask.sum()), {system: _mean(_defined(row[mask])) for system, row in values.items()})
             for name, mask in masks.items()
         }
 
@@ -176,6 +191,14 @@ class Comparison:
         pairs = [{"measure": self.main, **_finite(asdict(pair))} for pair in self.pairs()]
         counts = {"queries": len(self.queries), "left_out": self.left_out}
         return {**counts, "intervals": intervals, "pairs": pairs, "groups": groups, "warnings": self.warnings()}
+
+
+def _defined(values: F64) -> F64:
+    return values[~np.isnan(values)]
+
+
+def _mean(values: F64) -> float:
+    return float(values.mean()) if values.size else float("nan")
 
 
 def _group_order(name: str) -> tuple[float, str]:

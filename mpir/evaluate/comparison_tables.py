@@ -96,7 +96,8 @@ def _rows(comparison: Comparison, prefix: str) -> Iterator[list[str | float]]:
     for system, measures in comparison.systems.items():
         for measure, values in measures.items():
             for query, value in zip(comparison.queries, values.tolist(), strict=True):
-                yield [system, query, f"{prefix}{measure}", value]
+                if not np.isnan(value):  # the measure is undefined for the query
+                    yield [system, query, f"{prefix}{measure}", value]
 
 
 def _table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:
@@ -131,7 +132,8 @@ def difference_plot(path: str | Path, comparison: Comparison) -> None:
     rows = -(-len(pairs) // columns)
     with figure_axes(path, 2.6 * columns + 0.6, 2.1 * rows + 0.4, rows, columns) as axes:
         for axis, pair in zip(axes.flat, pairs, strict=False):
-            ordered = np.sort(values[pair.first] - values[pair.second])[::-1]
+            differences = values[pair.first] - values[pair.second]
+            ordered = np.sort(differences[~np.isnan(differences)])[::-1]
             axis.bar(np.arange(1, ordered.size + 1), ordered, width=1.0, color=COLOURS[0])
             axis.axhline(0, color="#333333", linewidth=0.8)
             axis.set_title(f"{pair.first} −\n{pair.second}", fontsize=8)

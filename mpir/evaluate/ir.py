@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from subprocess import CalledProcessError
 from typing import Any
@@ -25,9 +25,10 @@ FAILURES = (ArithmeticError, CalledProcessError, KeyError, OSError, SystemError,
 
 
 def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, float]:
-    """The mean of each measure over the judged queries, or its sum for counts such as NumRet.
+    """Each measure of all judged queries, aggregated as ir_measures does: a mean, or a sum for counts such as NumRet.
 
-    A query that the run leaves out counts zero.
+    A query that the run leaves out counts zero. A query without a value, as for Accuracy without a retrieved relevant
+    document, does not count; if no query has one, the result is NaN.
 
     Args:
         qrels: query id → document id → grade; a grade of 1 or more is relevant.
@@ -40,7 +41,14 @@ def evaluate_run(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASU
             other queries, an id that is not a string, a grade that is not an integer, or a score that is not finite.
     """
     by_query = evaluate_queries(qrels, run, measures)
-    return {name: sum(values.values()) / (1 if _is_count(name) else len(values)) for name, values in by_query.items()}
+    return {name: _aggregated(name, values.values()) for name, values in by_query.items()}
+
+
+def _aggregated(name: str, values: Iterable[float]) -> float:
+    aggregator = _parse(name).aggregator()
+    for value in values:
+        aggregator.add(value)
+    return float(aggregator.result())
 
 
 def compare_runs(
@@ -61,7 +69,9 @@ def compare_runs(
     return Comparison(
         queries=list(qrels),
         systems={
-            name: {measure: np.array(list(values.values())) for measure, values in figures.items()}
+            name: {
+                measure: np.array([values.get(query, np.nan) for query in qrels]) for measure, values in figures.items()
+            }
             for name, figures in by_query.items()
         },
         groups=group_queries(groupings, list(qrels), relevant=relevant, texts=texts),
@@ -77,7 +87,7 @@ def _is_count(name: str) -> bool:
 def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_MEASURES) -> dict[str, dict[str, float]]:
     """The measures of each judged query: measure → query id → value, in the order of `measures` and `qrels`.
 
-    Arguments and errors are those of `evaluate_run`.
+    A query has no value where a measure is undefined. Arguments and errors are those of `evaluate_run`.
     """
     import ir_measures
 
@@ -98,17 +108,22 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
         for query, grades_of_query in qrels.items()
     }
     ranked = {query: _positions(run[query]) for query in qrels if run.get(query)}
-    values: dict[Any, dict[str, float]] = {measure: dict.fromkeys(qrels, 0.0) for measure in parsed.values()}
+    values: dict[Any, dict[str, float]] = {measure: {} for measure in parsed.values()}
     try:
-        for metric in ir_measures.iter_calc(list(values), grades, ranked):
-            values[metric.measure][metric.query_id] = metric.value
+        evaluator = ir_measures.evaluator(list(values), grades)
+        for program in getattr(evaluator, "evaluators", [evaluator]):  # together they would give undefined values as 0
+            for metric in program.iter_calc(ranked):
+                values[metric.measure][metric.query_id] = metric.value
     except FAILURES as error:
         raise InputError(
             f"the program that computes one of {shortened(', '.join(parsed))} failed "
             f"({shortened(str(error))}); leave it out, or give what "
             "it needs (gdeval, for ERR, needs perl and query ids that are numbers)."
         ) from error
-    return {name: values[measure] for name, measure in parsed.items()}
+    return {
+        name: {query: values[measure][query] for query in qrels if query in values[measure]}
+        for name, measure in parsed.items()
+    }
 
 
 def _check(name: str, table: Mapping[str, Mapping[str, Any]], expected: str, fits: Callable[[Any], bool]) -> None:
@@ -143,16 +158,40 @@ def _parse(name: str) -> Any:
 
     try:
         measure = ir_measures.parse_measure(name)
-        known = ir_measures.DefaultPipeline.supports(measure) and _computable(measure)
+        is_supported, is_computable = ir_measures.DefaultPipeline.supports(measure), _computable(measure)
     # ir_measures raises these for names and for parameters
     except (ValueError, NameError, SyntaxError, AssertionError, TypeError):
-        known = False
-    if not known:
+        is_computable = False
+    if not is_computable:
         examples = ", ".join(DEFAULT_MEASURES)
         raise InputError(
             f"the measure {format_value(name)} cannot be computed by ir_measures; write it like one of {examples}."
         )
+    if not is_supported:
+        raise InputError(_unsupported(name, measure))
     return measure
+
+
+def _unsupported(name: str, measure: Any) -> str:
+    """Return why ir_measures knows a measure but cannot compute it, for an error."""
+    import ir_measures
+
+    programs = [
+        program
+        for program in ir_measures.DefaultPipeline.providers
+        if any(form.NAME == measure.NAME for form in program.SUPPORTED_MEASURES)
+    ]
+    if not programs or any(program.is_available() for program in programs):
+        return (
+            f"the measure {format_value(name)} is known to ir_measures, but no program computes it with these "
+            "parameters. Change them, or leave the measure out."
+        )
+    instructions = ((program.NAME, program.install_instructions()) for program in programs)
+    needed = " or ".join(f"{program} ({how})" if how else program for program, how in instructions)
+    return (
+        f"the measure {format_value(name)} needs a program that is not installed: {needed}. Install it, or leave the "
+        "measure out."
+    )
 
 
 def _computable(measure: Any) -> bool:

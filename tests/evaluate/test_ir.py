@@ -9,7 +9,7 @@ import pytest
 
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, evaluate_run
-from mpir.evaluate.ir import DEFAULT_MEASURES
+from mpir.evaluate.ir import DEFAULT_MEASURES, compare_runs
 
 QRELS = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"d": 1}}
 RUN = {"1": {"c": 3.0, "a": 2.0, "b": 1.0}}
@@ -145,3 +145,43 @@ def test_counts_are_added_up_as_ir_measures_does():
     result = evaluate_run(qrels, run, measures)
     assert result == {str(measure): pytest.approx(value) for measure, value in expected.items()}
     assert (result["NumQ"], result["NumRet"], result["NumRel"]) == (2, 5, 2)
+
+
+def test_a_query_for_which_a_measure_is_undefined_does_not_count():
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
+    run = {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"b": 3.0, "c": 2.0}}
+    accuracy = ir_measures.parse_measure("Accuracy@5")
+    expected = ir_measures.calc_aggregate([accuracy], qrels, run)[accuracy]
+    assert evaluate_run(qrels, run, ["Accuracy@5", "RR"]) == {"Accuracy@5": pytest.approx(expected), "RR": 0.25}
+    assert list(evaluate_queries(qrels, run, ["Accuracy@5"])["Accuracy@5"]) == ["q1"]
+    assert math.isnan(evaluate_run(qrels, {"q2": run["q2"]}, ["Accuracy@5"])["Accuracy@5"])
+    comparison = compare_runs(qrels, {"first": run, "second": {**run, "q1": {"a": 1.0, "b": 0.5}}}, ["Accuracy@5"])
+    assert comparison.total("first", "Accuracy@5") == pytest.approx(expected)
+    (pair,) = comparison.pairs()
+    assert (pair.wins, pair.ties, pair.losses) == (0, 0, 1)
+    assert comparison.warnings()[0] == "Accuracy@5 is undefined for 1 query."
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "RR", "AP", "P@10", "R@100", "Bpref", "Success@5", "Rprec", "infAP"])
+def test_means_are_those_of_ir_measures_with_negative_grades_too(measure):
+    chance = random.Random(measure)
+    documents = [f"d{number}" for number in range(20)]
+    qrels = {f"q{n}": {name: chance.randrange(-2, 3) for name in chance.sample(documents, 9)} for n in range(12)}
+    qrels = {query: {**grades, "d0": 0} for query, grades in qrels.items()}
+    run = {f"q{n}": {name: chance.random() for name in chance.sample(documents, 12)} for n in range(10)}
+    parsed = ir_measures.parse_measure(measure)
+    expected = ir_measures.calc_aggregate([parsed], qrels, run)[parsed]
+    assert evaluate_run(qrels, run, [measure])[measure] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("RBP(p=0.8)", r"needs a program that is not installed: cwl_eval \(pip install ir-measures\[cwl_eval\]\)"),
+        ("alpha_nDCG@10", "needs a program that is not installed: pyndeval"),
+        ("NumRel(rel=2)", "is known to ir_measures, but no program computes it with these parameters"),
+    ],
+)
+def test_a_measure_that_is_written_right_is_not_called_wrong(measure, message):
+    with pytest.raises(InputError, match=message):
+        evaluate_run(QRELS, RUN, [measure])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,10 +112,18 @@ def _report(arguments: argparse.Namespace, figures: Mapping[str, Any], compared:
 
 def _as_json(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> Any:
     """The figures of one system as they are; of several by name, with their comparison."""
+    figures = _without_nan(figures)
     if len(figures) == 1:
         return next(iter(figures.values()))
     described = {level: comparison.to_dict() for level, comparison in compared.items()}
     return {"systems": figures, "comparison": described.get("", described)}
+
+
+def _without_nan(values: Any) -> Any:
+    """Replace NaN, of a measure that is undefined for all queries, by None, as JSON has no NaN."""
+    if isinstance(values, Mapping):
+        return {name: _without_nan(value) for name, value in values.items()}
+    return None if isinstance(values, float) and math.isnan(values) else values
 
 
 def _single_system(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> str:
