@@ -3,6 +3,8 @@
 It is computed from the question and the document alone, by logistic regression on raw outputs of the models (Platt,
 "Probabilistic outputs for support vector machines", 1999). Scores that depend on the candidate list, such as BM25,
 agreement and everything scaled within a list, have no part in it, and neither have the weights of the blend.
+
+Other programs get a number with the same property as a document's score, its `Relevance`.
 """
 
 from __future__ import annotations
@@ -148,3 +150,73 @@ def as_logits(probabilities: F64) -> F64:
     bounded = np.clip(probabilities, SMALLEST, 1 - SMALLEST)
     logits: F64 = np.log(bounded / (1 - bounded))
     return logits
+
+
+TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0, "cosine": 1.0}
+"""The highest values of bounded scales, whose values below 0 count as 0."""
+LOGIT, OWN_SCALE = "logit", "own"
+"""An unbounded scale with 0 between relevant and not, and a scale of a model's own, whose values stay as they are."""
+
+
+def logistic(values: F64) -> F64:
+    """Return the logistic function of values, without overflow."""
+    probabilities: F64 = (1 + np.tanh(values / 2)) / 2
+    return probabilities
+
+
+def declared_output(values: F64, scale: str) -> F64:
+    """Return a model's scores as its declaration means them: from 0 to 1, unless the scale is the model's own."""
+    if scale == OWN_SCALE:
+        return values
+    outputs: F64 = logistic(values) if scale == LOGIT else np.clip(values / TOPS[scale], 0.0, 1.0)
+    return outputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relevance:
+    """How the relevance of documents and sentences is computed: the number that other programs get as their score.
+
+    Programs compare it between requests and with thresholds, so it is computed from the query and the document alone
+    wherever the models allow: a calibrated probability, the declared output of a model that the user names, or the mean
+    of their logits. Only a blend without a calibration has no such number.
+
+    `documents` and `sentences` are columns of named models, each with its scale. They replace the probability if they
+    are the `only_models` that order documents, and join it otherwise. With `of_blend` it is the logistic function of
+    the blended score, which compares documents of one query only.
+    """
+
+    documents: Mapping[str, str] = field(default_factory=dict)
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    only_models: bool = False
+    of_blend: bool = False
+
+    def of_documents(self, columns: Columns, scores: F64, probabilities: F64 | None, left_out: Bool) -> F64:
+        """Return the relevance (D,) of documents, from their blended scores and their probabilities, if any.
+
+        A cosine that was not computed (`left_out`) does not count.
+        """
+        outputs = [
+            np.where(left_out & (scale == "cosine"), np.nan, declared_output(columns.document(name), scale))
+            for name, scale in self.documents.items()
+        ]
+        if self.only_models and not outputs:
+            return self._of_best_sentences(columns)
+        if self.only_models and len(outputs) == 1:
+            return outputs[0]
+        if self.of_blend or (probabilities is None and not self.only_models):
+            return logistic(scores)
+        if probabilities is not None and not self.only_models:
+            outputs.append(probabilities)
+        return outputs[0] if len(outputs) == 1 else logistic(np.nanmean([as_logits(v) for v in outputs], axis=0))
+
+    def of_sentences(self, columns: Columns, scores: F64, probabilities: F64 | None) -> F64:
+        """Return the relevance (N,) of sentences: the output of a model alone, the probability, or the logistic."""
+        for name, scale in self.sentences.items():
+            return declared_output(columns.sentence(name), scale)
+        return logistic(scores) if probabilities is None else probabilities
+
+    def _of_best_sentences(self, columns: Columns) -> F64:
+        """Return the highest relevance (D,) of each document's sentences; 0 without any."""
+        relevance = np.zeros(len(columns.documents))
+        np.maximum.at(relevance, columns.document_of, self.of_sentences(columns, np.zeros(0), None))
+        return relevance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from mpir.core.text.query import unread
 from mpir.core.text.split import is_fragment
@@ -14,7 +14,8 @@ from mpir.core.weights import Weights
 from mpir.errors import format_value
 
 CONTEXT = "context"
-
+MaybeNone: TypeAlias = Any
+"""None is possible but rare: as a union with Any, strict type checkers ask for no test in every loop."""
 
 ANSWERS = 0.02
 """The lowest probability of a sentence that counts as evidence: about the base rate, the share of judged candidates'
@@ -28,7 +29,8 @@ class RankedSentence:
     `document` is its document's id as the caller gave it. `scores` are the perspectives' raw scores by name, and
     `shares` the weighted contribution of each column to `score`. `in_passages` marks a sentence that is longer than a
     model reads at once and has the score of its best passage. `answer_probability` is the calibrated probability that
-    the sentence belongs to an answer, None if the bundle has no calibration.
+    the sentence belongs to an answer, None if the bundle has no calibration. `relevance` is the number that other
+    programs get (core/calibration.py).
     """
 
     document: Any
@@ -40,7 +42,8 @@ class RankedSentence:
     scores: Mapping[str, float] = field(hash=False)
     shares: Mapping[str, float] = field(hash=False)
     in_passages: bool
-    answer_probability: float | None = None
+    answer_probability: float | MaybeNone = None
+    relevance: float | MaybeNone = None
 
     def __repr__(self) -> str:
         return (
@@ -57,6 +60,8 @@ class RankedDocument:
     one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` says how
     likely a reader would judge this document relevant to this query (core/calibration.py). It is computed from the two
     alone, so that other candidates and the weights do not change it. It is None only without a calibrated bundle.
+    `relevance` is the number that other programs get as the document's score (core/calibration.py): the probability, or
+    with ``NamedModels(only=True)`` the output of the one model that orders documents.
 
     `scores` are the document columns' raw scores by name, the first stage's first; `ranks` are the document's ranks by
     each of them among all candidates (from 1; equal scores share a rank). `shares` are the contributions of each
@@ -70,7 +75,7 @@ class RankedDocument:
     ``document.metadata["source"]``.
     """
 
-    id: Any
+    id: str | Any
     index: int
     title: str
     score: float
@@ -83,7 +88,14 @@ class RankedDocument:
     left_out: bool = False
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    probability: float | None = None
+    probability: float | MaybeNone = None
+    relevance: float | MaybeNone = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def year(self) -> int | Any:
+            """The year of publication in the metadata, as mpir's readers of files give it."""
 
     def __repr__(self) -> str:
         return (
@@ -97,8 +109,10 @@ class RankedDocument:
         return self.metadata[name]
 
     @property
-    def best_sentence(self) -> RankedSentence | None:
+    def best_sentence(self) -> RankedSentence | MaybeNone:
         """The sentence to show as evidence: the best of the body, since a title rarely answers a query.
+
+        It is None only for a document without sentences.
 
         It is the title only if that scores best and no sentence of the body is likely to answer (`ANSWERS`), and never
         a fragment such as "I" or "0, 8." unless the document has nothing else.
@@ -201,9 +215,11 @@ def probability_of(ranked: RankedSentence | RankedDocument) -> tuple[str, float 
 
 
 def relevance_score(ranked: RankedDocument | RankedSentence) -> float:
-    """A document's probability to be relevant or a sentence's to answer (core/calibration.py).
+    """The relevance of a document or sentence: the number that other programs get as its score (core/calibration.py).
 
-    Without a calibration it is the logistic function of the score, from 0 to 1 but no probability.
+    For values that were made without it, it is the probability or, without one, the logistic function of the score.
     """
+    if ranked.relevance is not None:
+        return float(ranked.relevance)
     _, probability = probability_of(ranked)
     return (1 + math.tanh(ranked.score / 2)) / 2 if probability is None else probability

@@ -7,6 +7,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from mpir.core.results import RankedDocument
+from mpir.errors import InputError, format_value
+from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.reranking.evidence import Passage
@@ -29,6 +31,18 @@ def evidence_figures(passage: Passage) -> dict[str, Any]:
     """A passage of evidence: its offsets in the text or the title, and its probabilities."""
     values = asdict(passage)
     return {name: value for name, value in values.items() if name not in ("document", "index", "text")}
+
+
+def number_of_results(*, top_n: int | None, top_k: int | None) -> int | None:
+    """The number of results by either of the names that libraries have for it; None for all.
+
+    Raises:
+        InputError: the two differ, or the number is not a whole number of at least 1.
+    """
+    if None not in (top_n, top_k) and top_n != top_k:
+        raise InputError(f"top_n is {format_value(top_n)} and top_k is {format_value(top_k)}; give only one of them.")
+    name = "top_k" if top_n is None else "top_n"
+    return optional_whole_number(name, top_k if top_n is None else top_n)
 
 
 def titled(metadata: Mapping[str, Any], text: str) -> dict[str, str]:
@@ -56,13 +70,14 @@ class Lazy:
         self,
         query: str,
         documents: Sequence[Mapping[str, Any] | str],
-        top_k: int | None = None,
+        number: int | None = None,
         min_probability: float | None = None,
     ) -> Ranking:
-        """The ranking of documents for a query; a `top_k` above their number returns all.
+        """The ranking of documents for a query by relevance; a `number` above theirs returns all.
 
         Raises:
             InputError: as `Reranker.rerank` and, with `min_probability`, as `Ranking.above`.
         """
-        ranking = self.reranker.rerank(query, documents, top_k=top_k)
+        ranking = self.reranker.rerank(query, documents).by_relevance()
+        ranking = ranking if number is None else ranking.top(number)
         return ranking if min_probability is None else ranking.above(min_probability)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mpir.core.results import relevance_score
 from mpir.extras import needs
-from mpir.integrations.common import SENTENCES, Lazy, details, evidence_figures, titled
+from mpir.integrations.common import SENTENCES, Lazy, details, evidence_figures, number_of_results, titled
 from mpir.reranking.evidence import Passage
 
 with needs("haystack", "the drop-in for Haystack"):
@@ -21,7 +21,8 @@ class MpirRanker:
     Where several retrievers return documents with the same id, the one with the highest score is used, as in Haystack's
     own rankers. The returned documents are copies; `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
     With `max_tokens` they are passages of evidence instead (`Ranking.evidence`), whose offsets in the content or title
-    are in `meta["mpir"]`. `min_probability` leaves less probable documents out.
+    are in `meta["mpir"]`; there may be none, and the log names what did not fit. `min_probability` leaves less probable
+    documents out, `min_answer_probability` (0.1 by default) less probable sentences of evidence.
     """
 
     def __init__(
@@ -31,12 +32,16 @@ class MpirRanker:
         device: str = "auto",
         sentences: int = SENTENCES,
         *,
+        top_n: int | None = None,
         min_probability: float | None = None,
         max_tokens: int | None = None,
+        min_answer_probability: float | None = None,
     ) -> None:
-        """Nothing is loaded before `warm_up` or the first run."""
-        self.bundle, self.top_k, self.device, self.sentences = bundle, top_k, device, sentences
+        """`top_n` is another name of `top_k`. Nothing is loaded before `warm_up` or the first run."""
+        self.bundle, self.device, self.sentences = bundle, device, sentences
+        self.top_k = number_of_results(top_n=top_n, top_k=top_k)
         self.min_probability, self.max_tokens = min_probability, max_tokens
+        self.min_answer_probability = min_answer_probability
         self._lazy = Lazy(None, bundle, device)
 
     def warm_up(self) -> None:
@@ -45,7 +50,9 @@ class MpirRanker:
 
     def to_dict(self) -> dict[str, Any]:
         """The component's entry in a serialised pipeline."""
-        names = ("bundle", "top_k", "device", "sentences", "min_probability", "max_tokens")
+        names = (
+            "bundle", "top_k", "device", "sentences", "min_probability", "max_tokens", "min_answer_probability",
+        )  # fmt: skip
         settings = {name: getattr(self, name) for name in names}
         data: dict[str, Any] = default_to_dict(self, **settings)
         return data
@@ -57,13 +64,16 @@ class MpirRanker:
         return ranker
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+    def run(
+        self, query: str, documents: list[Document], top_k: int | None = None, top_n: int | None = None
+    ) -> dict[str, list[Document]]:
         """The best documents, best first. Raises InputError for an invalid query or document."""
         unique = _unique(documents)
         inputs = [titled(document.meta, document.content or "") for document in unique]
-        ranking = self._lazy.rank(query, inputs, self.top_k if top_k is None else top_k, self.min_probability)
+        number = number_of_results(top_n=top_n, top_k=top_k)
+        ranking = self._lazy.rank(query, inputs, self.top_k if number is None else number, self.min_probability)
         if self.max_tokens is not None:
-            passages = ranking.evidence(self.max_tokens)
+            passages = ranking.evidence(self.max_tokens, min_answer_probability=self.min_answer_probability)
             return {"documents": [_evidence(unique[passage.index], passage) for passage in passages]}
         return {"documents": [self._result(unique[ranked.index], ranked) for ranked in ranking.documents]}
 

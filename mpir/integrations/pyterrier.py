@@ -59,7 +59,7 @@ class MpirReranker(pt.Transformer):
         rows: list[dict[str, Any]] = (
             frame[[name for name in names if name in frame]].rename(columns=names).to_dict("records")
         )
-        ranking = self._lazy.rank(str(frame["query"].iloc[0]), rows)
+        ranking = self._lazy.reranker.rerank(str(frame["query"].iloc[0]), rows)
         ranked = frame.iloc[[document.index for document in ranking.documents]].copy()
         ranked["score"] = [document.score for document in ranking.documents]
         ranked["rank"] = range(len(ranked))

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from mpir.core.blend import Blend, as_sentence_list, blend, document_order, lists_of
-from mpir.core.calibration import Calibration
+from mpir.core.calibration import Calibration, Relevance
 from mpir.core.candidates import Candidates
 from mpir.core.results import CONTEXT, RankedDocument, RankedSentence
 from mpir.core.weights import Weights
@@ -18,11 +18,17 @@ from mpir.reranking.ranking import Ranking
 
 
 def rank(
-    candidates: Candidates, weights: Weights, *, top_k: int | None = None, calibration: Calibration | None = None
+    candidates: Candidates,
+    weights: Weights,
+    *,
+    top_k: int | None = None,
+    calibration: Calibration | None = None,
+    relevance: Relevance = Relevance(),  # noqa: B008 (frozen)
 ) -> Ranking:
     """Blend a query's scored candidates into a ranking of the `top_k` best documents (all of them by default).
 
     `calibration` computes the probabilities from the raw columns; None gives a ranking without probabilities.
+    `relevance` says how the number for other programs is computed.
 
     Raises:
         InputError: the weights belong to other columns, or are so large that the scores overflow.
@@ -36,7 +42,7 @@ def rank(
         blended = blend(columns, blend_weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
         raise InputError("the weighted sums of scores overflow; lower the weights.")
-    probabilities = Probabilities.of(candidates, calibration)
+    probabilities = Probabilities.of(candidates, calibration, relevance, blended)
     presenter = _Presenter(candidates, blended, blend_weights, probabilities)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
     return Ranking(
@@ -52,20 +58,28 @@ def rank(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probabilities:
-    """The probabilities of a query's documents (D) to be relevant, and of its sentences (N) to answer."""
+    """The probabilities of a query's documents (D) to be relevant, and of its sentences (N) to answer; see `Relevance`
+    for the other two."""
 
     documents: Sequence[float | None]
     sentences: Sequence[float | None]
+    relevance: Sequence[float]
+    sentence_relevance: Sequence[float]
 
     @classmethod
-    def of(cls, candidates: Candidates, calibration: Calibration | None) -> Self:
-        """Compute them from the raw columns of the candidates; they are None without a calibration."""
-        if calibration is None:
-            return cls([None] * len(candidates.documents), [None] * len(candidates.sentences))
+    def of(cls, candidates: Candidates, calibration: Calibration | None, relevance: Relevance, blended: Blend) -> Self:
+        """Compute them from the raw columns of the candidates; probabilities are None without a calibration."""
         columns, left_out = candidates.columns, candidates.documents_left_out
-        return cls(calibration.documents(columns, left_out).tolist(), calibration.sentences(columns).tolist())
+        documents = None if calibration is None else calibration.documents(columns, left_out)
+        sentences = None if calibration is None else calibration.sentences(columns)
+        return cls(
+            documents=[None] * len(candidates.documents) if documents is None else documents.tolist(),
+            sentences=[None] * len(candidates.sentences) if sentences is None else sentences.tolist(),
+            relevance=relevance.of_documents(columns, blended.documents, documents, left_out).tolist(),
+            sentence_relevance=relevance.of_sentences(columns, blended.sentences, sentences).tolist(),
+        )
 
 
 class _Presenter:
@@ -93,6 +107,7 @@ class _Presenter:
             title=document.title,
             score=score,
             probability=self.probabilities.documents[number],
+            relevance=self.probabilities.relevance[number],
             scores=dict(zip(names, values[number].tolist(), strict=True)),
             ranks=dict(zip(names, ranks.tolist(), strict=True)),
             shares=dict(zip(summands, blended.document_shares[number, : len(summands)].tolist(), strict=True)),
@@ -119,6 +134,7 @@ class _Presenter:
             end=sentence.end,
             score=score,
             answer_probability=self.probabilities.sentences[row],
+            relevance=self.probabilities.sentence_relevance[row],
             scores=dict(zip(names, columns.sentences[row].tolist(), strict=True)),
             shares=shares,
             in_passages=bool(self.candidates.in_passages[row]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
-from mpir.core.results import RankedDocument, RankedList, RankedSentence
+from mpir.core.results import RankedDocument, RankedList, RankedSentence, relevance_score
 from mpir.core.stopping import check_probable
 from mpir.core.text.characters import without_surrogates
 from mpir.core.weights import Weights
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from mpir.reranking.evidence import Passage
+    from mpir.reranking.evidence import Evidence
 
 DEEPEST = 100
 """Levels of nested containers that `plain` converts; a limit, because JSON encoders and decoders recurse."""
@@ -38,6 +38,11 @@ class Ranking(RankedList):
         """
         return replace(self, documents=self.documents[: whole_number("k", k)])
 
+    def by_relevance(self) -> Ranking:
+        """Return the ranking with its documents by `relevance`, highest first: the order in which other programs get
+        them with that number as their score."""
+        return replace(self, documents=tuple(sorted(self.documents, key=relevance_score, reverse=True)))
+
     def above(self, probability: float) -> Ranking:
         """Return the ranking of the documents with at least this probability.
 
@@ -48,20 +53,24 @@ class Ranking(RankedList):
         check_probable(self)
         return replace(self, documents=tuple(d for d in self.documents if (d.probability or 0.0) >= threshold))
 
-    def evidence(self, max_tokens: int, tokenizer: Any = None) -> tuple[Passage, ...]:
+    def evidence(
+        self, max_tokens: int, tokenizer: Any = None, *, min_answer_probability: float | None = None
+    ) -> Evidence:
         """Return the sentences to hand on to a language model, at most `max_tokens` in all, in document order.
 
         Sentences are chosen greedily by the probability that they answer, from relevant documents, without repeating
-        each other (reranking/evidence.py), and neighbours are joined. `tokenizer` counts the tokens: a function of a
-        text that returns a number or a list, or an object with such a function `encode`. Without one, four characters
-        count as a token.
+        each other (reranking/evidence.py), and neighbours are joined. Those below `min_answer_probability` are no
+        evidence, by default `evidence.FLOOR`, which needs a calibration: if nothing answers, the result is empty. Its
+        `omitted` has the sentences that did not fit. `tokenizer` counts the tokens: a function of a text that returns a
+        number or a list, or an object with such a function `encode`. Without one, four characters count as a token.
 
         Raises:
-            InputError: `max_tokens` is less than the shortest sentence has, or `tokenizer` is neither of these.
+            InputError: `max_tokens` is less than the shortest sentence has, `tokenizer` is neither of these, or
+                `min_answer_probability` is not from 0 to 1 or given for a ranking without probabilities.
         """
         from mpir.reranking.evidence import evidence
 
-        return evidence(self, max_tokens, tokenizer)
+        return evidence(self, max_tokens, tokenizer, min_answer_probability=min_answer_probability)
 
     def __str__(self) -> str:
         return self.table()

@@ -21,6 +21,7 @@ from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25, prepare
 from mpir.reranking.present import rank
 from mpir.reranking.ranking import Ranking
+from mpir.reranking.relevance import select_relevance
 from mpir.reranking.score import Scorer, report_passages
 from mpir.reranking.validation import (
     ModelsLike,
@@ -109,6 +110,7 @@ class Reranker:
         )
         check_models(self.weights, source, self.perspectives, self.derived)
         self.calibration = select_calibration(opened, self.layout, self.perspectives)
+        self.relevance = select_relevance(self.weights, loaded, has_own_weights=weights is not None)
 
     @property
     def _sentence_cascade(self) -> Share:
@@ -322,7 +324,10 @@ class Reranker:
     ) -> Iterator[Ranking]:
         """Run the pipeline: prepare, score, derive, blend, present."""
         scored = self._score(map(self._check_weighted, self._prepare(queries, documents)), progress=progress)
-        return (rank(candidates, self.weights, top_k=top_k, calibration=self.calibration) for candidates in scored)
+        return (
+            rank(candidates, self.weights, top_k=top_k, calibration=self.calibration, relevance=self.relevance)
+            for candidates in scored
+        )
 
     def _prepare(self, queries: Iterable[str], documents: Iterable[Sequence[Document]]) -> Iterator[Candidates]:
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):

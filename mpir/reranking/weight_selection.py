@@ -137,7 +137,10 @@ def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
 
 
 def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
-    """Return weights with which only the z-scores of `named` order documents; other columns order sentences."""
+    """Return weights with which only `named` order documents; other columns order sentences.
+
+    S_DOC is the output of one model, and the sum of the z-scores of several.
+    """
     documents = [perspective.name for perspective in named if perspective.level == "document"]
     if not documents:
         return replace(weights, alpha_context=0.0, beta=dict.fromkeys(weights.beta, 0.0), beta_sentences=1.0)
@@ -148,7 +151,7 @@ def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
         beta=beta,
         beta_sentences=0.0,
         context="document",
-        normalise="zscore",
+        normalise="none" if len(documents) == 1 else "zscore",
         sentence_list_beta=None,
     )
 

@@ -43,7 +43,7 @@ def test_the_python_page_has_every_public_name(generator: ModuleType) -> None:
     assert set(mpir.__all__) - documented == {"__version__", "Question", "Snippet"}
     page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
     assert {"#### Ranking.evidence", "### pubmed.search", "### errors.InputError"} <= set(page.splitlines())
-    assert "evidence(max_tokens: int, " in page
+    assert "evidence(\n    max_tokens: int,\n" in page
     assert "- `InputError`: `max_tokens` is less than the shortest sentence has" in page
 
 

@@ -49,7 +49,7 @@ def test_langchain(reranker: Reranker) -> None:
     assert 0 < result[1].metadata["relevance_score"] < result[0].metadata["relevance_score"] < 1
     check_own(result[0].metadata["mpir"], result[0].page_content)
     assert inputs[0].metadata == {"source": 0}
-    with pytest.raises(InputError, match="top_k is 0; expected a whole number"):
+    with pytest.raises(InputError, match="top_n is 0; expected a whole number"):
         MpirCompressor(reranker=reranker, top_n=0).compress_documents(inputs, QUERY)
 
 

@@ -21,8 +21,9 @@ INSTRUCTIONS = """\
 Ranks biomedical documents and their sentences for a question. Ask whole questions ("Which drugs slow idiopathic
 pulmonary fibrosis?"), not keywords. `evidence` is the shortest way to sentences that answer, with the ids to cite. Each
 answer names its `ranking`; give that to `evidence`, or read the resource ranking://ID for everything about it.
-`relevance` is an estimated probability. Offsets (`begin`, `end`) count characters of the title or abstract. The result
-is for reading and checking, not for clinical decisions.
+`relevance` is an estimated probability that a document is relevant, `answer_probability` that a sentence answers (null
+if the models have no calibration). If no sentence is likely to answer, say so. Offsets (`begin`, `end`) count
+characters of the title or abstract. The result is for reading and checking, not for clinical decisions.
 """
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")

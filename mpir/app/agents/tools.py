@@ -14,9 +14,11 @@ from pydantic import BaseModel, Field
 
 from mpir.core.checksum import fingerprint
 from mpir.core.results import relevance_score
+from mpir.core.text.split import is_fragment
 from mpir.errors import InputError
+from mpir.reranking.evidence import FLOOR, answers
 from mpir.reranking.ranking import Ranking
-from mpir.validation import whole_number
+from mpir.validation import real_number, whole_number
 
 if TYPE_CHECKING:
     from mpir.core.results import RankedDocument, RankedSentence
@@ -106,10 +108,17 @@ class Tools:
         ranking: Annotated[str | None, Field(description="An earlier answer's ranking, in place of a search.")] = None,
         source: Source = None,
         documents: Documents | None = None,
-        k: Annotated[int, Field(description="Sentences to return, from 1 to 100.")] = 5,
+        k: Annotated[int, Field(description="Sentences to return at most, from 1 to 100.")] = 5,
+        min_answer_probability: Annotated[
+            float, Field(description="The least probability to answer, from 0 to 1; less likely ones are counted.")
+        ] = FLOOR,
     ) -> dict[str, Any]:
-        """The sentences that answer best, each with the document to cite (id, PMID, title) and its offsets."""
+        """The sentences that answer best, each with the document to cite (id, PMID, title) and its offsets.
+
+        No sentences mean that probably none of the documents answers; `less_likely` counts those left out.
+        """
         whole_number("k", k, maximum=MAX_SHOWN)
+        real_number("min_answer_probability", min_answer_probability, "a number from 0 to 1", lambda p: 0 <= p <= 1)
         if sum(value is not None for value in (ranking, source, documents)) > 1:
             raise InputError("ranking, source and documents exclude each other; give only one of them.")
         if ranking is not None:
@@ -120,7 +129,7 @@ class Tools:
             result = self._ranked_index(query, MAX_SHOWN)
         else:
             result = self.ranking(self.search_pubmed(query)["ranking"])
-        return self._sentences(result, k)
+        return self._sentences(result, k, min_answer_probability)
 
     def ranking(self, name: str) -> Ranking:
         """An earlier ranking. Raises InputError where it is no longer kept."""
@@ -149,6 +158,7 @@ class Tools:
         return name
 
     def _answer(self, ranking: Ranking, top_k: int) -> dict[str, Any]:
+        ranking = ranking.by_relevance()
         shown = ranking.documents[: whole_number("top_k", top_k, maximum=MAX_SHOWN)]
         documents = [self._document(rank, document) for rank, document in enumerate(shown, 1)]
         return {"ranking": self._keep(ranking), "candidates": ranking.candidates, "documents": documents}
@@ -158,17 +168,13 @@ class Tools:
         facts = {"relevance": relevance_score(document), "best_sentence": best and _sentence(best)}
         return {"rank": rank, **_names(document), **facts}
 
-    def _sentences(self, ranking: Ranking, k: int) -> dict[str, Any]:
+    def _sentences(self, ranking: Ranking, k: int, floor: float) -> dict[str, Any]:
         documents = {document.id: document for document in ranking.documents}
-        shown = [
-            {
-                **_sentence(sentence),
-                **_names(documents[sentence.document]),
-                "answer_probability": relevance_score(sentence),
-            }
-            for sentence in ranking.sentences[:k]
-        ]
-        return {"ranking": self._keep(ranking), "candidates": ranking.candidates, "sentences": shown}
+        sentences = [sentence for sentence in ranking.sentences if not is_fragment(sentence.text)]
+        likely = sorted((s for s in sentences if answers(s, floor)), key=relevance_score, reverse=True)
+        shown = [{**_sentence(sentence), **_names(documents[sentence.document])} for sentence in likely[:k]]
+        counts = {"candidates": ranking.candidates, "less_likely": len(sentences) - len(likely)}
+        return {"ranking": self._keep(ranking), **counts, "sentences": shown}
 
 
 _SHOWN_METADATA = ("pmid", "doi", "journal", "year", "url", "source")
@@ -180,8 +186,9 @@ def _names(document: RankedDocument) -> dict[str, Any]:
 
 
 def _sentence(sentence: RankedSentence) -> dict[str, Any]:
-    """The text with its section and offsets, in code points, end exclusive."""
-    return {"text": sentence.text, "section": sentence.section, "begin": sentence.begin, "end": sentence.end}
+    """The text with its section and offsets, in code points, end exclusive, and how likely it answers."""
+    offsets = {"section": sentence.section, "begin": sentence.begin, "end": sentence.end}
+    return {"text": sentence.text, **offsets, "answer_probability": sentence.answer_probability}
 
 
 def _check_query(query: str) -> None:

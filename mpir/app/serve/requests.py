@@ -25,6 +25,7 @@ from mpir.app.serve.settings import ApiError, Limits
 from mpir.core.text import Document
 from mpir.core.text.query import as_read
 from mpir.integrations.common import SENTENCES
+from mpir.reranking.evidence import FLOOR
 
 
 class DocumentFields(Body):
@@ -49,6 +50,9 @@ class EvidenceBudget(Body):
     """The budget of the sentences to hand on to a language model."""
 
     max_tokens: Count = Field(default=1000, description="tokens in all, of four characters each")
+    min_answer_probability: Share | None = Field(
+        default=None, description=f"the least probability of a sentence to answer; {FLOOR} where there is a calibration"
+    )
 
 
 class Extras(Body):
@@ -73,7 +77,7 @@ class RerankBody(Body):
     )
     return_documents: Flag = Field(default=False, description="send the documents back")
     return_text: Flag = Field(default=False, description="the same for clients of Text Embeddings Inference")
-    raw_scores: Flag = Field(default=False, description="TEI: the blended score instead of a probability")
+    raw_scores: Flag = Field(default=False, description="TEI: the logit instead of the relevance from 0 to 1")
     rank_fields: Annotated[list[Text], expected("a list of the names of fields")] | None = Field(
         default=None, description="Cohere v1: fields of the documents to read"
     )
@@ -93,7 +97,7 @@ class SearchBody(Body):
     query: Query
     mode: Text = Field(default="bm25", description="the first stage")
     k: Count = Field(default=100, description="candidates from the first stage")
-    top_n: Count = Field(default=10, description="results to return")
+    top_n: Count = Field(default=10, validation_alias=AliasChoices("top_n", "top_k"), description="results to return")
     sentences: CountOrZero = Field(default=SENTENCES, description="sentences of every result")
     start: Text = Field(default="", description="mode pubmed: the earliest publication date, such as 2015 or 2015-03")
     end: Text = Field(default="", description="mode pubmed: the latest publication date")

@@ -67,7 +67,7 @@ def search_answer(identity: str, request: SearchBody, ranking: Ranking) -> dict[
             "text": document.text,
             **details(document, request.sentences),
         }
-        for rank, document in enumerate(ranking.documents[: request.top_n], 1)
+        for rank, document in enumerate(ranking.by_relevance().documents[: request.top_n], 1)
     ]
     counts = {"candidates": ranking.candidates, "unread": ranking.unread}
     return {"id": identity, "query": request.query, **counts, "results": results}

@@ -155,9 +155,14 @@ def test_evidence_within_a_budget(server: Server, order: list[int]) -> None:
     for passage in passages:
         assert TEXTS[passage["index"]][passage["begin"] : passage["end"]] == passage["text"]
     assert "evidence" not in server.post("/v1/rerank", COMMON).json()["mpir"]
+    omitted = answer["mpir"]["evidence_omitted"]
+    assert omitted["sentences"] > 0
+    assert omitted["best"]["text"] in TEXTS[omitted["best"]["index"]]
     for budget, message in (
         ({"max_tokens": 1}, "evidence: max_tokens is 1, but the shortest sentence has"),
         ({"max_tokens": 0}, "evidence.max_tokens is 0; expected a whole number of at least 1."),
+        ({"min_answer_probability": 2}, "evidence.min_answer_probability is 2; expected a number from 0 to 1."),
+        ({"min_answer_probability": 0.5}, "evidence: min_answer_probability is 0.5, but the sentences have no"),
     ):
         refused = server.post("/v1/rerank", {**COMMON, "evidence": budget})
         assert refused.status_code == 400

@@ -63,9 +63,19 @@ def test_as_many_queries_as_texts_are_pairs(server: Server) -> None:
 
 def test_a_score_of_one_text_and_a_wrong_request(server: Server) -> None:
     assert len(server.post("/v1/score", {"text_1": QUERY, "text_2": TEXTS[0]}).json()["data"]) == 1
-    refused = server.post("/v1/score", {"text_1": [QUERY, QUERY], "text_2": TEXTS})
-    assert refused.status_code == 400
-    assert "text_1 is" in refused.json()["error"]["message"]
+    for texts, count in ((TEXTS, 3), (TEXTS[0], 1), ([], 0)):
+        refused = server.post("/v1/score", {"text_1": [QUERY, QUERY], "text_2": texts})
+        assert refused.status_code == 400
+        assert f"text_1 has 2 entries and text_2 has {count}" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("names", [("queries", "documents"), ("queries", "items"), ("data_1", "data_2")])
+def test_scores_by_vllms_other_names(server: Server, names: tuple[str, str]) -> None:
+    first, second = names
+    expected = server.post("/v1/score", {"text_1": QUERY, "text_2": TEXTS}).json()["data"]
+    assert server.post("/v1/score", {first: QUERY, second: TEXTS}).json()["data"] == expected
+    pairs = server.post("/v1/score", {first: [QUERY] * 3, second: TEXTS}).json()["data"]
+    assert [item["index"] for item in pairs] == [0, 1, 2]
 
 
 def test_a_compressed_body_is_read_within_the_limits(server: Server) -> None:

@@ -30,22 +30,34 @@ class Answer:
 
     @property
     def _chosen(self) -> Ranking:
-        """The ranking of the requested documents. Raises ApiError (400) if a probability is missing."""
+        """The ranking of the requested documents by relevance. Raises ApiError (400) if a probability is missing."""
         least, number = self.request.body.min_probability, self.request.top_n
-        ranking = self.ranking if number is None else self.ranking.top(number)
+        ranking = self.ranking.by_relevance()
+        ranking = ranking if number is None else ranking.top(number)
         try:
             return ranking if least is None else ranking.above(least)
         except InputError as error:
             raise ApiError(400, str(error)) from error
 
     @property
-    def evidence(self) -> list[dict[str, Any]]:
-        """The passages within the requested budget. Raises ApiError (400) for a budget below one sentence."""
+    def evidence(self) -> dict[str, Any]:
+        """The passages within the requested budget, and how many sentences do not fit, with the best of them.
+
+        Raises:
+            ApiError: 400 for a budget below one sentence, or a least probability without a calibration.
+        """
         budget = self.request.body.evidence
+        if budget is None:
+            return {}
         try:
-            return [asdict(passage) for passage in self._chosen.evidence(budget.max_tokens)] if budget else []
+            chosen = self._chosen.evidence(budget.max_tokens, min_answer_probability=budget.min_answer_probability)
         except InputError as error:
             raise ApiError(400, f"evidence: {error}") from error
+        omitted = [asdict(passage) for passage in chosen.omitted[:1]]
+        return {
+            "evidence": [asdict(passage) for passage in chosen],
+            "evidence_omitted": {"sentences": len(chosen.omitted), "best": omitted[0] if omitted else None},
+        }
 
     @property
     def best(self) -> tuple[RankedDocument, ...]:
@@ -66,8 +78,8 @@ class Answer:
     def about(self) -> dict[str, Any]:
         """The number of candidates, the unread part of the query, and the weights without their record."""
         weights = {name: value for name, value in self.ranking.weights.to_dict().items() if name != "made_by"}
-        evidence = {"evidence": self.evidence} if self.request.body.evidence else {}
-        return {"candidates": self.ranking.candidates, "unread": self.ranking.unread, "weights": weights, **evidence}
+        counts = {"candidates": self.ranking.candidates, "unread": self.ranking.unread}
+        return {**counts, "weights": weights, **self.evidence}
 
     @property
     def usage(self) -> dict[str, int]:

@@ -84,6 +84,7 @@ def spans(document: RankedDocument, request: RelevantSpans) -> list[dict[str, An
     the body.
     """
     scored = [(sentence, relevance_score(sentence)) for sentence in document.sentences]
+    scored.sort(key=lambda item: item[1], reverse=True)
     answering = [_span(document, sentence, score) for sentence, score in scored if score >= request.threshold]
     return answering[: request.max_spans]
 

@@ -12,7 +12,12 @@ from mpir.app.serve.dialects.base import Answer, Dialect
 from mpir.app.serve.dialects.cohere import common_error
 from mpir.app.serve.fields import Query
 from mpir.app.serve.requests import Documents, RerankBody
+from mpir.app.serve.settings import ApiError
 from mpir.core.results import relevance_score
+
+TEXTS = ("text_1", "text_2")
+NAMES = (("queries", "documents"), ("queries", "items"), ("data_1", "data_2"))
+"""Other names that vLLM has for text_1 and text_2."""
 
 
 class ScoreBody(RerankBody):
@@ -26,17 +31,35 @@ class ScoreBody(RerankBody):
     def _as_lists(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
-        query, documents = values.get("text_1"), values.get("text_2")
+        query, documents = texts_in(values)
         query = query[0] if isinstance(query, list) and len(query) == 1 else query
         return {**values, "text_1": query, "text_2": [documents] if isinstance(documents, str) else documents}
 
 
+def texts_in(values: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the texts of both sides, by the first pair of names that the request has."""
+    names = (pair for pair in (TEXTS, *NAMES) if values.keys() >= {*pair})
+    first, second = next(names, TEXTS)
+    return values.get(first), values.get(second)
+
+
 def pairs_in(values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a request for each pair of two lists of one length, as vLLM reads them; else an empty list."""
-    queries, documents = values.get("text_1"), values.get("text_2")
-    if not (isinstance(queries, list) and isinstance(documents, list) and len(queries) == len(documents) > 1):
+    """Return a request for each pair of two lists of one length, as vLLM reads them; else an empty list.
+
+    Raises:
+        ApiError: 400 for several queries with another number of texts.
+    """
+    queries, documents = texts_in(values)
+    if not isinstance(queries, list) or len(queries) < 2:
         return []
-    return [{**values, "text_1": query, "text_2": [text]} for query, text in zip(queries, documents, strict=True)]
+    texts = documents if isinstance(documents, list) else [documents]
+    if len(queries) != len(texts):
+        raise ApiError(
+            400,
+            f"text_1 has {len(queries)} entries and text_2 has {len(texts)} (expected 1 and any number, or as many). "
+            "Send one query with its texts, or two lists of one length.",
+        )
+    return [{**values, "text_1": query, "text_2": [text]} for query, text in zip(queries, texts, strict=True)]
 
 
 def joined(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

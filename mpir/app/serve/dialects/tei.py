@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any
 
 from pydantic import Field
@@ -18,10 +20,18 @@ class TeiBody(RerankBody):
     documents: Documents = Field(alias="texts")
 
 
+def log_odds(probability: float) -> float:
+    """Return the logit of a probability, finite even where that is rounded to 0 or 1."""
+    rounded = min(max(probability, sys.float_info.min), 1 - sys.float_info.epsilon / 2)
+    return math.log(rounded / (1 - rounded))
+
+
 def _answer(answer: Answer) -> list[dict[str, Any]]:
     request, results = answer.request, []
+    is_raw = request.body.raw_scores and all(0 <= relevance_score(document) <= 1 for document in answer.ranking)
     for document in answer.best:
-        score = document.score if request.body.raw_scores else relevance_score(document)
+        relevance = relevance_score(document)
+        score = log_odds(relevance) if is_raw else relevance
         shown = {"text": request.documents[document.index].text} if request.with_documents else {}
         results.append({"index": document.index, **shown, "score": score})
     return results
