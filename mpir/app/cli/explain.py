@@ -10,12 +10,13 @@ import webbrowser
 from mpir.app.cli.model_options import check_options
 from mpir.app.cli.parser import replace
 from mpir.app.cli.serve import serve
-from mpir.app.explain.grades import open_library
+from mpir.app.explain.library import open_library
 
 EPILOG = """\
 The page ranks the documents of DOCS, documents that you paste or drop on it and, with --index or --pubmed, search
-results. You include, maybe or exclude them by key or touch. Decisions on DOCS are written to NAME.grades.jsonl beside
-them, one line after each, and are offered again the next time; other decisions stay in the browser and can be exported.
+results. You include, maybe or exclude them by key or touch. DOCS and the decisions on them are kept in one file, the
+review NAME.mpir beside DOCS, which `mpir explain NAME.mpir` opens, too: copy it as a back-up. The records of files that
+are named later join it, and known ones keep their decisions. Other decisions stay in the browser and can be exported.
 
 The page shows the first stage's order at once and refines it as scores arrive, which have no time limit. Sliders change
 the weights and rerank in the browser. The page is served only on this machine and loads nothing from elsewhere. `mpir
@@ -23,6 +24,7 @@ rerank QUERY --docs FILE --output PAGE.html` writes such a page with one ranking
 
 examples:
   mpir explain abstracts.ris
+  mpir explain abstracts.mpir new-search.ris
   mpir explain
   mpir explain --index pubmed-index --no-browser --port 8001
 """
@@ -38,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
     check_options(arguments)
-    library = open_library(arguments.paths) if arguments.paths else None
+    library = open_library(arguments.paths, arguments.reviewer) if arguments.paths else None
+    if library is not None and library.note:
+        print(f"mpir: {library.note}", file=sys.stderr, flush=True)
     local = {
         "host": "127.0.0.1",
         "allowed_host": [],

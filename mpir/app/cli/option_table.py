@@ -429,6 +429,8 @@ SERVER = (
     option("--model-name", {"serve": "another name of the model"}, default=[], action="append", metavar="NAME",
         advanced=True),
     option("--any-model", {"serve": "accept any model name in requests"}, default=False, action="store_true"),
+    option("--reviewer", {"explain": "name under which decisions are kept (default: that of your account)"}, default="",
+        metavar="NAME"),
     option("--no-browser", {"explain": "only print the page's address"}, default=False, action="store_true"),
     option("--no-pubmed", {"mcp": "no tool that sends a query over the network"}, default=False, action="store_true"),
     option("--http", {"mcp": "streamable HTTP in place of standard input and output"}, default=False,

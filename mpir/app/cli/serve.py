@@ -18,7 +18,7 @@ from mpir.extras import needs
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
-    from mpir.app.explain.grades import Library
+    from mpir.app.explain.library import Library
     from mpir.app.serve.service import FirstStage
     from mpir.app.serve.settings import Settings
 

@@ -6,12 +6,21 @@ export const INCLUDE = 2, MAYBE = 1, EXCLUDE = 0;
 export const decisionOf = (grade) => (
   grade === null || grade === undefined ? "undecided" : grade >= INCLUDE ? "included" : grade === MAYBE ? "maybe" : "excluded");
 
+/** Whether two fingerprints are of one document, of which an edit may change the title or the abstract (content.py). */
+function fits(first, second) {
+  const other = second.split("-");
+  return first === second || first.split("-").some((hash, i) => hash && hash === other[i]);
+}
+
 const isGrade = (grade) => grade === null || [0, 1, 2, 3].includes(grade);
 
 export class Decisions {
-  /** `storage` is a localStorage, or null; `ids` are the documents of the list. */
-  constructor({ query, key, ids, storage }) {
-    Object.assign(this, { query, key: `mpir:${key}`, ids: new Set(ids.map(String)), storage, past: [], problem: "" });
+  /**
+   * `storage` is a localStorage, or null; `ids` are the documents of the list, and `fingerprints` theirs by id. With
+   * `hasFile`, a file on the server holds the decisions, whatever the question, and the browser what is not there yet.
+   */
+  constructor({ query, key, ids, storage, fingerprints = new Map(), hasFile = false }) {
+    Object.assign(this, { query, key: `mpir:${key}`, ids: new Set(ids.map(String)), storage, fingerprints, hasFile, past: [], problem: "" });
     this.entries = new Map();
     this.unsent = new Map();
   }
@@ -19,8 +28,7 @@ export class Decisions {
   /** Take up what the browser kept, and return how many documents are decided. */
   restore() {
     try {
-      const kept = JSON.parse(this.storage?.getItem(this.key) ?? "[]");
-      this.merge(kept);
+      this.merge(this.kept());
     } catch (error) {
       this.problem = `This browser's store cannot be read (${error.message}); export your grades before you leave.`;
     }
@@ -56,18 +64,30 @@ export class Decisions {
     this.keep();
   }
 
-  /** Store all decisions in the browser; `problem` says why that failed. */
-  keep() {
+  /** What the browser has, of this page and others. */
+  kept() { return JSON.parse(this.storage?.getItem(this.key) ?? "[]"); }
+
+  /** Add the decisions to those of other pages in the browser, or what is not in the file; `problem` says why that failed. */
+  keep(sent = []) {
     if (!this.storage) {
       this.problem = "This browser keeps nothing for this page; export your grades before you leave.";
       return;
     }
     try {
-      this.storage.setItem(this.key, JSON.stringify(this.list()));
+      const entries = new Map(this.kept().map((entry) => [entry.id, entry])), isOlder = ({ id, time }) => !(entries.get(id)?.time >= time);
+      for (const entry of this.hasFile ? this.unsent.values() : this.list()) if (isOlder(entry)) entries.set(entry.id, entry);
+      for (const { id, time } of sent) if (entries.get(id)?.time <= time) entries.delete(id);
+      this.storage.setItem(this.key, JSON.stringify([...entries.values()]));
       this.problem = "";
     } catch (error) {
       this.problem = `This browser cannot store your grades (${error.name}); export them before you leave.`;
     }
+  }
+
+  /** Note that decisions are in the file. */
+  noteSent(sent) {
+    for (const { id, time } of sent) if (this.unsent.get(id)?.time === time) this.unsent.delete(id);
+    this.keep(sent);
   }
 
   /** All decisions and notes, in the order of the first one on each document. */
@@ -99,10 +119,17 @@ export class Decisions {
   /** Whether each decided document is relevant (included, or maybe), in the order of the decisions. */
   sequence() { return this.decided().map(({ grade }) => grade > EXCLUDE); }
 
-  /** The decisions as JSON lines, the form of NAME.grades.jsonl. */
-  lines() { return this.list().map((entry) => `${JSON.stringify({ query: this.query, ...entry })}\n`).join(""); }
+  /** The decisions as JSON lines, each with the fingerprint of its document. */
+  lines() {
+    return this.list().map((entry) => `${JSON.stringify({ query: this.query, ...entry, fingerprint: this.fingerprints.get(entry.id) })}\n`).join("");
+  }
 
-  /** Import JSON lines. Nothing is taken from a file that is not of this question; `error` says why. */
+  /** Whether an entry is of a document that is here, by its id and the fingerprint that it may have. */
+  isHere({ id, fingerprint }) {
+    return this.ids.has(String(id)) && (!fingerprint || fits(fingerprint, this.fingerprints.get(String(id)) ?? fingerprint));
+  }
+
+  /** Import JSON lines. Unless a file holds what any question decided, those of other questions are left; `error` says why. */
   read(text, name) {
     const entries = [];
     let others = 0;
@@ -110,13 +137,13 @@ export class Decisions {
       if (!content.trim()) continue;
       const record = parsed(content);
       if (record === null) return { error: `${name}:${number + 1}: not a grade (expected {"query": …, "id": …, "grade": 0 to 3}); nothing was imported.` };
-      if (record.query !== this.query) { others += 1; continue; }
+      if (record.query !== this.query && !this.hasFile) { others += 1; continue; }
       entries.push(...record.documents ?? [record]);
     }
     const graded = entries.filter(({ grade, note }) => grade !== undefined || note);
     if (!graded.length) return { error: `${name}: ${others ? "its grades are of other questions" : "it has no grades"}; nothing was imported.` };
-    const gone = graded.filter(({ id }) => !this.ids.has(String(id))), later = Date.now();
-    const usable = graded.filter(({ id }) => this.ids.has(String(id)))
+    const gone = graded.filter((entry) => !this.isHere(entry)), later = Date.now();
+    const usable = graded.filter((entry) => this.isHere(entry))
       .map((entry) => ({ ...entry, grade: entry.grade ?? null, time: entry.time ?? later }));
     const changed = this.merge(usable);
     for (const { id } of usable) this.unsent.set(String(id), { id: String(id), ...this.entries.get(String(id)) });

@@ -130,9 +130,9 @@ function storage() {
 
 /** Take up the decisions that the browser or the server's file has on this list. */
 function takeDecisions({ query, key, grades, documents = [], pending = [] }) {
-  const ids = [...documents, ...pending].map(({ id }) => id);
-  state.decisions = new Decisions({ query, key, ids, storage: storage() });
+  const every = [...documents, ...pending], fingerprints = new Map(every.map(({ id, fingerprint }) => [String(id), fingerprint]));
   state.file = grades?.file ?? "";
+  state.decisions = new Decisions({ query, key, ids: every.map(({ id }) => id), storage: storage(), fingerprints, hasFile: Boolean(state.file) });
   const kept = state.decisions.restore(), inFile = new Map((grades?.decisions ?? []).map((entry) => [entry.id, entry]));
   state.decisions.merge(inFile.values());
   if (state.file) {
@@ -164,7 +164,7 @@ async function send() {
   const sent = [...decisions.unsent.values()];
   try {
     const { grades } = await post("explain/grades", { query: decisions.query, decisions: sent });
-    for (const entry of sent) if (decisions.unsent.get(entry.id)?.time === entry.time) decisions.unsent.delete(entry.id);
+    decisions.noteSent(sent);
     takeOthers(decisions, grades.decisions);
     byId("kept").textContent = decisions.problem;
   } catch (error) {
@@ -347,12 +347,12 @@ function onDocumentKey(event) {
 
 /** The questions of this visit with a decision, the current one with its present ranking. */
 function graded() {
-  return [...state.sessions.values()].filter(({ decisions }) => decisions.counts().decided)
+  return [...(state.file ? [state.sessions.get(state.data.query)] : state.sessions.values())].filter(({ decisions }) => decisions.counts().decided)
     .map(({ data, decisions }) => ({ data, grades: decisions.entries, decisions }));
 }
 
 const EXPORTS = {
-  grades: [() => state.file || "grades.jsonl", () => graded().map(({ decisions }) => decisions.lines()).join("")],
+  grades: [() => "grades.jsonl", () => graded().map(({ decisions }) => decisions.lines()).join("")],
   ris: [() => "documents.ris", () => ris(unlessChanged(), state.order, state.blended, state.decisions.entries)],
   csv: [() => "documents.csv", () => csv(unlessChanged(), state.order, state.blended, state.decisions.entries)],
   qrels: [() => "grades.qrels", () => graded().map(({ data, grades }, i) => qrels(data, grades, String(i + 1))).join("")],

@@ -9,16 +9,18 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-from mpir.app.explain.grades import MODE
+from mpir.app.explain.library import MODE
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
 from mpir.core.text.query import unread
 from mpir.core.text.split import is_fragment
 from mpir.files.corpora.bibliography import Bibliography
+from mpir.files.corpora.content import fingerprint_of
 from mpir.files.corpora.identifiers import names_of
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.render.references import record_link
@@ -49,17 +51,19 @@ def script() -> str:
     return "".join(re.sub(r"^export ", "", _IMPORT.sub("", asset(name)), flags=re.MULTILINE) for name in MODULES)
 
 
-def page_served(modes: Sequence[str], documents: str = "", query: str = "") -> str:
+def page_served(modes: Sequence[str], documents: str = "", questions: Sequence[str] = ()) -> str:
     """The page that queries a server, with a choice of what to rank where the server has documents or an index.
 
-    `documents` is the label of the server's own documents, and `query` the question that was asked about them last.
+    `documents` is the label of the server's own documents, and `questions` were asked about them, the last one first.
     """
     own = f'<option value="{MODE}">{html.escape(documents)}</option>' if documents else ""
     options = own + "".join(map(_option, modes))
     label = '<label for="mode">Rank, where nothing is pasted or dropped</label>'
     choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if options else ""
     page = asset("explain.html").replace("<!--modes-->", choice)
-    return page.replace('id="query"', f'id="query" value="{html.escape(query)}"')
+    earlier = "".join(f'<option value="{html.escape(question)}"></option>' for question in questions)
+    page = page.replace("<!--questions-->", earlier)
+    return page.replace('id="query"', f'id="query" value="{html.escape(next(iter(questions), ""))}"')
 
 
 def _option(mode: str) -> str:
@@ -97,6 +101,7 @@ def unread_page_data(
     """What the page shows before any model has read a document: the documents in the first stage's order."""
     pending = [
         {"id": document.id, "sections": document.sections, "before": rank, "record": _record(document)}
+        | {"fingerprint": _fingerprint(document)}
         for rank, document in enumerate(ordered, 1)
     ]
     return {**_head(query, documents, bundle), "pending": pending}
@@ -145,9 +150,15 @@ def _document(ranked: RankedDocument, document: Document, before: int) -> dict[s
         "ranks": dict(ranked.ranks),
         "probability": ranked.probability,
         "record": _record(document),
+        "fingerprint": _fingerprint(document),
         "scores": dict(ranked.scores),
         "sentences": sentences,
     }
+
+
+@lru_cache(maxsize=2**14)  # a page shows its documents again as scores arrive
+def _fingerprint(document: Document) -> str:
+    return fingerprint_of(document)
 
 
 def _record(document: Document) -> dict[str, Any]:

@@ -47,7 +47,7 @@ function pane(i, height) {
   const details = make("p", { className: "place" }, `Rank ${rank} of ${state.order.length}`, ` · id ${found.id}`, ...recordOf(i));
   const isCurrent = i === state.current;
   const note = make("textarea", {
-    rows: 2, value: state.decisions.note(found.id), placeholder: "Reason, population, what to check …",
+    rows: 2, maxLength: 10_000, value: state.decisions.note(found.id), placeholder: "Reason, population, what to check …",
     attributes: { "data-key": `note ${i}` }, onchange: (event) => actions.note(i, event.target.value.trim()),
   });
   const decide = make("div", { className: "verdict" }, decisionButtons(i, "sheet"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -12,11 +13,12 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mpir.app.explain.grades import MODE, Decision, Library, read_decision
+from mpir.app.explain.decision import Decision, read_decision
+from mpir.app.explain.library import MODE, Library
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.app.serve.fields import Body, Query, expected, validated
 from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS
-from mpir.app.serve.ranking_stream import ranking_events
+from mpir.app.serve.ranking_stream import Event, ranking_events
 from mpir.app.serve.reference import reference_page
 from mpir.app.serve.requests import RerankBody, read_rerank, read_search, tokens_of
 from mpir.app.serve.responses import RequestContext, Work, searches_of
@@ -27,6 +29,7 @@ from mpir.core.text import Document
 from mpir.errors import OutputError
 
 HEADERS = {"Content-Security-Policy": SERVED, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+log = logging.getLogger("mpir.app.serve")
 DISK = 507
 """The status for decisions that cannot be stored: "insufficient storage"."""
 
@@ -35,9 +38,7 @@ def add_pages(
     app: FastAPI, service: Service, handler: Callable[[Work], Callable[[Request], Awaitable[Response]]]
 ) -> None:
     """Add the page's paths. The page itself holds no data, so it needs no key; its rankings do."""
-    label = service.library.label if service.library else ""
-    query = service.library.grades.last_query() if service.library else ""
-    page = _text(partial(page_served, list(service.indexes), label, query), MEDIA["explain.html"])
+    page = _page(service)
     files = {f"/explain/{name}": _text(partial(asset, name), media) for name, media in MEDIA.items()}
     for path, file in {"/explain": page, **files}.items():
         app.add_api_route(path, file, methods=["GET"], response_model=None, include_in_schema=False)
@@ -62,6 +63,18 @@ async def _to_page() -> Response:
 async def _no_icon() -> Response:
     """What every browser asks for by itself, and would note as an error."""
     return Response(status_code=204, headers=HEADERS)
+
+
+def _page(service: Service) -> Callable[[], Awaitable[Response]]:
+    """The page with the questions that were asked so far."""
+    library = service.library
+
+    async def page() -> Response:
+        questions = await asyncio.to_thread(library.review.questions) if library else []
+        text = page_served(list(service.indexes), library.label if library else "", questions)
+        return Response(text, media_type=f"{MEDIA['explain.html']}; charset=utf-8", headers=HEADERS)
+
+    return page
 
 
 def _text(text: Callable[[], str], media: str) -> Callable[[], Awaitable[Response]]:
@@ -95,10 +108,30 @@ def _ranking(service: Service) -> Work:
         tokens = tokens_of(query, documents)
         context.sizes = {"documents": len(documents), "tokens": tokens}
         if MEDIA_OF_STREAMS in context.request.headers.get("accept", ""):
-            return ranking_events(service, query, documents, facts)
-        return page_data(await service.rank(query, documents, tokens), documents, service.settings.name) | facts
+            return _noted(service, ranking_events(service, query, documents, facts))
+        data = page_data(await service.rank(query, documents, tokens), documents, service.settings.name) | facts
+        await asyncio.to_thread(_note, service, data)
+        return data
 
     return work
+
+
+async def _noted(service: Service, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    async for name, value in events:
+        yield name, value
+        if name == "ranking":
+            await asyncio.to_thread(_note, service, value)
+
+
+def _note(service: Service, data: Mapping[str, Any]) -> None:
+    """Store a question about the library in its review, with the order that was shown."""
+    if service.library is None or "grades" not in data:
+        return
+    ranking = sorted(data["documents"], key=lambda document: -document["score"])
+    try:
+        service.library.review.add_question(data["query"], service.settings.name, [item["id"] for item in ranking])
+    except OutputError as error:
+        log.warning("%s", error)  # the reader sees the ranking, and hears of the disk with the next decision
 
 
 async def _candidates(service: Service, body: Mapping[str, Any]) -> tuple[str, tuple[Document, ...], dict[str, Any]]:
@@ -108,25 +141,29 @@ async def _candidates(service: Service, body: Mapping[str, Any]) -> tuple[str, t
         return request.body.query, request.documents, {}
     wish = read_search(body, service.settings.limits)
     if service.library is not None and wish.mode == MODE:
-        return wish.query, service.library.documents, grades_of(service.library, wish.query)
+        return wish.query, service.library.documents, await asyncio.to_thread(grades_of, service.library)
     result = await service.search(wish.query, wish.mode, wish.k, wish.limits)
     return wish.query, tuple(result), searches_of(result)
 
 
 class GradesBody(Body):
-    """Decisions on documents of one query, oldest first; an empty list asks for those of other pages."""
+    """Decisions that were made while a query was shown; an empty list asks for those of other pages."""
 
     query: Query
     decisions: Annotated[list[dict[str, Any]], Field(max_length=100_000), expected("a list of decisions")]
 
 
-def grades_of(library: Library, query: str) -> dict[str, Any]:
-    """The decisions of a query and the name of their file, for the page."""
-    return {"grades": {"file": library.grades.path.name, "decisions": library.grades.decisions(query)}}
+def grades_of(library: Library) -> dict[str, Any]:
+    """The reviewer's decisions, the name of their file, and that under which a browser queues others, for the page."""
+    review = library.review
+    return {
+        "key": f"{review.setting('key')} {library.reviewer}",
+        "grades": {"file": review.path.name, "decisions": library.decisions()},
+    }
 
 
 def grades_work(library: Library) -> Work:
-    """Store the page's decisions, and answer with all of the query: another page may have added some."""
+    """Store the page's decisions, and answer with all of the reviewer: another page may have added some."""
 
     async def work(context: RequestContext, body: Mapping[str, Any]) -> Any:
         """Read decisions, each with its place in the request in its error, and store them."""
@@ -136,15 +173,14 @@ def grades_work(library: Library) -> Work:
             for number, decision in enumerate(request.decisions)
         ]
         context.sizes = {"decisions": len(decisions)}
-        return await asyncio.to_thread(_stored, library, request.query, decisions)
+        return await asyncio.to_thread(_stored, library, decisions)
 
     return work
 
 
-def _stored(library: Library, query: str, decisions: list[Decision]) -> dict[str, Any]:
+def _stored(library: Library, decisions: list[Decision]) -> dict[str, Any]:
     try:
-        if decisions:
-            library.grades.add(decisions)
+        library.add(decisions)
     except OutputError as error:
         raise ApiError(DISK, str(error)) from None
-    return grades_of(library, query)
+    return grades_of(library)

@@ -46,7 +46,10 @@ async def ranking_events(
     await asyncio.to_thread(check_sentences, documents, limits.sentences, splitting)
     if service.reranker.cache is not None:
         async for name, value in _refinements(service, query, ordered):
-            yield name, {**value, "key": first["key"]}  # of the whole list, to which the page's decisions belong
+            yield (
+                name,
+                {**value, "key": (first | facts)["key"]},
+            )  # of the whole list, to which the page's decisions belong
     ranking = await service.rank(query, documents, tokens_of(query, documents))
     yield "ranking", page_data(ranking, documents, service.settings.name) | facts
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from mpir.app.explain.grades import Library
+from mpir.app.explain.library import Library
 from mpir.app.serve.batcher import Job, Scoring
 from mpir.app.serve.documents import check_sentences
 from mpir.app.serve.metrics import Metrics

@@ -10,8 +10,9 @@ import pytest
 import uvicorn
 
 from mpir import Document, Reranker, Weights
-from mpir.app.explain.grades import open_library
+from mpir.app.explain.library import open_library
 from mpir.app.explain.page import page_data, page_with
+from mpir.app.explain.review import Review
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from tests.app.explain.conftest import Arbitrary, serving
@@ -21,15 +22,15 @@ QUERY = "Does aspirin thin blood?"
 
 @pytest.fixture
 def explaining(tmp_path: Path) -> Iterator[tuple[str, Path, uvicorn.Server]]:
-    """The address of a server with three documents, the file of their grades, and the server."""
+    """The address of a server with three documents, their review, and the server."""
     documents = tmp_path / "aspirin.jsonl"
     texts = ("Aspirin does thin the blood. It is old.", "A heart attack is a risk.", "Blood is thick.")
     records = [{"id": f"id{i}", "title": f"Title {i}", "abstract": text} for i, text in enumerate(texts)]
     documents.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    library = open_library([str(documents)])
+    library = open_library([str(documents)], "ada")
     service = Service(Reranker(perspectives=[Arbitrary("relevance")]), Settings(name="words"), {}, library)
     with serving(service) as (url, server):
-        yield url, library.grades.path, server
+        yield url, library.review.path, server
 
 
 def ranked(context: Any, url: str) -> Any:
@@ -42,7 +43,7 @@ def ranked(context: Any, url: str) -> Any:
 
 
 def grades_in(path: Path) -> dict[str, Any]:
-    return {record["id"]: record["grade"] for record in map(json.loads, path.read_text().splitlines())}
+    return {decision["id"]: decision["grade"] for decision in Review(path).decisions("ada")}
 
 
 def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explaining: Any) -> None:
@@ -55,7 +56,7 @@ def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explainin
     assert grades_in(path) == {graded: 2}
 
     other = ranked(chromium.new_context(), url)  # another browser, which only the file tells
-    assert "Restored from aspirin.grades.jsonl: 1 decided." in other.locator("#offer").inner_text()
+    assert "Restored from aspirin.mpir: 1 decided." in other.locator("#offer").inner_text()
     assert other.locator("#tally").inner_text() == "1 decided, 2 to go: 1 included, 0 maybe, 0 excluded"
     with other.expect_response("**/explain/grades"):
         other.get_by_role("button", name="Exclude").nth(2).click()
@@ -67,7 +68,7 @@ def test_decisions_reach_the_file_and_are_offered_again(chromium: Any, explainin
     server.should_exit = True
     page.wait_for_timeout(500)
     page.get_by_role("button", name="Exclude").first.click()
-    page.get_by_text("Not yet in aspirin.grades.jsonl: 1 (the server does not answer)").wait_for()
+    page.get_by_text("Not yet in aspirin.mpir: 1 (the server does not answer)").wait_for()
     assert page.locator("#tally").inner_text() == "3 decided, 0 to go: 0 included, 1 maybe, 2 excluded"
     other.context.close()
     context.close()
@@ -92,20 +93,51 @@ def test_a_page_that_was_mailed_keeps_decisions_over_a_reload(chromium: Any, tmp
 
 def test_grades_of_documents_that_are_gone_stay_in_their_files(chromium: Any, explaining: Any, tmp_path: Path) -> None:
     url, path, _ = explaining
-    line = {"query": QUERY, "id": "gone", "grade": 2}
-    path.write_text(json.dumps(line) + "\n")
     page = ranked(chromium.new_context(), url)
-    told = "aspirin.grades.jsonl has 1 more, of documents that are not here; they stay in the file."
-    assert page.locator("#offered").inner_text() == told
     page.locator("#saving").evaluate("(it) => { it.open = true; }")
     grades = tmp_path / "other.jsonl"
-    grades.write_text("".join(json.dumps({**line, "id": name}) + "\n" for name in ("id1", "gone")))
+    line = {"query": "Another question?", "grade": 2}  # a decision belongs to a record, whatever was asked
+    lines = [{**line, "id": "id1"}, {**line, "id": "gone"}, {**line, "id": "id2", "fingerprint": "1-2"}]
+    grades.write_text("".join(json.dumps(values) + "\n" for values in lines))
     with page.expect_response("**/explain/grades"):
         page.locator("#import").set_input_files(grades)
-    told = "other.jsonl: imported 1. Left out, because their documents are not here: 1 (first: gone)."
+    told = "other.jsonl: imported 1. Left out, because their documents are not here: 2 (first: gone)."
     page.get_by_text(told).wait_for()
-    assert grades_in(path) == {"gone": 2, "id1": 2}
+    assert grades_in(path) == {"id1": 2}
     page.context.close()
+
+
+def test_decisions_stay_whatever_is_asked_next_and_earlier_questions_are_listed(chromium: Any, explaining: Any) -> None:
+    url, _path, _ = explaining
+    page = ranked(chromium.new_context(), url)
+    with page.expect_response("**/explain/grades"):
+        page.get_by_role("button", name="Include").first.click()
+    page.reload()
+    page.get_by_label("Question").fill(f"  {QUERY.lower().rstrip('?')}")
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.get_by_text("3 documents ranked.").wait_for()
+    assert page.locator("#tally").inner_text().startswith("1 decided")
+    page.reload()
+    assert QUERY in page.locator("#questions option").evaluate_all("(all) => all.map((option) => option.value)")
+    page.context.close()
+
+
+def test_two_pages_without_a_server_keep_what_each_decided(chromium: Any, explaining: Any) -> None:
+    url, path, _server = explaining
+    context = chromium.new_context()
+    pages = [ranked(context, url) for _ in range(2)]
+    for page in pages:
+        page.evaluate("window.addEventListener('storage', (event) => event.stopImmediatePropagation(), true)")
+        page.route("**/explain/grades", lambda route: route.abort())
+    for number, page in enumerate(pages):
+        page.locator("#list .include").nth(number).click()
+        page.get_by_text("Not yet in aspirin.mpir").wait_for()
+    again = ranked(context, url)
+    again.wait_for_function("document.querySelector('#tally').textContent.startsWith('2 decided')")
+    again.wait_for_timeout(500)
+    assert sorted(grades_in(path).values()) == [2, 2]
+    assert again.evaluate("Object.values(localStorage)") == ["[]"]  # what is in the file is queued no more
+    context.close()
 
 
 @pytest.mark.parametrize(
@@ -138,14 +170,14 @@ def test_a_store_that_is_full_or_forbidden_is_named_and_the_grades_can_be_saved(
     context.close()
 
 
-def test_a_file_of_grades_that_cannot_be_written_is_named_until_it_can(chromium: Any, explaining: Any) -> None:
+def test_a_review_that_cannot_be_written_is_named_until_it_can(chromium: Any, explaining: Any) -> None:
     url, path, _ = explaining
     page = ranked(chromium.new_context(), url)
-    path.mkdir()  # nobody, not even the superuser, can write a line into a folder
+    path.rename(path.with_suffix(".away"))
     page.get_by_role("button", name="Include").first.click()
-    page.get_by_text("Not yet in aspirin.grades.jsonl: 1 (").wait_for()
-    assert "cannot be written (Is a directory)" in page.locator("#kept").inner_text()
-    path.rmdir()
+    page.get_by_text("Not yet in aspirin.mpir: 1 (").wait_for()
+    assert "cannot be written (unable to open database file)" in page.locator("#kept").inner_text()
+    path.with_suffix(".away").rename(path)
     with page.expect_response("**/explain/grades"):
         page.get_by_role("button", name="Maybe").nth(1).click()
     page.wait_for_function("document.querySelector('#kept').textContent === ''")

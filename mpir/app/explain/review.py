@@ -1,0 +1,131 @@
+"""A review: its records with every id under which they came, the questions that were asked, and every decision."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpir.app.explain.decision import Decision
+from mpir.app.explain.review_file import ReviewFile
+from mpir.core.text import Document
+from mpir.files.corpora.content import fits
+
+Name = tuple[str, str]
+"""An id of a record in some file, and the fingerprint that the record had there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record of a review. `is_local` is whether its id is valid within a list only."""
+
+    document: Document
+    is_local: bool
+    names: frozenset[Name]
+
+
+class Review:
+    """The content of a review file. Decisions and questions are only ever added.
+
+    Methods raise InputError where the file cannot be read, and OutputError where it cannot be written; nothing of what
+    they were to write is in it then.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it. Raises InputError and OutputError as `ReviewFile`."""
+        self.path, self._file = path, ReviewFile(path)
+
+    def setting(self, name: str) -> str:
+        """Return a setting; an empty string without it. "key" names the review in browsers."""
+        with self._file.reading() as database:
+            row = database.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Store a setting."""
+        with self._file.writing() as database:
+            database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    def records(self) -> list[Record]:
+        """Return the records in the order in which they came."""
+        with self._file.reading() as database:
+            rows = database.execute("SELECT id, is_local, document FROM records ORDER BY rowid").fetchall()
+            pairs = database.execute("SELECT record, id, fingerprint FROM ids").fetchall()
+        names: dict[str, set[Name]] = {}
+        for record, identifier, fingerprint in pairs:
+            names.setdefault(record, set()).add((identifier, fingerprint))
+        return [
+            Record(
+                document=Document(identifier, **json.loads(text)),
+                is_local=bool(is_local),
+                names=frozenset(names.get(identifier, ())),
+            )
+            for identifier, is_local, text in rows
+        ]
+
+    def put_records(self, records: Iterable[Record]) -> None:
+        """Add records, or replace those of the same ids."""
+        now = _now()
+        with self._file.writing() as database:
+            for record in records:
+                document = record.document
+                values = {"title": document.title, "abstract": document.abstract, "metadata": dict(document.metadata)}
+                database.execute(
+                    "INSERT INTO records VALUES (?, ?, ?, ?)"
+                    " ON CONFLICT (id) DO UPDATE SET document = excluded.document, is_local = excluded.is_local",
+                    (document.id, record.is_local, json.dumps(values, default=str), now),
+                )
+                database.executemany(
+                    "INSERT OR IGNORE INTO ids VALUES (?, ?, ?, ?)",
+                    [(document.id, *name, now) for name in sorted(record.names)],
+                )
+
+    def decisions(self, reviewer: str) -> list[Decision]:
+        """Return a reviewer's latest decision on each record, in the order of the first ones.
+
+        The latest is that of the latest time, whenever it arrived. A decision whose fingerprint is not of its record is
+        left out.
+        """
+        with self._file.reading() as database:
+            rows = database.execute(
+                "SELECT record, grade, note, time, query, fingerprint FROM decisions WHERE reviewer = ?"
+                " ORDER BY time, ifnull(grade, -1), note",
+                (reviewer,),
+            ).fetchall()
+            pairs = database.execute("SELECT record, fingerprint FROM ids").fetchall()
+        fingerprints: dict[str, set[str]] = {}
+        for record, fingerprint in pairs:
+            fingerprints.setdefault(record, set()).add(fingerprint)
+        latest = {
+            record: {"id": record, "grade": grade, "note": note, "time": moment, "query": query}
+            for record, grade, note, moment, query, fingerprint in rows
+            if any(fits(fingerprint, known) for known in fingerprints.get(record, ()))
+        }
+        return list(latest.values())
+
+    def add(self, decisions: Iterable[Decision], reviewer: str) -> None:
+        """Store decisions, each with its record's fingerprint; what is stored already is not stored twice."""
+        rows = [
+            (item["id"], reviewer, *(item[name] for name in ("grade", "note", "time", "query", "fingerprint")))
+            for item in decisions
+        ]
+        with self._file.writing() as database:
+            database.executemany("INSERT OR IGNORE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def questions(self) -> list[str]:
+        """Return the questions that were asked, the last one first."""
+        with self._file.reading() as database:
+            rows = database.execute("SELECT query FROM questions GROUP BY query ORDER BY max(rowid) DESC").fetchall()
+        return [query for (query,) in rows]
+
+    def add_question(self, query: str, ranked_by: str, ranking: Sequence[str]) -> None:
+        """Store a question, the name of the bundle that ranked for it, and the ids in the order that was shown."""
+        with self._file.writing() as database:
+            row = (query, _now(), ranked_by, json.dumps(list(ranking)))
+            database.execute("INSERT INTO questions VALUES (?, ?, ?, ?)", row)
+
+
+def _now() -> int:
+    return round(time.time() * 1000)
