@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # bundles declare a pooling, which is needed before torch is 
     from torch import Tensor
 
 TITLES = ("joined", "pair", "separated")
+PROMPTED = "passages"
+"""Where a prompt stands: before each passage of a long text. Until mpir 0.2, it stood before the first one alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,9 @@ class Prompts:
     @property
     def identity(self) -> dict[str, Any]:
         """The prompts' part of the identity of vectors; empty without prompts."""
-        prompts: dict[str, Any] = {"prompts": [self.query, self.document]} if self.query or self.document else {}
+        prompts: dict[str, Any] = {}
+        if self.query or self.document:
+            prompts = {"prompts": [self.query, self.document], "prompted": PROMPTED}
         prompts |= {} if self.titles == "joined" else {"titles": self.titles}
         return prompts | ({"lowercase": True} if self.lowercase else {})
 
@@ -60,8 +64,11 @@ class Prompts:
 
     def apply(self, prompt: str, texts: Sequence[str]) -> list[str]:
         """Return texts with one of the prompts prepended."""
-        prompted = [f"{prompt}{text}" for text in texts]
-        return [text.lower() for text in prompted] if self.lowercase else prompted
+        return self.cased([f"{prompt}{text}" for text in texts])
+
+    def cased(self, texts: Sequence[str]) -> list[str]:
+        """Return texts in lower case if the model reads them so, else as they are."""
+        return [text.lower() for text in texts] if self.lowercase else list(texts)
 
 
 POOLINGS = ("mean", "cls", "max", "lasttoken")
@@ -137,7 +144,8 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def _first(states: Tensor, mask: Tensor) -> Tensor:
-    return states[:, 0]
+    first = mask.int().argmax(dim=1)
+    return states.take_along_dim(first[:, None, None].expand(-1, 1, states.shape[2]), dim=1)[:, 0]
 
 
 def _last(states: Tensor, mask: Tensor) -> Tensor:

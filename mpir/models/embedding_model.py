@@ -74,9 +74,10 @@ class PooledEncoder:
         return self._vectors(self.query_encoder or self.encoder, self.prompts.query, texts, progress=progress)
 
     def _vectors(self, encoder: Encoder, prompt: str, texts: Sequence[str], **options: Any) -> tuple[F32, I64]:
+        prompt, *texts = self.prompts.cased([prompt, *texts])
         skipped = 0 if self.includes_prompt or not prompt else encoder.count_prompt_tokens(prompt)
         pooling = replace(self.pooling, skipped=skipped)
-        return encoder.vectors(self.prompts.apply(prompt, texts), pooling=pooling, **options)
+        return encoder.vectors(texts, pooling=pooling, prompt=prompt, **options)
 
     def close(self) -> None:
         """End the processes of the encoders' devices."""

@@ -169,6 +169,7 @@ class Encoder:
         texts: Sequence[str],
         *,
         pooling: Pooling = MEAN,
+        prompt: str = "",
         titles: str = "joined",
         progress: bool = False,
         partial: Blocks | None = None,
@@ -176,16 +177,17 @@ class Encoder:
         """Vectors (R, W) of N texts, each read alone, and the index (R,) of each vector's text, ascending.
 
         By default they are unit vectors of the mean states. R ≥ N: a text longer than `max_length` has one vector for
-        each of its overlapping passages. `titles` is the field of `Prompts`. With `partial`, batches that an
-        interrupted call has finished are not read again; the vectors are the same.
+        each of its overlapping passages, all of which begin with the `prompt`. `titles` is the field of `Prompts`. With
+        `partial`, batches that an interrupted call has finished are not read again; the vectors are the same.
 
         Raises:
-            ArtefactError: the model cannot be loaded, or its tokenizer is not a fast one.
+            ArtefactError: the model cannot be loaded, or its tokenizer fails.
             DeviceError: no memory for a single text, or no worker process is left.
         """
         from mpir.models.output_heads import PooledVector
 
-        tokens = self.backend.read_texts(texts) if titles == "joined" else self.backend.read_titled(texts, titles)
+        backend, prompted = self.backend, [prompt + text for text in texts] if titles != "joined" else []
+        tokens = backend.read_texts(texts, prompt) if titles == "joined" else backend.read_titled(prompted, titles)
         values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
         known = None if partial is None else partial.restore(values, tokens.pair_of)
         bar = progress_bar(len(values), "reading texts", "text", progress=progress)
@@ -203,14 +205,20 @@ class Encoder:
         return len(self.backend.read_texts([prompt]).ids[0]) - self.backend.tokens_after_texts
 
     def token_vectors(
-        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, progress: bool = False
+        self,
+        texts: Sequence[str],
+        late: LateInteraction,
+        *,
+        is_query: bool,
+        prompt: str = "",
+        progress: bool = False,
     ) -> tuple[list[Tensor], I64]:
         """Vectors (T, W) of each scored token, for R passages of N texts, and the index (R,) of each passage's text.
 
-        They are in the encoder's number format, on the CPU. R ≥ N, as in `vectors`.
+        They are in the encoder's number format, on the CPU. R ≥ N, and passages have the `prompt`, as in `vectors`.
 
         Raises:
-            ArtefactError: the model cannot be loaded, or is not trained for it, or its tokenizer is not a fast one.
+            ArtefactError: the model cannot be loaded, or is not trained for it, or its tokenizer fails.
             InputError: its tokenizer has no such marker, or no mask token.
             DeviceError: no memory for a single text, or no worker process is left.
         """
@@ -219,7 +227,7 @@ class Encoder:
         from mpir.models.output_heads import token_reading
 
         tokenizer, dtype = self.backend.tokenizer, self.backend.dtype
-        tokens = self.backend.read_late(texts, late, is_query=is_query)
+        tokens = self.backend.read_late(texts, late, is_query=is_query, prompt=prompt)
         reading = token_reading(late, tokenizer, is_query=is_query)
         values = [torch.empty(0)] * len(tokens.lengths)
         bar = progress_bar(len(values), "reading texts", "text", progress=progress)
@@ -232,13 +240,16 @@ class Encoder:
                 bar.update(len(rows))
         return values, tokens.pair_of
 
-    def token_names(self, text: str, late: LateInteraction, *, is_query: bool) -> list[list[TokenName]]:
-        """The tokens to which the vectors of `token_vectors` belong, for each passage."""
+    def token_names(
+        self, text: str, late: LateInteraction, *, is_query: bool, prompt: str = ""
+    ) -> list[list[TokenName]]:
+        """The tokens of the prompted text to which the vectors of `token_vectors` belong, for each passage."""
         tokenizer = self.backend.tokenizer
-        tokens = self.backend.read_late([text], late, is_query=is_query, spans=True)
+        tokens = self.backend.read_late([text], late, is_query=is_query, prompt=prompt, spans=True)
+        prompted = prompt + text
         return [
             [
-                (text[begin:end] or tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
+                (prompted[begin:end] or tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
                 for number, (begin, end), counts in zip(
                     ids,
                     chain(where.tolist(), repeat((0, 0))),

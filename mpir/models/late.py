@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import InputError, format_value
-from mpir.models.tokenise import SHORTEST, AloneTexts, read_alone
+from mpir.models.single_texts import SingleTexts, read_single
+from mpir.models.tokenise import SHORTEST
 from mpir.types import I32, Bool
 from mpir.validation import check_choice, optional_whole_number, whole_number
 
@@ -85,22 +86,30 @@ class LateInteraction:
         return replace(FORMS[form] if form in NAMES else cls(form=form), **options)
 
     def read(
-        self, tokenizer: Any, texts: Sequence[str], *, is_query: bool, max_length: int, spans: bool = False
-    ) -> AloneTexts:
+        self,
+        tokenizer: Any,
+        texts: Sequence[str],
+        *,
+        is_query: bool,
+        max_length: int,
+        prompt: str = "",
+        spans: bool = False,
+        truncates: bool = False,
+    ) -> SingleTexts:
         """Return texts as sequences with markers and masks, of at most `max_length` tokens; longer texts give several.
 
-        With `spans`, also return the begin and end of each token in its text, except for masks.
+        The other options are those of `read_single`; masks have no spans.
 
         Raises:
-            ArtefactError: the tokenizer is not a fast one.
+            ArtefactError: the tokenizer puts special tokens inside a text.
             InputError: the tokenizer lacks a marker or a mask token.
         """
         size = min(self.query_length if is_query else self.document_length, max_length)
         marker = [] if self.markers is None else [_token(tokenizer, self.markers[0 if is_query else 1])]
-        passages = read_alone(tokenizer, size - len(marker), texts, spans=spans)
+        passages = read_single(tokenizer, size - len(marker), texts, prompt=prompt, spans=spans, truncates=truncates)
         mask = self.mask_token(tokenizer) if is_query else None
         nowhere = [(0, 0)] * len(marker)
-        return AloneTexts(
+        return SingleTexts(
             [_marked(ids, marker, size, mask) if len(ids) else _unknown(tokenizer) for ids in passages.ids],
             passages.pair_of,
             [np.array([*span[:1], *nowhere, *span[1:]], np.int32) for span in passages.spans],

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction, TokenName
 from mpir.models.vector_head import VectorHead
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class MultiVectorEncoder:
-    """An encoder whose token vectors are mapped by a head; with `is_cut`, only a long text's first passage is used."""
+    """An encoder whose token vectors are mapped by a head."""
 
-    def __init__(self, encoder: Encoder, head: VectorHead, prompts: tuple[str, str], *, is_cut: bool) -> None:
-        """`prompts` are prepended to queries and to documents."""
-        self.encoder, self.head, self.prompts, self.is_cut = encoder, head, prompts, is_cut
+    def __init__(self, encoder: Encoder, head: VectorHead, prompts: tuple[str, str]) -> None:
+        """`prompts` stand before each passage of queries and of documents."""
+        self.encoder, self.head, self.prompts = encoder, head, prompts
         self.checkpoint = encoder.checkpoint
 
     def close(self) -> None:
@@ -38,8 +37,7 @@ class MultiVectorEncoder:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that the vectors depend on."""
-        reading = {"head": self.head.identity, "prompts": list(self.prompts), "is_cut": self.is_cut}
-        return {**self.encoder.identity, **reading}
+        return {**self.encoder.identity, "head": self.head.identity, **Prompts(*self.prompts).identity}
 
     def token_vectors(
         self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, progress: bool = False
@@ -48,18 +46,14 @@ class MultiVectorEncoder:
         import torch
 
         prompt = self.prompts[0 if is_query else 1]
-        prompted = [prompt + text for text in texts] if prompt else texts
-        states, text_of = self.encoder.token_vectors(prompted, late, is_query=is_query, progress=progress)
-        if self.is_cut:
-            first = np.unique(text_of, return_index=True)[1]
-            states, text_of = [states[row] for row in first], text_of[first]
+        states, text_of = self.encoder.token_vectors(texts, late, is_query=is_query, prompt=prompt, progress=progress)
         with torch.inference_mode():
             return [self.head(tokens.float()) for tokens in states], text_of
 
     def token_names(self, text: str, late: LateInteraction, *, is_query: bool) -> list[list[TokenName]]:
         """The vectors' tokens, for each passage of a text; tokens of a prompt have no offsets."""
         prompt = self.prompts[0 if is_query else 1]
-        names = self.encoder.token_names(prompt + text, late, is_query=is_query)
+        names = self.encoder.token_names(text, late, is_query=is_query, prompt=prompt)
         return [[_moved(name, len(prompt)) for name in passage] for passage in names]
 
     @property

@@ -12,22 +12,19 @@ import numpy as np
 
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.checksum import fingerprint
-from mpir.core.text.characters import without_surrogates
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
-from mpir.errors import ArtefactError, InputError, format_value
+from mpir.errors import InputError, format_value
 from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
 from mpir.types import I32, I64
 
-_turn = threading.Lock()
+TURN = threading.Lock()
 """Held while a tokenizer works: a fast one stores its truncation settings, and fails if they change meanwhile."""
 PROBES = ("Is aspirin safe?", " after a space", "", "naïve β-cells (IL-2), 5%\n")
 CHARACTERS = 2**20
 """Characters tokenised in one call, which cannot be interrupted: less than a second's work."""
 SHORTEST = 16
 """The fewest tokens, besides special ones, in a meaningful passage."""
-FEWEST = 4
-"""The fewest in a text that is read alone, which a model's files may limit further."""
 
 
 class TokenSequence(NamedTuple):
@@ -91,7 +88,7 @@ class PairTokenizer:
         self.template = find_template(tokenizer)
         rules = tokenizer.backend_tokenizer.to_str() if self.template else ""
         self._same = _SameTokenizer(fingerprint(rules), tokenizer)
-        extra = len(_ids(tokenizer, "", "")[0])
+        extra = len(read_ids(tokenizer, "", "")[0])
         if max_length < extra + SHORTEST:
             raise InputError(
                 f"max_length is {max_length} tokens, of which {extra} are special; give at least {extra + SHORTEST} "
@@ -117,11 +114,11 @@ class PairTokenizer:
 
     def fitting(self, query: str, sentence: str) -> Iterator[TokenSequence]:
         """Yield the pair's tokens or, if there are too many, those with overlapping parts of the longer text."""
-        ids, type_ids = _ids(self.tokenizer, query, sentence)
+        ids, type_ids = read_ids(self.tokenizer, query, sentence)
         if len(ids) <= self.max_length:
             yield TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
         elif self.truncates:
-            cut_ids, cut_types = _ids(self.tokenizer, query, sentence, max_length=self.max_length)
+            cut_ids, cut_types = read_ids(self.tokenizer, query, sentence, max_length=self.max_length)
             yield TokenSequence(np.array(cut_ids, np.int32), np.array(cut_types, np.int32))
         elif len(sentence) >= len(query):
             for half in _halves(sentence):
@@ -144,8 +141,8 @@ def _tokenised(same: _SameTokenizer, texts: tuple[str, ...]) -> list[I32]:
     """The token ids of single texts. The latest are cached until `forget`, for other encoders of the same pairs."""
     options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     token_ids: list[I32] = []
-    for chunk in _chunks(texts):
-        with _turn:
+    for chunk in chunks_of(texts):
+        with TURN:
             encoded = same.tokenizer(chunk, add_special_tokens=False, truncation=False, **options)["input_ids"]
         token_ids += [np.array(ids, np.int32) for ids in encoded]
     return token_ids
@@ -156,7 +153,7 @@ def _legible_pair(pair: Pair) -> Pair:
     return legible(pair[0]), legible(pair[1])
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+def chunks_of(texts: Sequence[str]) -> Iterator[list[str]]:
     """Yield lists of texts with about CHARACTERS characters, or of one text. Raises CancellationError in between."""
     chunk, size = list[str](), 0
     for text in texts:
@@ -242,18 +239,6 @@ class _PairByPair:
         return [self._tokens[row] for row in rows]
 
 
-class AloneTexts:
-    """Passages of single texts: the `ids` of each, and the index (R,) of each one's text, ascending."""
-
-    def __init__(self, ids: list[I32], text_of: I64, spans: list[I32]) -> None:
-        self.ids, self.lengths = ids, _lengths(ids)
-        self.pair_of, self.spans = text_of, spans
-
-    def sequences(self, rows: I64) -> list[TokenSequence]:
-        """The sequences of these rows."""
-        return [TokenSequence(self.ids[row], np.zeros_like(self.ids[row])) for row in rows]
-
-
 class OneSegment:
     """Pairs whose tokens are all in the first segment."""
 
@@ -265,56 +250,14 @@ class OneSegment:
         return [TokenSequence(ids, np.zeros_like(ids)) for ids, _ in self._pairs.sequences(rows)]
 
 
-def read_alone(
-    tokenizer: Any, max_length: int, texts: Sequence[str], *, spans: bool = False, truncates: bool = False
-) -> AloneTexts:
-    """Single texts as sequences of at most `max_length` tokens; longer ones become passages that overlap by half.
-
-    With `truncates`, longer ones are truncated instead. With `spans`, also return the begin and end (T, 2) of each
-    token in its text, which is then read unchanged.
-
-    Raises:
-        ArtefactError: the tokenizer is not a fast one.
-        InputError: `max_length` leaves too little room.
-    """
-    if not tokenizer.is_fast:
-        raise ArtefactError(f"{tokenizer.name_or_path}: a bi-encoder needs a fast tokenizer; convert this one.")
-    extra = tokenizer.num_special_tokens_to_add()
-    if max_length < extra + FEWEST:
-        raise InputError(
-            f"{tokenizer.name_or_path}: max_length is {max_length} tokens, of which {extra} are special; give at least "
-            f"{extra + FEWEST}."
-        )
-    as_read = without_surrogates if spans else legible
-    options: dict[str, Any] = {
-        "truncation": True,
-        "return_overflowing_tokens": True,
-        "return_offsets_mapping": spans,
-    }
-    options |= {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    options |= {"max_length": max_length, "stride": (max_length - extra) // 2}
-    ids, offsets, text_of, start = list[I32](), list[I32](), list[int](), 0
-    for chunk in _chunks(texts):
-        with _turn:
-            encoded = tokenizer([as_read(text) for text in chunk], **options)
-        ids += [np.array(passage, np.int32) for passage in encoded["input_ids"]]
-        offsets += [np.array(passage, np.int32) for passage in encoded["offset_mapping"]] if spans else []
-        text_of += [start + number for number in encoded["overflow_to_sample_mapping"]]
-        start += len(chunk)
-    rows = np.flatnonzero(np.diff(text_of, prepend=-1)) if truncates else np.arange(len(ids))
-    return AloneTexts(
-        [ids[row] for row in rows], np.array(text_of, np.int64)[rows], [offsets[row] for row in rows if spans]
-    )
-
-
 def find_template(tokenizer: Any) -> Template | None:
     """The template of a fast tokenizer, or None if its pairs differ from separately tokenised texts."""
     if not tokenizer.is_fast:
         return None
-    query, sentence = (_ids(tokenizer, text)[0] for text in PROBES[:2])
-    ids, segments = _ids(tokenizer, *PROBES[:2])
-    first = _find(ids, query, 0)
-    second = _find(ids, sentence, first + len(query))
+    query, sentence = (read_ids(tokenizer, text)[0] for text in PROBES[:2])
+    ids, segments = read_ids(tokenizer, *PROBES[:2])
+    first = find_ids(ids, query, 0)
+    second = find_ids(ids, sentence, first + len(query))
     if not query or not sentence or first < 0 or second < 0:
         return None
     starts = (0, first, first + len(query), second, second + len(sentence))
@@ -332,29 +275,36 @@ def find_template(tokenizer: Any) -> Template | None:
 
 
 def _gives(template: Template, tokenizer: Any, first: str, second: str) -> bool:
-    separate_ids = (np.array(_ids(tokenizer, text)[0], np.int32) for text in (first, second))
+    separate_ids = (np.array(read_ids(tokenizer, text)[0], np.int32) for text in (first, second))
     filled = template.fill(*separate_ids)
-    return (filled.ids.tolist(), filled.type_ids.tolist()) == _ids(tokenizer, first, second)
+    return (filled.ids.tolist(), filled.type_ids.tolist()) == read_ids(tokenizer, first, second)
 
 
 def read_pair(tokenizer: Any, query: str, sentence: str) -> TokenSequence:
     """The sequence of a pair, however long."""
-    ids, type_ids = _ids(tokenizer, query, sentence)
+    ids, type_ids = read_ids(tokenizer, query, sentence)
     return TokenSequence(np.array(ids, np.int32), np.array(type_ids, np.int32))
 
 
-def _ids(tokenizer: Any, *texts: str, max_length: int | None = None) -> tuple[list[int], list[int]]:
-    """Token ids and segments of one text without special tokens, or of a pair with them, truncated to any length."""
+def read_ids(
+    tokenizer: Any, *texts: str, special: bool | None = None, max_length: int | None = None
+) -> tuple[list[int], list[int]]:
+    """Token ids and segments of one text or of a pair, truncated to any length.
+
+    A pair has special tokens, and a text has none unless they are asked for.
+    """
     # In lists, because a single pair with an empty second text would be taken for a single text.
     lists = [[text] for text in texts]
-    with _turn:
+    with TURN:
         cut: dict[str, Any] = {"truncation": True, "max_length": max_length} if max_length else {"truncation": False}
-        encoding = tokenizer(*lists, add_special_tokens=len(texts) > 1, verbose=False, **cut)
+        has_special = len(texts) > 1 if special is None else special
+        encoding = tokenizer(*lists, add_special_tokens=has_special, verbose=False, **cut)
     ids = list(encoding["input_ids"][0])
     return ids, list(encoding["token_type_ids"][0]) if "token_type_ids" in encoding else [0] * len(ids)
 
 
-def _find(ids: list[int], sublist: list[int], start: int) -> int:
+def find_ids(ids: list[int], sublist: list[int], start: int) -> int:
+    """The position of a list inside another, from `start` on; -1 if it is not there."""
     return next((i for i in range(start, len(ids) - len(sublist) + 1) if ids[i : i + len(sublist)] == sublist), -1)
 
 

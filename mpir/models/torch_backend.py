@@ -34,15 +34,14 @@ from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
 from mpir.models.padding_check import read_singly
 from mpir.models.pretrained import checkpoint_errors, raise_checkpoint_error
+from mpir.models.single_texts import SingleTexts, read_single
 from mpir.models.tokenise import (
-    AloneTexts,
     OneSegment,
     PairTokenizer,
     TokenisedPairs,
     TokenSequence,
     batches,
     pad,
-    read_alone,
 )
 from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.types import F32, Bool
@@ -187,9 +186,10 @@ class TorchBackend:
         """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
         return self._tokenised(lambda: self.pair_tokenizer.read(pairs))
 
-    def read_texts(self, texts: Sequence[str]) -> AloneTexts:
-        """Tokenise texts, each on its own. Raises ArtefactError if the tokenizer fails or is not a fast one."""
-        return self._tokenised(lambda: read_alone(self.tokenizer, self.max_length, texts, truncates=self.truncates))
+    def read_texts(self, texts: Sequence[str], prompt: str = "") -> SingleTexts:
+        """Tokenise texts, each on its own and behind a prompt. Raises ArtefactError if the tokenizer fails."""
+        options: dict[str, Any] = {"prompt": prompt, "truncates": self.truncates}
+        return self._tokenised(lambda: read_single(self.tokenizer, self.max_length, texts, **options))
 
     def read_titled(self, texts: Sequence[str], titles: str) -> TokenisedPairs:
         """Tokenise documents as pairs of their first line, the title, and their other text, if `titles` is "pair".
@@ -207,12 +207,11 @@ class TorchBackend:
         return int(len(ids) > 0 and ids[-1] == self.read_texts(["a"]).ids[0][-1])
 
     def read_late(
-        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, spans: bool = False
-    ) -> AloneTexts:
+        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, prompt: str = "", spans: bool = False
+    ) -> SingleTexts:
         """Tokenise texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
-        return self._tokenised(
-            lambda: late.read(self.tokenizer, texts, is_query=is_query, max_length=self.max_length, spans=spans)
-        )
+        options: dict[str, Any] = {"is_query": is_query, "prompt": prompt, "spans": spans, "truncates": self.truncates}
+        return self._tokenised(lambda: late.read(self.tokenizer, texts, max_length=self.max_length, **options))
 
     def _tokenised(self, read: Callable[[], Tokens]) -> Tokens:
         """Return what `read` returns. Raises ArtefactError if the tokenizer fails."""

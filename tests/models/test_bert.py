@@ -20,7 +20,8 @@ from mpir.models.bert.checkpoint import open_bert
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.bundles.bundle import SHIPPED
 from mpir.models.encoder import Encoder
-from mpir.models.tokenise import find_template, read_alone
+from mpir.models.single_texts import Frame, find_frame, read_single
+from mpir.models.tokenise import find_template
 
 PAIRS = [
     ("does aspirin thin blood", "yes aspirin does thin the blood ."),
@@ -90,7 +91,7 @@ def test_tokens_of_any_texts_are_those_by_transformers(one: str, other: str) -> 
             result, expected = (each(*texts, add_special_tokens=special) for each in (own_value, theirs))
             assert result["input_ids"] == expected["input_ids"]
             assert result["token_type_ids"] == expected["token_type_ids"]
-    result, expected = (read_alone(each, 16, [one, other], spans=True) for each in (own_value, theirs))
+    result, expected = (read_single(each, 16, [one, other], spans=True) for each in (own_value, theirs))
     assert result.pair_of.tolist() == expected.pair_of.tolist()
     assert [ids.tolist() for ids in result.ids] == [ids.tolist() for ids in expected.ids]
     assert [where.tolist() for where in result.spans] == [where.tolist() for where in expected.spans]
@@ -110,7 +111,7 @@ def test_its_template_is_that_by_transformers() -> None:
     own_value, theirs = TOKENIZERS
     for name in ("pad_token_id", "unk_token_id", "mask_token_id", "model_max_length", "is_fast"):
         assert getattr(own_value, name) == getattr(theirs, name)
-    assert own_value.num_special_tokens_to_add() == theirs.num_special_tokens_to_add() == 2
+    assert find_frame(own_value) == find_frame(theirs) == Frame([101], [102])
     words = ["aspirin", "[MASK]", "no token at all"]
     assert own_value.convert_tokens_to_ids(words) == theirs.convert_tokens_to_ids(words)
     assert own_value.convert_ids_to_tokens(4321) == theirs.convert_ids_to_tokens(4321)

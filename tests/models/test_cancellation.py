@@ -15,7 +15,8 @@ from mpir.core.cancellation import CancellationError, while_awaited
 from mpir.core.text import Document
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives import ScoreCache
-from mpir.models.tokenise import PairTokenizer, forget, read_alone
+from mpir.models.single_texts import read_single
+from mpir.models.tokenise import PairTokenizer, forget
 from mpir.reranking.prepare import prepare
 from mpir.search.memory import MemoryIndex
 
@@ -78,16 +79,19 @@ def test_tokenising_looks_between_texts(tiny_checkpoint: Path, monkeypatch: pyte
     reader, texts = PairTokenizer(tokenizer, 64), ["aspirin " * 1000] * 3
     assert stops(lambda: reader.read([("blood", text) for text in LONG[:3]]))
     assert stops(lambda: reader.texts(texts))
-    assert stops(lambda: read_alone(tokenizer, 64, texts))
+    assert stops(lambda: read_single(tokenizer, 64, texts))
 
 
 def test_many_texts_are_tokenised_as_each_is(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Encoder(tiny_checkpoint, device="cpu").backend.tokenizer
     texts = [f"{'aspirin ' * (20 * row)}thins blood" for row in range(9)] + [""]
-    complete, single = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
+    complete, single = PairTokenizer(tokenizer, 64).texts(texts), read_single(tokenizer, 64, texts, spans=True)
     forget()
     monkeypatch.setattr("mpir.models.tokenise.CHARACTERS", 50)
-    in_pieces, alone_in_pieces = PairTokenizer(tokenizer, 64).texts(texts), read_alone(tokenizer, 64, texts, spans=True)
+    in_pieces, alone_in_pieces = (
+        PairTokenizer(tokenizer, 64).texts(texts),
+        read_single(tokenizer, 64, texts, spans=True),
+    )
     at_once, piecewise = [complete, single.ids, single.spans], [in_pieces, alone_in_pieces.ids, alone_in_pieces.spans]
     for expected, arrays in zip(at_once, piecewise, strict=True):
         assert [array.tolist() for array in arrays] == [array.tolist() for array in expected]

@@ -42,10 +42,6 @@ class FastTokenizer:
             for name in ("pad_token", "unk_token", "mask_token")
         )
 
-    def num_special_tokens_to_add(self) -> int:
-        """The number of special tokens added to a single text."""
-        return int(self.backend_tokenizer.num_special_tokens_to_add(False))
-
     def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> Any:
         """The id of a token, or the ids of several; unknown tokens get the unknown token's id."""
         if not isinstance(tokens, str):
@@ -65,26 +61,21 @@ class FastTokenizer:
         add_special_tokens: bool = True,
         truncation: bool = False,
         max_length: int = 0,
-        stride: int = 0,
         **_: Any,
     ) -> dict[str, list[Any]]:
-        """Token ids, segments and offsets of texts or pairs; with `truncation`, of passages with the text of each.
+        """Token ids, segments and offsets of texts or pairs, with `truncation` of their beginnings.
 
         The other arguments of transformers' tokenizers select what to return, and are ignored.
         """
         self.backend_tokenizer.no_truncation()
         if truncation:
-            self.backend_tokenizer.enable_truncation(max_length, stride=stride)
+            self.backend_tokenizer.enable_truncation(max_length)
         inputs = list(texts) if pair_texts is None else list(zip(texts, pair_texts, strict=True))
-        read = self.backend_tokenizer.encode_batch(inputs, add_special_tokens=add_special_tokens)
-        encodings = [
-            (passage, number) for number, encoding in enumerate(read) for passage in (encoding, *encoding.overflowing)
-        ]
+        encodings = self.backend_tokenizer.encode_batch(inputs, add_special_tokens=add_special_tokens)
         return {
-            "input_ids": [passage.ids for passage, _ in encodings],
-            "token_type_ids": [passage.type_ids for passage, _ in encodings],
-            "offset_mapping": [passage.offsets for passage, _ in encodings],
-            "overflow_to_sample_mapping": [number for _, number in encodings],
+            "input_ids": [encoding.ids for encoding in encodings],
+            "token_type_ids": [encoding.type_ids for encoding in encodings],
+            "offset_mapping": [encoding.offsets for encoding in encodings],
         }
 
 

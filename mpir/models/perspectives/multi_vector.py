@@ -12,7 +12,6 @@ from mpir.models.late import LateInteraction
 from mpir.models.model_files import read_model_files
 from mpir.models.multi_vector import MultiVectorEncoder
 from mpir.models.multi_vector_settings import read_multi_vector_settings
-from mpir.models.options import is_truncating
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.late_interaction import LatePerspective
@@ -61,6 +60,5 @@ def load_multi_vector(name: str, options: Mapping[str, Any], loading: Loading) -
     opening = {key: reading.pop(key) for key in OPENING if key in reading}
     settings = read_multi_vector_settings(files, reading)
     encoder, _ = shared_encoder({**opening, "checkpoint": str(files.transformer_folder.resolve())}, loading)
-    is_cut = is_truncating(opening.get("over_length", "passages"))
-    wrapped = MultiVectorEncoder(encoder, settings.head, settings.prompts, is_cut=is_cut)
+    wrapped = MultiVectorEncoder(encoder, settings.head, settings.prompts)
     return MultiVectorPerspective(name, wrapped, settings.late, scale=scale)

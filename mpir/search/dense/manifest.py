@@ -17,8 +17,13 @@ from mpir.version import __version__
 FORMAT = 1
 MANIFEST = "dense.json"
 REMEDY = "build it with `mpir index`, and with vectors"
-COMPARED = ("checkpoint", "reading", "pooling", "similarity", "head", "dimensions", "prompts", "query_encoder")
+COMPARED = (
+    *("checkpoint", "reading", "pooling", "similarity", "head", "dimensions", "prompts", "include_prompt", "titles"),
+    *("lowercase", "query_encoder"),
+)
 """Entries of an encoder's identity that must agree between documents and queries; number formats may differ."""
+PROMPTED = "prompted"
+"""The entry of an encoder's identity that says that each passage of a document begins with the encoder's prompt."""
 _log = logging.getLogger(__name__)
 
 
@@ -141,6 +146,11 @@ def check_encoder(folder: Path, info: DenseInfo, identity: Mapping[str, Any]) ->
     Raises:
         ArtefactError: other weights, or another way to read texts.
     """
+    if info.encoder.get("prompts") and PROMPTED not in info.encoder and info.vectors > info.documents:
+        raise ArtefactError(
+            f"{folder}: its vectors were made by a former mpir, which put the encoder's prompt before the first "
+            "passage of a long document alone; build it again."
+        )
     for name in COMPARED if info.encoder else ():
         if info.encoder.get(name) != identity.get(name):
             raise ArtefactError(

@@ -15,7 +15,7 @@ from mpir.files.checksum import write_json_with_checksum
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.build import describe, fill_segment
 from mpir.search.dense.build_dir import FINISHED, LOCK, REMOVED, TRAINED, new_shard, writing
-from mpir.search.dense.manifest import write_dense_info
+from mpir.search.dense.manifest import PROMPTED, write_dense_info
 from mpir.search.dense.segment import OFFSETS, VECTORS
 from mpir.search.dense.shards import Vectoriser, check_unique, write_shard
 from mpir.search.dense.store import DenseStore
@@ -81,5 +81,7 @@ def _changing(folder: Path, encoder: Vectoriser | None = None) -> Iterator[Dense
 def _write(store: DenseStore, segments: Sequence[str], removed: int) -> None:
     """Write a new manifest of the segments, of whose documents so many are removed."""
     facts = {name: getattr(store.info, name) for name in ("width", "factory", "seed", "encoder", "source")}
+    if store.encoder is not None and PROMPTED in store.encoder.identity:  # a former mpir's index of short documents
+        facts["encoder"] = {**facts["encoder"], PROMPTED: store.encoder.identity[PROMPTED]}
     info = describe(store.folder, segments, known=store.info.files, **facts)
     write_dense_info(store.folder, replace(info, documents=info.documents - removed))

@@ -12,7 +12,6 @@ from transformers import (
     BertConfig,
     BertForSequenceClassification,
     BertModel,
-    PreTrainedTokenizerFast,
 )
 
 from mpir.errors import ArtefactError, InputError
@@ -22,7 +21,8 @@ from mpir.models.encoder import Encoder
 from mpir.models.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.models.perspectives.registration import build
-from mpir.models.tokenise import TokenSequence, read_alone
+from mpir.models.single_texts import read_single
+from mpir.models.tokenise import TokenSequence
 from tests.models.query_scores import query_scores
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
@@ -79,7 +79,7 @@ def test_company_order_and_passes_do_not_change_scores(
 
 def test_a_long_text_counts_with_its_best_passage(tiny_checkpoint: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint)
-    tokens = read_alone(tokenizer, 64, ["the heart", LONG])
+    tokens = read_single(tokenizer, 64, ["the heart", LONG])
     passages = [
         tokenizer.decode(sequence.ids[1:-1]) for sequence in tokens.sequences(np.arange(1, len(tokens.lengths)))
     ]
@@ -165,10 +165,3 @@ def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path)
 def test_what_it_cannot_be(tiny_checkpoint: Path) -> None:
     with pytest.raises(InputError, match="scale is 'stars'; choose from cosine, logit, probability, 0-5, 0-4"):
         loaded(tiny_checkpoint, scale="stars")
-
-    class Slow(PreTrainedTokenizerFast):
-        is_fast = False
-
-    slow = Slow.from_pretrained(tiny_checkpoint)
-    with pytest.raises(ArtefactError, match="a bi-encoder needs a fast tokenizer"):
-        read_alone(slow, 64, ["a gene"])

@@ -346,6 +346,43 @@ def test_an_index_of_another_encoder(encoder: Any, documents: list[Document], tm
         DenseIndex(tmp_path / "i", second)
 
 
+def test_passages_without_prompts_are_made_anew(encoder: Any, tmp_path: Path) -> None:
+    """Former versions put a prompt before a document's first passage alone."""
+
+    class Prompted(type(encoder)):  # type: ignore[misc]
+        @property
+        def identity(self) -> Any:
+            return {**super().identity, "prompts": ["query: ", "passage: "], "prompted": "passages"}
+
+    class Former(Prompted):
+        @property
+        def identity(self) -> Any:
+            return {name: value for name, value in super().identity.items() if name != "prompted"}
+
+    long = Document("long", "", "gene gene cell heart attack heart blood risk trial risk")
+    build_dense([long], tmp_path / "long", Former(window=3))
+    with pytest.raises(ArtefactError, match=r"former mpir, which put the encoder's prompt before the first passage"):
+        DenseIndex(tmp_path / "long", Prompted(window=3))
+    build_dense([Document("short", "", "heart gene")], tmp_path / "short", Former(window=3))
+    DenseIndex(tmp_path / "short", Prompted(window=3)).close()
+    add_documents(tmp_path / "short", [long], Prompted(window=3))
+    assert len(DenseIndex(tmp_path / "short", Prompted(window=3))) == 2
+
+
+@pytest.mark.parametrize(("name", "value"), [("include_prompt", False), ("titles", "pair"), ("lowercase", True)])
+def test_texts_read_otherwise_are_of_another_encoder(
+    name: str, value: Any, encoder: Any, documents: list[Document], tmp_path: Path
+) -> None:
+    class Different(type(encoder)):  # type: ignore[misc]
+        @property
+        def identity(self) -> Any:
+            return {**super().identity, name: value}
+
+    build_dense(documents, tmp_path / "i", encoder)
+    with pytest.raises(ArtefactError, match=f"made by another encoder .{name} None, not {value}"):
+        DenseIndex(tmp_path / "i", Different())
+
+
 def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(ArtefactError, match="there is no dense index here; build it with"):
         DenseIndex(tmp_path / "nowhere", encoder)
