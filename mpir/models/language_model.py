@@ -2,8 +2,8 @@
 
 Causal models (Qwen3-Reranker, mxbai-rerank-v2, bge-reranker-v2-gemma) answer after the prompt's last token, their
 conversions to sequence classification have a score layer there, and monoT5 answers with its decoder's first token
-(Nogueira et al. 2020). Prompts are padded on the left. If a prompt is too long, the document is truncated, never the
-template's words after it.
+(Nogueira et al. 2020). Prompts are padded on the left. If a prompt is too long, the document is cut, never the
+template's words (prompt_tokens.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from inspect import signature
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,12 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_budget, choose_devices, choose_dtype
 from mpir.models.identity import check_unchanged, files_state, identity_of
+from mpir.models.label_names import label_names, relevant_label
 from mpir.models.padding_check import is_changed_by_padding
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.prompt_template import CHAT, known_templates, make_template
-from mpir.models.tokenise import batches
+from mpir.models.prompt_tokens import PromptTokenizer, PromptTokens
+from mpir.models.tokenise import SHORTEST, batches
 from mpir.types import F32, I64
 from mpir.validation import whole_number
 
@@ -83,8 +84,7 @@ class LanguageModel:
         self.max_length = whole_number(f"{checkpoint}: max_length", max_length or DEFAULT_LENGTH, minimum=8)
         self.tokens_per_batch = choose_budget(tokens_per_batch, self.devices, self.max_length)
         self._is_single = False
-        self._adds_tokens = self.head == "ConditionalGeneration"
-        self._suffix = self._end_of_prompts()
+        self.prompts = self._prompts()
         self.token_ids = self._token_ids(template, tokens)
 
     @cached_property
@@ -99,7 +99,7 @@ class LanguageModel:
             raise ArtefactError(f"{self.checkpoint}: lacks the weights {format_names(missing, 3)}. Restore the files.")
         check_finite(model, self.checkpoint)
         check_unchanged(self.checkpoint, self._state)
-        short, long = (self._read("a", text)[0] for text in ("a", "a b c d e f g h"))
+        short, long = (self.prompts.read("a", text).ids for text in ("a", "a b c d e f g h"))
         self._is_single = is_changed_by_padding(lambda rows: self._outputs(model.eval(), rows)[:, None], short, long)
         return model.eval().to(device=self.devices[0], dtype=self.dtype)
 
@@ -110,10 +110,9 @@ class LanguageModel:
             ArtefactError: the model cannot be loaded.
             CancellationError: they are no longer awaited.
         """
-        read = [self._read(query, text) for query, text in pairs]
-        sequences = [ids for ids, _ in read]
-        if cut := sum(is_cut for _, is_cut in read):
-            log.warning("%s: %d of %d documents are cut to %d tokens", self.checkpoint, cut, len(read), self.max_length)
+        read = [self.prompts.read(legible(query), legible(text)) for query, text in pairs]
+        sequences = [tokens.ids for tokens in read]
+        self._report_cuts(read)
         lengths: I64 = np.array([len(ids) for ids in sequences], np.int64)
         values = np.zeros(len(pairs), np.float32)
         with checkpoint_errors(self.checkpoint, EXPECTED), tqdm(total=len(pairs), disable=not progress) as bar:
@@ -123,28 +122,25 @@ class LanguageModel:
                 bar.update(len(rows))
         return values
 
-    def _ids(self, prompt: str) -> list[int]:
-        ids: list[int] = self.tokenizer(prompt, add_special_tokens=self._adds_tokens)["input_ids"]
-        return ids
+    def _report_cuts(self, prompts: Sequence[PromptTokens]) -> None:
+        """Log how many documents and queries are cut."""
+        documents = sum(prompt.cuts_document for prompt in prompts)
+        queries = sum(prompt.cuts_query for prompt in prompts)
+        for name, count in (("documents", documents), ("queries", queries)):
+            if count:
+                message = "%s: %d of %d %s are cut, for prompts of at most %d tokens"
+                log.warning(message, self.checkpoint, count, len(prompts), name, self.max_length)
 
-    def _read(self, query: str, document: str) -> tuple[list[int], bool]:
-        """The tokens of a prompt, and whether its document was truncated to keep it within `max_length`."""
-        ids = self._ids(self.template.render(legible(query), legible(document)))
-        if len(ids) <= self.max_length:
-            return ids, False
-        return [*ids[: self.max_length - len(self._suffix)], *self._suffix], True
-
-    def _end_of_prompts(self) -> list[int]:
-        """The tokens at the end of every prompt, independent of query and document."""
-        ends = [self._ids(self.template.render(text, text))[::-1] for text in ("a b", "0 c", "? d")]
-        common = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*ends, strict=False))
-        suffix = [tokens[0] for tokens in common][::-1]
-        if len(suffix) >= self.max_length // 2:
+    def _prompts(self) -> PromptTokenizer:
+        """The tokenizer of prompts. Raises InputError if the template leaves no room for texts."""
+        adds_tokens = self.head == "ConditionalGeneration"
+        prompts = PromptTokenizer(self.tokenizer, self.template, self.max_length, adds_tokens=adds_tokens)
+        if self.max_length < (least := prompts.template_length + SHORTEST):
             raise InputError(
-                f"{self.checkpoint}: max_length is {self.max_length} (expected more than {2 * len(suffix)}, as the end "
-                "of the template alone takes half of that)."
+                f"{self.checkpoint}: max_length is {self.max_length} (expected at least {least}, because the template "
+                f"alone takes {least - SHORTEST} tokens)."
             )
-        return suffix
+        return prompts
 
     def _token_ids(
         self, template: str, tokens: tuple[str | int | None, str | int | None] | None
@@ -192,8 +188,11 @@ class LanguageModel:
         if self.head == "CausalLM":
             return self._contrast(model(**inputs, logits_to_keep=1).logits[:, -1])
         outputs = model.score(model.base_model(**inputs).last_hidden_state[:, -1])
-        contrast: torch.Tensor = outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
-        return contrast
+        if outputs.shape[1] == 1:
+            return outputs[:, 0]  # type: ignore[no-any-return]
+        relevant = relevant_label(label_names({"id2label": self.config.id2label}))
+        contrast: torch.Tensor = outputs[:, 1] - outputs[:, 0]
+        return -contrast if relevant == 0 else contrast
 
     def _contrast(self, logits: torch.Tensor) -> torch.Tensor:
         assert self.token_ids is not None
@@ -204,7 +203,8 @@ class LanguageModel:
     def identity(self) -> dict[str, Any]:
         """Everything that the scores depend on: weights, template, tokens, length and precision."""
         precision = str(self.dtype).removeprefix("torch.")
-        prompt = fingerprint([self.template.render("query", "document"), list(self.token_ids or ())])
+        reading = [self.template.pieces, sorted(self.template.stripped), self.prompts.keeps_end]
+        prompt = fingerprint([*reading, list(self.token_ids or ())])
         identity = identity_of(self.checkpoint, None, self.max_length, precision)
         check_unchanged(self.checkpoint, self._state)
         return {**identity, "prompt": prompt}

@@ -111,10 +111,11 @@ class ListwiseModel:
                 "passages; give a greater one."
             )
         token_ids = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-        if cut := sum(len(ids) > most for ids in token_ids):
-            log.warning("%s: %d of %d documents are cut to %d tokens", self.checkpoint, cut, len(texts), most)
+        if count := sum(len(ids) > most for ids in token_ids):
+            log.warning("%s: %d of %d documents are cut to %d tokens", self.checkpoint, count, len(texts), most)
+        cut = slice(-most, None) if getattr(self.tokenizer, "truncation_side", "right") == "left" else slice(most)
         return [
-            self.tokenizer.decode(ids[:most]) if len(ids) > most else text
+            self.tokenizer.decode(ids[cut]) if len(ids) > most else text
             for ids, text in zip(token_ids, texts, strict=True)
         ]
 

@@ -7,16 +7,20 @@ missing in a model's files are listed in known_models.json by the beginning of i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
+from mpir.models.label_names import label_names, relevant_label, says_irrelevant
 from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles, is_pruner
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
+
+log = logging.getLogger(__name__)
 
 Task = Literal["reranking", "embedding"]
 DEFAULT_LENGTH = 1024
@@ -129,6 +133,8 @@ def language_model_options(files: ModelFiles) -> dict[str, Any]:
     """
     if files.architecture.endswith("T5ForConditionalGeneration"):
         return {"template": "monot5", "scale": "probability", **length_option(files)}
+    if files.architecture.endswith("ForSequenceClassification"):
+        _check_labels(files)
     module = files.module("LogitScore")
     if module or files.reads_messages:
         tokens = {key: module.config.get(f"{key}_id") for key in ("true_token", "false_token")} if module else {}
@@ -139,6 +145,16 @@ def language_model_options(files: ModelFiles) -> dict[str, Any]:
         return length_option(files)
     has_contrast = known_templates()[template]["false_token"] is not None
     return {"template": template, "scale": "probability" if has_contrast else "logit", **length_option(files)}
+
+
+def _check_labels(files: ModelFiles) -> None:
+    """Raise ArtefactError for a language model with several labels, none of which an option could select."""
+    if files.labels_count > 2:
+        names = label_names(files.config)
+        raise ArtefactError(
+            f"{files.name}: has {files.labels_count} labels ({format_names(names)}; expected 1 or 2). Give another "
+            "model."
+        )
 
 
 def is_classifier(files: ModelFiles) -> bool:
@@ -166,11 +182,29 @@ def is_bi_encoder(files: ModelFiles) -> bool:
 def classifier_options(files: ModelFiles) -> dict[str, Any]:
     """Return the options of a classifier: its output, the class to compare it with, scale and length.
 
-    A single label is the score; of two labels, the second is relevant. With more, the option ``output`` selects one.
+    A single label is the score, unless its name means irrelevant; of two labels, their names or else their order say
+    which is relevant. With more, the option ``output`` selects one.
     """
-    count = files.labels_count
-    reading: dict[str, Any] = {"output": 0} if count == 1 else {"output": 1, "against": 0} if count == 2 else {}
+    count, names = files.labels_count, label_names(files.config)
+    reading: dict[str, Any] = {"output": 0} if count == 1 and not any(map(says_irrelevant, names)) else {}
+    if count == 2:
+        output = relevant_output(files)
+        reading = {"output": output, "against": 1 - output}
     return {**reading, "scale": declared_scale(files), **text_options(files), **length_option(files)}
+
+
+def relevant_output(files: ModelFiles) -> int:
+    """Return which of two labels is relevant: by their names, else the second; logs a warning if they say nothing."""
+    names = label_names(files.config)
+    output = relevant_label(names) if len(names) == 2 else 1
+    if output is None:
+        log.warning(
+            "%s: its labels %s and %s do not say which means relevant; the second is taken (choose the option output=0 "
+            "for the first)",
+            files.name,
+            *map(format_value, names),
+        )
+    return 1 if output is None else output
 
 
 def chain_options(files: ModelFiles) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class TemplateError(Exception):
 
 
 def render(
-    template: str, conversations: Sequence[Sequence[Mapping[str, str]]], special_tokens: Mapping[str, str]
+    template: str, conversations: Sequence[Sequence[Mapping[str, Any]]], special_tokens: Mapping[str, str]
 ) -> list[str]:
     """Return the text of each conversation as the template of a tokenizer renders it. Raises TemplateError."""
     task = {"template": template, "conversations": conversations, "special_tokens": dict(special_tokens)}

@@ -187,10 +187,10 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
             f"model.template (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
         )
     if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
-        labels = recognised.files.config.get("id2label")
+        labels, count = recognised.files.config.get("id2label"), recognised.files.labels_count
         raise InputError(
-            f"{recognised.files.name}: the model has {recognised.files.labels_count} outputs ({format_value(labels)}); "
-            "choose the relevance output, such as the option output=2."
+            f"{recognised.files.name}: the model has {count} outputs ({format_value(labels)}); choose the relevance "
+            f"output, such as the option output={count - 1}."
         )
     return options
 

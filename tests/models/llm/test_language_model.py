@@ -94,8 +94,8 @@ def test_logit_score_is_that_of_sentence_transformers(
 
 def test_the_end_of_the_template_is_never_cut(make: Callable[..., Path]) -> None:
     model = LanguageModel(str(make("Qwen3")), max_length=MAX_LENGTH, device="cpu")
-    ids, is_cut = model._read("does aspirin thin blood", "gene cell " * 200)
-    assert len(ids) == MAX_LENGTH and is_cut
+    ids, cuts_query, cuts_document = model.prompts.read("does aspirin thin blood", "gene cell " * 200)
+    assert len(ids) == MAX_LENGTH and cuts_document and not cuts_query
     assert ids[-5:] == ids_of(Path(model.checkpoint), "Relevant : is yes no")
 
 
