@@ -14,6 +14,7 @@ from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.files.read import read_json
+from mpir.models.foreign_forms import check_quantisation, check_tensor_names
 
 LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
 LIMITS = {
@@ -65,12 +66,13 @@ def check_tensors(checkpoint: str | Path, config: Mapping[str, Any]) -> None:
     """Compare the formats and shapes of a folder's tensors, read from file headers, with its configuration.
 
     Without this, transformers would fill memory with random weights of the configured shapes before comparing them.
-    Quantised weights, which have other formats and shapes, are not checked.
 
     Raises:
-        ArtefactError: a weight is not in a floating-point format, or a size does not occur among the shapes.
+        ArtefactError: the weights are quantised, or not in a floating-point format, or a size does not occur among the
+            shapes.
     """
-    paths = () if config.get("quantization_config") else sorted(Path(checkpoint).glob("*.safetensors"))
+    check_quantisation(checkpoint, config)
+    paths = sorted(Path(checkpoint).glob("*.safetensors"))
     shapes = {name: shape for path in paths for name, shape in _read_shapes(path).items()}
     sizes = {size for shape in shapes.values() for size in shape}
     has_positions = any(POSITIONS in name for name in shapes)
@@ -104,12 +106,13 @@ def _read_shapes(path: Path) -> dict[str, list[int]]:
 
     shapes = {}
     with safe_open(path, "pt") as tensors:
+        check_tensor_names(path, tensors.keys())
         for name in tensors.keys():  # noqa: SIM118  (no dictionary)
             tensor = tensors.get_slice(name)
             if name.endswith((".weight", ".bias")) and not tensor.get_dtype().startswith(FLOATING):
                 raise ArtefactError(
                     f"{path}: the tensor {format_value(name)} has the format {tensor.get_dtype()} (expected "
-                    "floating-point numbers). Restore the checkpoint."
+                    "floating-point numbers). Restore the checkpoint, or give the model in fp32, fp16 or bf16."
                 )
             shapes[name] = tensor.get_shape()
     return shapes

@@ -80,13 +80,15 @@ def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> Checkpo
         outputs_count=outputs_count,
         max_length=max_length,
         precision=precision,
-        reading=over_length_identity(options["over_length"]),
+        reading=over_length_identity(options["over_length"], tokenizer.get("truncation_side")),
     )
 
 
-def over_length_identity(over_length: str) -> dict[str, str]:
-    """The identity's entry for how longer texts are read; empty for the default, passages."""
-    return {"over_length": over_length} if over_length == "truncate" else {}
+def over_length_identity(over_length: str, truncation_side: str | None) -> dict[str, str]:
+    """The identity's entries for how longer texts are read; empty for the default, passages."""
+    if over_length != "truncate":
+        return {}
+    return {"over_length": over_length} | ({"truncation_side": "left"} if truncation_side == "left" else {})
 
 
 def longest_input(config: Any, model_max_length: float, max_length: int | None) -> int:

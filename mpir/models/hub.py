@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value, shortened
-from mpir.files.read import found_folder
+from mpir.files.read import found_file, found_folder
+from mpir.models.foreign_forms import form_of_file
 
 SETTINGS = ("*.json", "*.txt", "*.model", "*.tiktoken", "README.md", "artifact.metadata")
 SAFE_WEIGHTS, OLD_WEIGHTS = ("*.safetensors",), ("pytorch_model*.bin", "*/pytorch_model.bin")
@@ -50,6 +51,10 @@ def find_model(name: str, revision: str | None = None, *, with_code: bool = Fals
         if revision is not None:
             raise InputError(f"{name}: is a folder and has no revision (got {format_value(revision)}); leave it out.")
         return Snapshot(folder)
+    if (path := found_file(name)) is not None:
+        form = form_of_file(path)
+        kind = "a file" if form is None else f"a file of the form {form}, which mpir does not read"
+        raise ArtefactError(f"model {format_value(name)}: is {kind}; give the folder of a checkpoint, or a hub name.")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise ArtefactError(f"model {format_value(name)}: no such folder; check the path, or give a hub name.")
     return _fetch(without_revision(name), revision_of(name) or revision, with_code=with_code, fetch=fetch)

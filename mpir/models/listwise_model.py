@@ -22,6 +22,7 @@ from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_devices, choose_dtype
 from mpir.models.listwise_prompt import listwise_templates, order_list
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.tokenise import truncation_side
 from mpir.models.vector_head import read_tensor
 from mpir.validation import check_choice, whole_number
 
@@ -113,7 +114,7 @@ class ListwiseModel:
         token_ids = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
         if count := sum(len(ids) > most for ids in token_ids):
             log.warning("%s: %d of %d documents are cut to %d tokens", self.checkpoint, count, len(texts), most)
-        cut = slice(-most, None) if getattr(self.tokenizer, "truncation_side", "right") == "left" else slice(most)
+        cut = slice(-most, None) if truncation_side(self.tokenizer) == "left" else slice(most)
         return [
             self.tokenizer.decode(ids[cut]) if len(ids) > most else text
             for ids, text in zip(token_ids, texts, strict=True)

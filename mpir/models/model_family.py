@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.embedding_settings import ACTIVATION_KEYS, declared_similarity
+from mpir.models.embedding_settings import ACTIVATION_KEYS, read_embedding_settings
 from mpir.models.label_names import label_names, relevant_label, says_irrelevant
 from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles, is_pruner
@@ -224,8 +224,11 @@ def text_options(files: ModelFiles) -> dict[str, Any]:
 
 
 def bi_encoder_options(files: ModelFiles) -> dict[str, Any]:
-    """Return the only option of a bi-encoder, its scale; pooling and prompts are read from its files."""
-    return {"scale": "logit" if declared_similarity(files) == "dot" else "cosine"}
+    """Return the only option of a bi-encoder, its scale; pooling and prompts are read from its files.
+
+    The product of vectors that a last layer scales to length 1 is their cosine.
+    """
+    return {"scale": "logit" if read_embedding_settings(files, {}).pooling.similarity == "dot" else "cosine"}
 
 
 def multi_vector_options(_: ModelFiles) -> dict[str, Any]:

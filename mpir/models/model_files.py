@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value, shortened
+from mpir.models.foreign_forms import check_form
 
 CONFIG, MODULES = "config.json", "modules.json"
 SENTENCE_TRANSFORMERS = "config_sentence_transformers.json"
@@ -123,23 +124,26 @@ def read_model_files(folder: Path, name: str | None = None, *, revision: str | N
         revision: the commit of a hub's snapshot.
 
     Raises:
-        ArtefactError: neither file exists, or one of them is damaged.
+        ArtefactError: neither file exists, one of them is damaged, or the model has a form that mpir does not read.
     """
     name = str(folder) if name is None else name
     check_no_adapter(folder)
     if not (folder / CONFIG).is_file() and not (folder / MODULES).is_file():
+        check_form(folder, name, {}, (), {})
         raise ArtefactError(
             f"{name}: has neither a {CONFIG} nor a {MODULES}, so it is not a model; give the folder of a checkpoint or "
             "a hub name."
         )
     modules = _read_modules(folder)
     first = next((module.path for module in modules), "")
+    config, settings = _read_object(folder / first / CONFIG), _read_object(folder / SENTENCE_TRANSFORMERS)
+    check_form(folder, name, config, [module.type for module in modules], settings)
     return ModelFiles(
         name=name,
         folder=folder,
-        config=_read_object(folder / first / CONFIG) if first else _read_object(folder / CONFIG),
+        config=config,
         modules=modules,
-        sentence_transformers=_read_object(folder / SENTENCE_TRANSFORMERS),
+        sentence_transformers=settings,
         transformer=next(filter(None, (_read_object(folder / first / name) for name in TRANSFORMER)), {}),
         revision=revision,
         licence=read_licence(folder / CARD),

@@ -1,4 +1,4 @@
-"""Select the tokens of a pair that a model reads: both texts if they fit, else overlapping passages or beginnings."""
+"""Select the tokens of a pair that a model reads: both if they fit, else overlapping passages, beginnings or ends."""
 
 from __future__ import annotations
 
@@ -63,12 +63,23 @@ def passages_of(query: int, sentence: int, room: int) -> I64:
 
 def truncated(query: int, sentence: int, room: int) -> I64:
     """The beginnings (1, 4) of both texts that fill `room` tokens, as with tokenizers' ``longest_first``."""
+    query_size, sentence_size = _sizes(query, sentence, room)
+    return np.array([(0, query_size, 0, sentence_size)], np.int64)
+
+
+def truncated_left(query: int, sentence: int, room: int) -> I64:
+    """The ends (1, 4) of both texts that fill `room` tokens, for a tokenizer that cuts beginnings."""
+    query_size, sentence_size = _sizes(query, sentence, room)
+    return np.array([(query - query_size, query, sentence - sentence_size, sentence)], np.int64)
+
+
+def _sizes(query: int, sentence: int, room: int) -> tuple[int, int]:
+    """The tokens that are kept of a query and of a sentence: those of the longer text are cut first."""
     shorter = min(query, sentence)
     longer = max(shorter, room - shorter)
     if shorter + longer > room:
         shorter, longer = room // 2, room - room // 2
-    query_end, sentence_end = (shorter, longer) if query <= sentence else (longer, shorter)
-    return np.array([(0, query_end, 0, sentence_end)], np.int64)
+    return (shorter, longer) if query <= sentence else (longer, shorter)
 
 
 def spans(count: int, size: int) -> list[tuple[int, int]]:

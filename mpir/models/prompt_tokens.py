@@ -9,6 +9,7 @@ import numpy as np
 from mpir.models.pair_spans import SENTENCE_SHARE
 from mpir.models.prompt_template import DOCUMENT, QUERY, PromptTemplate
 from mpir.models.single_texts import find_frame
+from mpir.models.tokenise import truncation_side
 from mpir.types import I64
 
 
@@ -32,7 +33,7 @@ class PromptTokenizer:
         """`adds_tokens` tells whether the tokenizer adds its special tokens."""
         self.tokenizer, self.template, self.max_length = tokenizer, template, max_length
         self._adds_tokens = adds_tokens
-        self.keeps_end = getattr(tokenizer, "truncation_side", "right") == "left"
+        self.keeps_end = truncation_side(tokenizer) == "left"
 
     @property
     def template_length(self) -> int:

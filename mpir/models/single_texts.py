@@ -10,7 +10,7 @@ import numpy as np
 from mpir.core.text.characters import without_surrogates
 from mpir.core.text.legible import legible
 from mpir.errors import ArtefactError, InputError, format_value
-from mpir.models.tokenise import PROBES, TURN, TokenSequence, chunks_of, find_ids, read_ids
+from mpir.models.tokenise import PROBES, TURN, TokenSequence, chunks_of, find_ids, read_ids, truncation_side
 from mpir.types import I32, I64
 
 FEWEST = 4
@@ -104,7 +104,7 @@ def read_single(
             f"least {frame.extra + FEWEST}."
         )
     prompt_ids = read_ids(tokenizer, prompt)[0] if prompt else []
-    keeps_end = getattr(tokenizer, "truncation_side", "right") == "left"
+    keeps_end = truncation_side(tokenizer) == "left"
     passages, offsets, text_of = list[I32](), list[I32](), list[int]()
     for number, (ids, where) in enumerate(_tokenised(tokenizer, texts, prompt, spans)):
         repeated = ids[: _shared(prompt_ids, ids)]

@@ -15,7 +15,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
-from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated
+from mpir.models.pair_spans import Divide, divide_pairs, passages_of, truncated, truncated_left
 from mpir.types import I32, I64
 
 TURN = threading.Lock()
@@ -65,6 +65,11 @@ class Template:
         return TokenSequence(ids, np.repeat(np.array(self.segments, np.int32), [len(piece) for piece in pieces]))
 
 
+def truncation_side(tokenizer: Any) -> str:
+    """The side on which a tokenizer cuts texts that are too long: ``right``, or ``left``."""
+    return str(getattr(tokenizer, "truncation_side", "right"))
+
+
 class PairTokenizer:
     """Tokenises pairs with a transformers tokenizer, for a model of `max_length` tokens.
 
@@ -74,8 +79,8 @@ class PairTokenizer:
 
     A pair longer than `max_length` becomes several sequences: passages of the sentence that overlap by half, each with
     the complete query. A query that would leave the sentence less than a quarter of the length is itself read in such
-    passages, each combined with each of the sentence's. With `truncates`, the pair is truncated at the end instead, the
-    longer text first, as with transformers' ``longest_first``.
+    passages, each combined with each of the sentence's. With `truncates`, the pair is truncated instead on the
+    tokenizer's ``truncation_side``, the longer text first, as with transformers' ``longest_first``.
     """
 
     def __init__(self, tokenizer: Any, max_length: int, *, truncates: bool = False) -> None:
@@ -100,7 +105,9 @@ class PairTokenizer:
         pairs = [_legible_pair(pair) for pair in pairs]
         if self.template is None:
             return _PairByPair(self, pairs)
-        divide = truncated if self.truncates else passages_of
+        divide = passages_of
+        if self.truncates:
+            divide = truncated_left if truncation_side(self.tokenizer) == "left" else truncated
         return _Joined(self.template, self.max_length, pairs, tokenise=self.texts, divide=divide)
 
     def texts(self, texts: list[str]) -> list[I32]:

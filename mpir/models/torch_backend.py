@@ -42,6 +42,7 @@ from mpir.models.tokenise import (
     TokenSequence,
     batches,
     pad,
+    truncation_side,
 )
 from mpir.models.workers import Answers, BatchRunner, Workers
 from mpir.types import F32, Bool
@@ -174,7 +175,10 @@ class TorchBackend:
             outputs_count=int(self.config.num_labels) if chain is None else chain.width(self.hidden_size),
             max_length=self.max_length,
             precision=self._dtype_name,
-            reading={**({} if chain is None else chain.identity), **over_length_identity(self.over_length)},
+            reading={
+                **({} if chain is None else chain.identity),
+                **over_length_identity(self.over_length, truncation_side(self.tokenizer)),
+            },
         )
 
     @property

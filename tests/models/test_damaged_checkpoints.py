@@ -217,7 +217,8 @@ def test_an_undamaged_checkpoint_loads(checkpoint: Path) -> None:
 
 def test_quantised_weights_are_not_called_damaged(checkpoint: Path) -> None:
     tensor(QUERY, lambda matrix: matrix.to(torch.int8))(checkpoint)
-    check_tensors(checkpoint, {"quantization_config": {"quant_method": "any"}})
+    with pytest.raises(ArtefactError, match=r"has quantised weights .any., which mpir does not read"):
+        check_tensors(checkpoint, {"quantization_config": {"quant_method": "any"}})
     with pytest.raises(ArtefactError, match=r"query.weight' has the format I8 \(expected floating-point numbers\)"):
         check_tensors(checkpoint, {})
 

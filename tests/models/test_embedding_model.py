@@ -13,6 +13,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
+from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import build
 from tests.models.model_makers import vectors_of_entry
 from tests.models.query_scores import query_scores
@@ -118,6 +119,32 @@ def test_two_towers_read_queries_and_documents(tiny_checkpoint: Path, tmp_path: 
     np.testing.assert_allclose(opened.query_vectors(["heart"])[0][0], states_of(second, "heart")[0], atol=1e-5)
     np.testing.assert_allclose(opened.vectors(["heart"])[0][0], states_of(first, "heart")[0], atol=1e-5)
     assert opened.identity["query_encoder"]
+
+
+@pytest.mark.parametrize(("similarity", "scale"), [("dot", "cosine"), ("cosine", "cosine"), (None, "cosine")])
+def test_the_product_of_unit_vectors_is_their_cosine(
+    tiny_checkpoint: Path, tmp_path: Path, similarity: str | None, scale: str
+) -> None:
+    """A last Normalize with the similarity dot is a usual form."""
+    folder = embedding_model(
+        tiny_checkpoint, tmp_path / "model", {"pooling_mode": "mean"}, similarity_fn_name=similarity
+    )
+    modules = json.loads((folder / "modules.json").read_text())
+    modules.append({"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"})
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (declared,) = declare_named_models(NamedModels(encoders=[str(folder)]))
+    assert declared.entry["scale"] == scale
+    (perspective,) = load_named_models([declared], loading(tmp_path))
+    vectors = open_embedding_model(str(folder), device="cpu", precision="fp32").vectors(TEXTS)[0]
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    scores = perspective.score_pairs([(TEXTS[0], text) for text in TEXTS])[0]
+    np.testing.assert_allclose(scores, vectors @ vectors[0], atol=1e-5)
+
+
+def test_a_scale_that_does_not_fit_says_which_do(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    folder = embedding_model(tiny_checkpoint, tmp_path / "model", {"pooling_mode": "mean"}, similarity_fn_name="dot")
+    with pytest.raises(InputError, match=r"invalid scale .got 'cosine', expected logit for the similarity 'dot'"):
+        vectors_of_entry(folder)
 
 
 @pytest.mark.parametrize(

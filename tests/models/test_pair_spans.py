@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.models.pair_spans import divide_pairs, passages_of, spans, truncated
+from mpir.models.pair_spans import divide_pairs, passages_of, spans, truncated, truncated_left
 
 
 def test_pairs_that_fit_are_read_as_they_are_and_long_ones_in_several_spans() -> None:
@@ -20,6 +20,11 @@ def test_long_pairs_may_be_cut() -> None:
     result = divide_pairs(np.array([4, 2]), np.array([30, 3]), 20, truncated)
     assert result.pair_of.tolist() == [0, 1]
     assert result.bounds.tolist() == [[0, 4, 0, 16], [0, 2, 0, 3]]
+
+
+def test_long_pairs_may_be_cut_on_the_left() -> None:
+    result = divide_pairs(np.array([4, 2, 30]), np.array([30, 3, 40]), 20, truncated_left)
+    assert result.bounds.tolist() == [[0, 4, 14, 30], [0, 2, 0, 3], [20, 30, 30, 40]]
 
 
 def test_there_may_be_no_pairs() -> None:

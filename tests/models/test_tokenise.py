@@ -195,6 +195,18 @@ def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int,
     assert set().union(*(tokens.ids.tolist() for tokens in sequences)) >= complete
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_pairs_are_cut_as_the_tokenizer_cuts_them(kind: Kind, side: str) -> None:
+    tokenizer = kind()
+    tokenizer.truncation_side = side
+    texts = ["a b c", " ".join("abcdefg"[i % 7] for i in range(60)), " ".join("mnopqrs"[i % 7] for i in range(90))]
+    pairs = [(text, second) for text in texts for second in texts]
+    result = PairTokenizer(tokenizer, 32, truncates=True).read(pairs)
+    expected = tokenizer(*map(list, zip(*pairs, strict=True)), truncation="longest_first", max_length=32)
+    assert [tokens.ids.tolist() for tokens in result.sequences(np.arange(len(pairs)))] == expected["input_ids"]
+
+
 def test_no_room_for_two_texts_is_refused() -> None:
     with pytest.raises(InputError, match=r"max_length is 19 tokens, of which 4 are special; give at least 20"):
         PairTokenizer(byte_level(), 19)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Pair
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.models.embedding_model import PooledEncoder
 from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
@@ -61,8 +61,9 @@ class BiEncoderPerspective(Perspective):
         similarity = self.pooling.similarity
         if (similarity == "dot") != (scale == LOGIT):
             raise InputError(
-                f"perspective {format_value(name)}: the scale {format_value(scale)} does not fit the similarity "
-                f"{format_value(similarity)}."
+                f"perspective {format_value(name)}: invalid scale (got {format_value(scale)}, expected "
+                f"{format_names([LOGIT] if similarity == 'dot' else [COSINE, *TOPS])} for the similarity "
+                f"{format_value(similarity)} of its vectors)."
             )
         self.name, self.scale = name, scale
         self._vectors = TextVectors(encoder)
