@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,6 +43,7 @@ def load_pretrained(
         ArtefactError: it cannot be loaded, needs its own Python code, or is an adapter.
     """
     check_no_adapter(checkpoint)
+    config: Mapping[str, Any] = {}
     with checkpoint_errors(checkpoint, expected), _quiet_transformers(), _unasked():
         reads_tokenizer = "Tokenizer" in auto_class.__name__
         if not reads_tokenizer or (Path(checkpoint) / "config.json").is_file():
@@ -55,6 +56,8 @@ def load_pretrained(
         if backend := getattr(loaded, "backend_tokenizer", None):  # also of a hub's, or converted from another file
             parts = {"normalizer": backend.normalizer, "post_processor": backend.post_processor}
             check_rules({name: part and json.loads(part.__getstate__()) for name, part in parts.items()}, checkpoint)
+        if reads_tokenizer and config.get("type_vocab_size") == 1:  # a model with one segment can have learnt no other
+            loaded.model_input_names = [name for name in loaded.model_input_names if name != "token_type_ids"]
         return loaded
 
 

@@ -22,6 +22,12 @@ TEMPLATE = (
     "}} {% elif m.role == 'document' %}passage: {{ m.content }} {% endif %}{% endfor %}in blood is"
 )
 
+DOCUMENT_FIRST = (
+    "{% for m in messages %}{% if m.role == 'document' %}passage: {{ m.content }} {% endif %}{% endfor %}"
+    "{% for m in messages %}{% if m.role == 'query' %}query: {{ m.content }} {% endif %}{% endfor %}"
+    "{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% endif %}{% endfor %}in blood is"
+)
+
 
 def tokenizer(**options: Any) -> Any:
     """A fast tokenizer of words."""
@@ -121,6 +127,18 @@ def chat_model(folder: Path, **settings: Any) -> Path:
     put(folder / "1_LogitScore/config.json", {"true_token_id": 16, "false_token_id": 17})
     put(folder / "config_sentence_transformers.json", settings)
     return folder
+
+
+def byte_model(folder: Path) -> Any:
+    """A T5 that reads bytes; its tokenizer has no fast version."""
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "vocab_size": 384}
+    unused = dict.fromkeys(("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"))
+    unused |= dict.fromkeys(("max_position_embeddings", "num_labels"))
+    slow = transformers.ByT5Tokenizer(model_max_length=64)
+    model = make(folder, "T5EncoderModel", fast=slow, **{**unused, **sizes})
+    declare_modules(folder, (f"{LIBRARY}Transformer", ""), (f"{LIBRARY}Pooling", "1_Pooling"))
+    put(folder / "1_Pooling/config.json", {"pooling_mode_mean_tokens": True})
+    return model
 
 
 def vectors_of_entry(folder: Path, **options: Any) -> PooledEncoder:

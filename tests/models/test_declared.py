@@ -84,6 +84,20 @@ def test_a_reranker_reads_lower_case_if_its_files_say_so(tmp_path: Path) -> None
     assert scores(folder, QUERY.upper()) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("family", ["Bert", "Roberta", "Electra"])
+def test_a_model_with_one_segment_reads_all_tokens_in_it(family: str, tmp_path: Path) -> None:
+    """transformers would fail for a tokenizer that tells the two texts of a pair apart."""
+    sizes = {"type_vocab_size": 1, **({"embedding_size": 32} if family == "Electra" else {})}
+    model = make(tmp_path / "m", f"{family}ForSequenceClassification", **sizes)
+    expected = []
+    for text in TEXTS:
+        inputs = tokenizer()([QUERY], [text], return_tensors="pt")
+        with torch.no_grad():
+            logits = model(inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits
+        expected.append(float(torch.sigmoid(logits)))
+    assert scores(tmp_path / "m") == pytest.approx(expected, abs=1e-5)
+
+
 def pooled(folder: Path, **pooling: Any) -> Any:
     """Save a BERT with pooling by the mean; return the model."""
     model = make(folder, "BertModel")

@@ -13,12 +13,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional
+from transformers import ByT5Tokenizer
 
 from mpir.models.model_family import FAMILIES
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading
 from tests.models import model_makers as makers
-from tests.models.model_makers import make, put, tokenizer
+from tests.models.model_makers import LIBRARY, declare_modules, make, put, tokenizer
 
 Reference = Callable[[str, str], float]
 """The score of a query and a text."""
@@ -27,6 +28,7 @@ LENGTH = 48
 QUERY = "does aspirin thin blood"
 TEXTS = ["yes aspirin does thin the blood in patients of a trial", "no", "", "the risk of a heart attack is in a gene"]
 LONG = "a trial of aspirin in patients " * 30
+MODULES = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
 WITHOUT_SEGMENTS = {"model_input_names": ["input_ids", "attention_mask"]}
 
 
@@ -34,11 +36,40 @@ def pair_inputs(fast: Any, query: str, text: str) -> Any:
     return fast([query], [text], truncation=True, max_length=LENGTH, return_tensors="pt")
 
 
-def classifier(folder: Path, prompt: str) -> Reference:
-    model, fast = make(folder, "BertForSequenceClassification"), tokenizer()
+def classifier(folder: Path, prompt: str, fast: Any = None) -> Reference:
+    fast = tokenizer() if fast is None else fast
+    model = make(folder, "BertForSequenceClassification", fast=fast)
 
     def score(query: str, text: str) -> float:
         return float(torch.sigmoid(model(**pair_inputs(fast, prompt + query, text)).logits))
+
+    return score
+
+
+def left_classifier(folder: Path, prompt: str) -> Reference:
+    """Texts lose their beginnings."""
+    return classifier(folder, prompt, tokenizer(truncation_side="left", padding_side="left"))
+
+
+def named_classifier(folder: Path, prompt: str) -> Reference:
+    """The first of two labels is the relevant one, by its name."""
+    model, fast = make(folder, "BertForSequenceClassification", num_labels=2), tokenizer()
+    config = makers.read_object(folder / "config.json")
+    put(folder / "config.json", {**config, "id2label": {"0": "relevant", "1": "not_relevant"}})
+
+    def score(query: str, text: str) -> float:
+        return float(model(**pair_inputs(fast, prompt + query, text)).logits.softmax(-1)[0, 0])
+
+    return score
+
+
+def classifier_of_one_segment(folder: Path, prompt: str) -> Reference:
+    """The tokenizer tells two segments apart, and the model has one."""
+    model, fast = make(folder, "BertForSequenceClassification", type_vocab_size=1), tokenizer()
+
+    def score(query: str, text: str) -> float:
+        inputs = pair_inputs(fast, prompt + query, text)
+        return float(torch.sigmoid(model(inputs["input_ids"], attention_mask=inputs["attention_mask"]).logits))
 
     return score
 
@@ -73,6 +104,24 @@ def language_model(folder: Path, prompt: str) -> Reference:
 
     def score(query: str, text: str) -> float:
         logits = model(torch.tensor([rendered(fast, prompt, query, text)])).logits[0, -1]
+        return float(torch.sigmoid(logits[16] - logits[17]))
+
+    return score
+
+
+def document_first(folder: Path, prompt: str) -> Reference:
+    """The template has the document before the query, so a long document is cut in the middle of the prompt."""
+    makers.chat_model(folder)
+    from transformers import AutoTokenizer, Qwen3ForCausalLM
+
+    model, fast = Qwen3ForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    fast.chat_template = makers.DOCUMENT_FIRST
+    fast.save_pretrained(folder)
+
+    def score(query: str, text: str) -> float:
+        behind = f"query: {query} {prompt}in blood is"
+        ids, tail = (fast(part, add_special_tokens=False).input_ids for part in (f"passage: {text}", behind))
+        logits = model(torch.tensor([[*ids[: LENGTH - len(tail)], *tail]])).logits[0, -1]
         return float(torch.sigmoid(logits[16] - logits[17]))
 
     return score
@@ -129,6 +178,32 @@ def bi_encoder(folder: Path, prompt: str) -> Reference:
     return lambda query, text: float(vector(prompt + query) @ vector(text))
 
 
+def unit_vectors(folder: Path, prompt: str) -> Reference:
+    """A last Normalize, and the dot product as the similarity."""
+    model, fast = make(folder, "BertModel"), tokenizer()
+    declare_modules(folder, *((f"{LIBRARY}{name}", path) for name, path in MODULES))
+    put(folder / "1_Pooling/config.json", {"pooling_mode": "cls"})
+    put(folder / "config_sentence_transformers.json", {"similarity_fn_name": "dot"})
+
+    def vector(text: str) -> torch.Tensor:
+        inputs = fast(text, truncation=True, max_length=LENGTH, return_tensors="pt")
+        return functional.normalize(model(**inputs).last_hidden_state[0, 0], dim=0)
+
+    return lambda query, text: float(vector(prompt + query) @ vector(text))
+
+
+def byte_encoder(folder: Path, prompt: str) -> Reference:
+    """A tokenizer without a fast version."""
+    model = makers.byte_model(folder)
+    slow = ByT5Tokenizer()
+
+    def vector(text: str) -> torch.Tensor:
+        inputs = slow(text, truncation=True, max_length=LENGTH, return_tensors="pt")
+        return functional.normalize(model(**inputs).last_hidden_state[0].mean(0), dim=0)
+
+    return lambda query, text: float(vector(prompt + query) @ vector(text))
+
+
 def mono_t5(folder: Path, _: str) -> Reference:
     """The first token, "true" against "false"; the template is fixed, so a declared prompt changes nothing."""
     fast = tokenizer(eos_token="[SEP]", **WITHOUT_SEGMENTS)
@@ -155,6 +230,12 @@ MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "multi-vector": colbert,
     "bi-encoder": bi_encoder,
     "mono-t5": mono_t5,
+    "cross-encoder, cut on the left": left_classifier,
+    "cross-encoder, named labels": named_classifier,
+    "cross-encoder, one segment": classifier_of_one_segment,
+    "language-model, document first": document_first,
+    "bi-encoder, unit vectors": unit_vectors,
+    "bi-encoder, bytes": byte_encoder,
 }
 ELSEWHERE = {"listwise", "document-cross-encoder"}
 """Kinds with references in modules of their own: llm/test_listwise.py and test_pruners.py of this folder."""
@@ -163,9 +244,10 @@ ELSEWHERE = {"listwise", "document-cross-encoder"}
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:
     """mpir's scores; long texts are cut, as in the reference."""
     loading = Loading(folder=Path(), device="cpu", precision=precision)
-    choice = NamedModels(encoders=(str(folder),)) if kind == "bi-encoder" else NamedModels(names=(str(folder),))
+    named = (str(folder),)
+    choice = NamedModels(encoders=named) if kind.startswith("bi-encoder") else NamedModels(names=named)
     (declared,) = declare_named_models(choice)
-    options = {} if kind in ("language-model", "message-classifier", "mono-t5") else {"over_length": "truncate"}
+    options = {} if kind.startswith(("language-model", "message-", "mono-")) else {"over_length": "truncate"}
     options |= {} if kind == "multi-vector" else {"max_length": LENGTH}
     declared = type(declared)(entry={**declared.entry, **options}, files=declared.files)
     (perspective,) = load_named_models([declared], loading)

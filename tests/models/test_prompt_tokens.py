@@ -13,7 +13,7 @@ from mpir.errors import InputError
 from mpir.models.language_model import LanguageModel
 from mpir.models.prompt_template import DOCUMENT, QUERY, PromptTemplate
 from mpir.models.prompt_tokens import PromptTokenizer
-from tests.models.model_makers import chat_model, tokenizer
+from tests.models.model_makers import DOCUMENT_FIRST, chat_model, tokenizer
 
 FIRST = PromptTemplate(("passage: ", DOCUMENT, " query: ", QUERY, " in blood is"))
 TWICE = PromptTemplate(("passage: ", DOCUMENT, " query: ", QUERY, " passage: ", DOCUMENT, " is"))
@@ -68,10 +68,6 @@ def test_a_tokenizer_without_a_fast_version_cuts_the_same(adds_tokens: bool) -> 
     assert (ids, is_cut) == (slow(FIRST.render(SHORT, LONG[:count]), add_special_tokens=adds_tokens).input_ids, True)
 
 
-DOCUMENT_FIRST = (
-    "{% for m in messages %}{% if m.role == 'document' %}passage: {{ m.content }} {% endif %}{% endfor %}"
-    "{% for m in messages %}{% if m.role == 'query' %}query: {{ m.content }} {% endif %}{% endfor %}in blood is"
-)
 PARTS = DOCUMENT_FIRST.replace(
     "{{ m.content }}", "{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}"
 )

@@ -17,7 +17,7 @@ from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives.named_models import declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading
 from mpir.models.single_texts import find_frame, passage_windows, read_single
-from tests.models.model_makers import LIBRARY, colbert, declare_modules, make, put, read_object, tokenizer
+from tests.models.model_makers import LIBRARY, byte_model, colbert, declare_modules, make, put, read_object, tokenizer
 
 PROMPT, LONG = "risk of patients ", "a trial of aspirin in the blood and a gene of heart attack " * 8
 CPU: dict[str, Any] = {"device": "cpu", "precision": "fp32"}
@@ -125,18 +125,6 @@ def test_a_colberts_passages_have_its_prompt(tmp_path: Path) -> None:
     score, *each = perspective.score_pairs([("does aspirin", text) for text in [LONG, *passages]])[0].tolist()
     assert len(each) > 1
     assert score == pytest.approx(max(each), abs=1e-4)
-
-
-def byte_model(folder: Path) -> Any:
-    """A T5 that reads bytes; its tokenizer has no fast version."""
-    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "vocab_size": 384}
-    unused = dict.fromkeys(("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"))
-    unused |= dict.fromkeys(("max_position_embeddings", "num_labels"))
-    slow = transformers.ByT5Tokenizer(model_max_length=64)
-    model = make(folder, "T5EncoderModel", fast=slow, **{**unused, **sizes})
-    declare_modules(folder, (f"{LIBRARY}Transformer", ""), (f"{LIBRARY}Pooling", "1_Pooling"))
-    put(folder / "1_Pooling/config.json", {"pooling_mode_mean_tokens": True})
-    return model
 
 
 def test_a_tokenizer_without_a_fast_version_reads_texts(tmp_path: Path) -> None:

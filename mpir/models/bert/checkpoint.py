@@ -68,6 +68,7 @@ def open_bert(checkpoint: str) -> BertCheckpoint | None:
     try:
         config = read_json(folder / "config.json")
         usual = all(config.get(name, value) == value for name, value in SUPPORTED.items())
+        usual = usual and config["type_vocab_size"] > 1  # a tokenizer that tells segments apart needs two
         labelled = config["architectures"] == [CLASSIFIER] and isinstance(config["id2label"], dict)
         named = labelled or config["architectures"] == [BARE]
         check_sizes(config, checkpoint)
