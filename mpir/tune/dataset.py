@@ -21,6 +21,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Question, Snippet
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.files.arrays import NoArrayError, map_array
 from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with_checksum
 from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
@@ -161,7 +162,7 @@ class Dataset:
                 raise ArtefactError(
                     f"{root / name}: is missing or has changed since scoring; score the questions again."
                 )
-        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in root.glob("*.npy")}
+        arrays = {path.stem: _read_array(path) for path in root.glob("*.npy")}
         questions = tuple(map(_question, read_json(root / QUESTIONS)["questions"]))
         layout = Layout.from_dict(manifest["columns"])
         owners = {name: arrays[file] for file, name in OWNERS.items()}
@@ -277,6 +278,13 @@ class Dataset:
         models = [dataset.made_by.get("perspectives", {}).get(name) for dataset in (self, added)]
         mine, theirs = self.columns.document(name), added.columns.document(name)
         return models[0] == models[1] and np.allclose(mine, theirs, atol=1e-5)
+
+
+def _read_array(path: Path) -> npt.NDArray[Any]:
+    try:
+        return map_array(path)
+    except NoArrayError as error:
+        raise ArtefactError(f"{path}: is damaged ({error}); score the questions again.") from error
 
 
 def _question(values: Mapping[str, Any]) -> Question:

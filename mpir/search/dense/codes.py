@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mpir.errors import ArtefactError, InputError, format_value
+from mpir.files.arrays import NoArrayError, map_array
 from mpir.search.dense.faiss_backend import faiss, read_index
 from mpir.types import F32, I64
 
@@ -88,9 +89,9 @@ def combine_indexes(indexes: Sequence[Any]) -> Any:
 def _mapped_rows(path: Path) -> Any:
     """Map vectors (N, W) as a numpy memmap of which single rows are read."""
     try:
-        rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-        if sys.platform != "win32":
-            rows._mmap.madvise(mmap.MADV_RANDOM)
-    except (OSError, ValueError, EOFError) as error:
+        rows: Any = map_array(path)
+    except NoArrayError as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
+    if sys.platform != "win32":
+        rows._mmap.madvise(mmap.MADV_RANDOM)
     return rows

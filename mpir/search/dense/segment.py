@@ -23,6 +23,7 @@ import numpy.typing as npt
 from mpir.core.text.characters import without_surrogates
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError
+from mpir.files.arrays import NoArrayError, map_array
 from mpir.search.dense.codes import RescoredCodes
 from mpir.search.dense.faiss_backend import read_index, reconstruct, set_parameters
 from mpir.types import F32, F64, I32, I64
@@ -170,10 +171,8 @@ def _read_vectors(folder: Path) -> Any:
 def load(path: Path) -> npt.NDArray[Any]:
     """Map an array from its file. Raises ArtefactError if it is missing or damaged."""
     try:
-        return np.asarray(
-            np.load(path, mmap_mode="r", allow_pickle=False)
-        )  # a plain view, because indexing a memmap is slow
-    except (OSError, ValueError, EOFError) as error:
+        return np.asarray(map_array(path))  # a plain view, because indexing a memmap is slow
+    except NoArrayError as error:
         raise ArtefactError(f"{path}: is missing or damaged ({error}); build the index again.") from error
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.errors import InputError, RepeatedIdError, format_names, format_value
+from mpir.files.arrays import NoArrayError, map_array
 from mpir.files.hash_set import HashSet
-from mpir.files.read import read_json_value, read_lines
+from mpir.files.read import place_of, read_json_value, read_lines
 from mpir.search.dense.build import index_shards
 from mpir.search.dense.build_dir import building, finished_shard, new_shard
 from mpir.search.dense.faiss_backend import BINARY, FLAT, check_needs
@@ -74,7 +76,8 @@ def from_vectors(
         OutputError: as `build_dense`.
     """
     matrix = load(Path(vectors)) if isinstance(vectors, str | Path) else np.asarray(vectors)
-    part = VectorPart(str(vectors) if isinstance(vectors, str | Path) else "vectors", matrix, ids)
+    name = str(vectors) if isinstance(vectors, str | Path) else "vectors"
+    part = VectorPart(name, matrix, [_id_text(f"{name}: id {number}", id) for number, id in enumerate(ids, 1)])
     _check_shape(part)
     how: dict[str, Any] = {"factory": factory, "encoder": encoder, "source": source, "seed": seed}
     return from_parts([part], folder, **how)[0]
@@ -229,8 +232,8 @@ def _check_lengths(names: Sequence[str], vectors: npt.NDArray[np.float32], first
 def _read_part(path: Path, names: Path) -> VectorPart:
     """Map a file of vectors, and read its ids. Raises InputError for another form."""
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        rows = map_array(path)
+    except NoArrayError as error:
         raise InputError(f"{path}: is no array of vectors ({error}); expected numpy's .npy.") from error
     return VectorPart(str(path), rows, _read_ids(names))
 
@@ -238,11 +241,24 @@ def _read_part(path: Path, names: Path) -> VectorPart:
 def _read_ids(path: Path) -> list[str]:
     """Read a JSON list of ids, or an id a line."""
     if path.suffix != ".json":
-        return [line.strip() for _, line in read_lines(path) if line.strip()]
+        lines = [line.strip() for _, line in read_lines(path)]
+        while lines and not lines[-1]:  # blank lines at the end
+            lines.pop()
+        return [_id_text(place_of(path, number), line) for number, line in enumerate(lines, 1)]
     values = read_json_value(path)
-    if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
-        raise InputError(f'{path}: has other values than ids; expected a JSON list such as ["11111", "22222"].')
-    return [str(value) for value in values]
+    name = f'{path}: has other values than ids; expected a JSON list such as ["11111", "22222"]'
+    if not isinstance(values, list):
+        raise InputError(f"{name}.")
+    return [_id_text(f"{name}: id {number}", value) for number, value in enumerate(values, 1)]
+
+
+def _id_text(location: str, value: Any) -> str:
+    """Return the id of a vector as text, which a location names in the message of an InputError."""
+    if isinstance(value, str) and value.strip() and "\0" not in value:
+        return value.strip()
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"{location} is {format_value(value)} (expected a text or a whole number). Correct it there.")
 
 
 def _check_shape(part: VectorPart, width: int | None = None) -> None:

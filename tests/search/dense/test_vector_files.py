@@ -1,5 +1,6 @@
 """Vectors that exist already: read file by file, checked, resumed, and limited to a corpus."""
 
+import io
 import json
 import os
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir.errors import InputError, OutputError
+from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.search.dense import DenseIndex
 from mpir.search.dense.faiss_backend import check_needs, free_disk, free_memory
-from mpir.search.dense.vector_files import from_files
+from mpir.search.dense.vector_files import from_files, from_vectors
 
 pytest.importorskip("faiss")
 
@@ -103,7 +104,12 @@ NAN = np.array([[1.0] * 16, [np.nan] * 16], np.float32)
         (3 * unit_vectors(2), ["a", "b"], r"embeds_0\.npy: the vector of document 'a' has length 3 \(expected 1"),
         (NAN / 4, ["a", "b"], r"embeds_0\.npy: the vector of document 'b' has values that are not finite"),
         (unit_vectors(2), {"a": 1}, r"pmids_0\.json: has other values than ids; expected a JSON list"),
-        (unit_vectors(2), ["a", None], r"pmids_0\.json: has other values than ids; expected a JSON list"),
+        (unit_vectors(2), ["a", None], r"pmids_0\.json: has other values than ids; .*: id 2 is missing \(expected"),
+        (unit_vectors(2), ["a", True], r"pmids_0\.json: has other values than ids; .*: id 2 is True"),
+        (unit_vectors(2), ["", "a"], r"pmids_0\.json: has other values than ids; .*: id 1 is ''"),
+        (unit_vectors(2), ["a", " "], r"pmids_0\.json: has other values than ids; .*: id 2 is ' '"),
+        (unit_vectors(2), ["a", 1.5], r"pmids_0\.json: has other values than ids; .*: id 2 is 1\.5"),
+        (unit_vectors(2), ["a", "a\0"], r"pmids_0\.json: has other values than ids; .*: id 2 is 'a"),
     ],
 )
 def test_wrong_files_are_one_sentence(vectors: Any, ids: Any, message: str, tmp_path: Path) -> None:
@@ -112,6 +118,59 @@ def test_wrong_files_are_one_sentence(vectors: Any, ids: Any, message: str, tmp_
         from_files([files[0]], [files[1]], tmp_path / "i", width=16, is_unit=True)
     assert not (tmp_path / "i").exists()
     assert not (tmp_path / "i.part").exists()
+
+
+def header(shape: str, rows: int) -> bytes:
+    """A file of numpy's format that claims a shape."""
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(64 * rows)
+
+
+def several_arrays() -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, unit_vectors(2))
+    return stream.getvalue()
+
+
+NO_ARRAYS = {
+    "negative": header("(-200, 16)", 100),
+    "both negative": header("(-2, -16)", 2),
+    "a boolean": header("(True, 16)", 1),
+    "more than a number holds": header(f"({10**30}, 16)", 1),
+    "more than memory": header(f"({2**62}, 16)", 1),
+    "more than the file": header("(400, 16)", 1),
+    "no shape": header("2, 16, }", 2),
+    "deep": header("(" * 99, 2),
+    "several arrays": several_arrays(),
+    "a damaged zip": several_arrays()[:99],
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("name", NO_ARRAYS)
+def test_a_file_of_another_form_under_the_expected_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / "v.npy").write_bytes(NO_ARRAYS[name])
+    (tmp_path / "ids.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match=r"v\.npy: is no array of vectors \(.+\); expected numpy's \.npy"):
+        from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
+    with pytest.raises(ArtefactError, match=r"v\.npy: is missing or damaged"):
+        from_vectors(tmp_path / "v.npy", ["a", "b"], tmp_path / "i")
+
+
+@pytest.mark.parametrize("name", [True, "", " ", None, 1.5, ["a"], "a\0"])
+def test_ids_that_are_none_are_refused(name: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"vectors: id 2 is .* \(expected a text or a whole number\)"):
+        from_vectors(unit_vectors(2), ["a", name], tmp_path / "i")
+
+
+def test_a_blank_line_between_ids_is_no_id(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", unit_vectors(2))
+    (tmp_path / "ids.txt").write_text("a\n\nb\n\n")
+    with pytest.raises(InputError, match=r"ids\.txt:2 is '' \(expected a text"):
+        from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
+    (tmp_path / "ids.txt").write_text("a\nb\n\n")
+    info, _ = from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
+    assert info.documents == 2
 
 
 def test_files_that_are_no_arrays(tmp_path: Path) -> None:
