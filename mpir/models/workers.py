@@ -197,26 +197,28 @@ def run_message(encoder: Any, message: BatchMessage) -> F32:
 
 
 def serve() -> None:
-    """Run a worker: load the encoder described by the first message, then run batches until the input ends."""
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    """Run a worker: load the encoder described by the first message, then run batches until the input ends.
+
+    It ends in silence with the process that started it, also in the middle of a message or an answer.
+    """
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # printed text must not mix with the answers
     encoder = None
-    while True:
-        try:
-            message = pickle.load(requests)
-        except EOFError:
-            return
-        try:
-            answer: Any = None
-            if encoder is None:
-                encoder = _make_in_worker(*message)
-            else:
-                answer = run_message(encoder, message)
-        except Exception as error:  # the parent process raises it
-            error.add_note("".join(traceback.format_exception(error)))
-            answer = error
-        pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            encoder, answer = _answer(encoder, pickle.load(requests))
+            content = memoryview(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+            while content:
+                content = content[answers.write(content) :]
+
+
+def _answer(encoder: Any, message: Any) -> tuple[Any, Any]:
+    """Return a worker's encoder, and its answer: None for the first message, then results, or the error to raise."""
+    try:
+        return (_make_in_worker(*message), None) if encoder is None else (encoder, run_message(encoder, message))
+    except Exception as error:  # the parent process raises it
+        error.add_note("".join(traceback.format_exception(error)))
+        return encoder, error
 
 
 def _make_in_worker(make: Callable[..., Any], settings: Mapping[str, Any], threads: int) -> Any:

@@ -1,6 +1,7 @@
 """Several devices: a process for each, the same scores, nothing lost when one is killed, and none left behind."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -92,7 +93,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_their_process(tiny_checkpoint: Path, tmp_path: Path, how: signal.Signals) -> None:
     """Interrupted from the terminal or killed, a script (without a main guard) leaves none behind."""
     (tmp_path / "script.py").write_text(SCRIPT)
@@ -105,3 +106,20 @@ def test_workers_end_with_their_process(tiny_checkpoint: Path, tmp_path: Path, h
     assert len(workers) == 2
     assert all(map(gone, workers))
     assert errors.count("Traceback") == (how == signal.SIGINT)
+
+
+@pytest.mark.parametrize("during", ["a message", "an answer"])
+def test_a_worker_whose_process_ends_meanwhile_says_nothing(during: str) -> None:
+    program = "from mpir.models.workers import serve; serve()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    message = pickle.dumps((dict, {"device": "none"}, 1))  # whose answer is an error
+    with subprocess.Popen([sys.executable, "-c", program], **pipes) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        if during == "an answer":
+            process.stdout.close()
+        process.stdin.write(message if during == "an answer" else message[:-9])
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0

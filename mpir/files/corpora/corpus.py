@@ -248,13 +248,24 @@ def _expand(path: Path) -> list[Path]:
         raise InputError(f"{path}: no such file or folder; check the corpus path.")
     if path.is_dir():
         shown = (file for file in path.iterdir() if not file.name.startswith("."))  # macOS adds "._a.jsonl" to a.jsonl
-        files = sorted(file for file in shown if file.is_file() and is_corpus_file(file))
+        files = sorted(file for file in shown if not file.is_dir() and is_corpus_file(file))
+        for file in files:
+            _check_regular(file)
     else:
         files = [path] if format_of(path) else []
     if not files:
         problem = "no corpus files in this folder" if path.is_dir() else "unknown file format"
         raise InputError(f"{path}: {problem}; expected {EXPECTED}.")
     return files
+
+
+def _check_regular(file: Path) -> None:
+    """Raise InputError for a file of a folder that is none, whose documents would otherwise be missing."""
+    if not file.is_file():
+        problem = "a link to a file that is not there" if file.is_symlink() else "no regular file"
+        raise InputError(
+            f"{file}: is {problem}, so its documents cannot be read. Restore the file, or remove this one."
+        )
 
 
 _ROOTS = (*PUBMED, *PAPERS, *ENDNOTE)

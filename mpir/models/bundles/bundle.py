@@ -332,11 +332,14 @@ def seal(folder: str | Path, *, built: bool = False) -> None:
     With `built`, the hashes are also stored as those of the original files, so that later changes can be detected.
 
     Raises:
-        MpirError: the folder has no manifest or cannot be written.
+        MpirError: the folder has no manifest, holds a link to a missing file, or cannot be written.
     """
     root = Path(folder)
     manifest = read_json(root / MANIFEST)
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and path.name != MANIFEST)
+    files = [path for path in sorted(root.rglob("*")) if not path.is_dir() and path.name != MANIFEST]
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path}: is no file, or a link to one that is not there. Restore it, or remove it.")
     manifest["files"] = {path.relative_to(root).as_posix(): sha256(path) for path in files}
     manifest["format"], manifest["mpir"] = FORMAT, __version__
     if built:

@@ -36,6 +36,27 @@ def test_hidden_files_and_folders_of_a_folder_are_passed_over(tmp_path: Path) ->
     assert ids(tmp_path) == ["a"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links and pipes")
+def test_a_file_of_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
+    """A corpus would otherwise lack a file's documents, and nobody would know."""
+    (tmp_path / "a.jsonl").write_text('{"id": "a"}\n')
+    link = tmp_path / "pubmed26n0002.xml.gz"
+    link.symlink_to(tmp_path / "unmounted" / link.name)
+    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: is a link to a file that is not there"):
+        read_corpus([tmp_path])
+    link.unlink()
+    link.symlink_to(link.name)
+    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: is a link to a file that is not there"):
+        read_corpus([tmp_path])
+    link.unlink()
+    os.mkfifo(tmp_path / "b.jsonl")
+    with pytest.raises(InputError, match=r"b\.jsonl: is no regular file"):
+        read_corpus([tmp_path])
+    (tmp_path / "b.jsonl").unlink()
+    (tmp_path / "notes.md").symlink_to(tmp_path / "nowhere")
+    assert ids(tmp_path) == ["a"]
+
+
 def test_xml_files_update_one_another_across_paths(tmp_path: Path) -> None:
     base, update = tmp_path / "base.xml", tmp_path / "update.xml"
     base.write_text(XML.format(7).replace("<Article/>", "<Article><ArticleTitle>old</ArticleTitle></Article>"))

@@ -208,6 +208,12 @@ def test_a_folder_beside_the_script_neither_stands_in_for_a_shipped_bundle_nor_r
     assert not (tmp_path / "it ran").exists()
 
 
+def test_a_link_to_a_missing_file_is_not_left_out_of_a_seal(bundle: Path) -> None:
+    (bundle / "more.txt").symlink_to(bundle / "unmounted")
+    with pytest.raises(InputError, match=r"more\.txt: is no file, or a link to one that is not there"):
+        seal(bundle)
+
+
 def test_one_file_is_sealed_and_damage_elsewhere_stays_known(bundle: Path) -> None:
     (bundle / "weights.json").write_text("{} ")
     seal_one(bundle, "weights.json")
