@@ -12,6 +12,7 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names, format_value
 from mpir.search.base import ClosedAtExit, Retriever
+from mpir.search.rounding import decimals_of
 from mpir.types import F64
 from mpir.validation import check_choice, is_finite, whole_number
 
@@ -88,7 +89,7 @@ class HybridRetriever(ClosedAtExit):
             scores = self._scores(query, [name for name, _ in chosen], lists)
         else:
             scores = self._scores(query, names, lists)
-            chosen = _best(names, scaled_sum(scores, self.weights), k)
+            chosen = _best(names, scaled_sum(scores, self.weights), k, size=sum(self.weights))
             row_of = {name: row for row, name in enumerate(names)}
             scores = scores[[row_of[name] for name, _ in chosen]]
         columns = [retriever.name for retriever in self.retrievers]
@@ -144,9 +145,9 @@ def _ranks(names: Sequence[str], lists: Sequence[Sequence[Document]]) -> F64:
     return np.array([[rank_of.get(name, np.inf) for rank_of in rank_tables] for name in names])
 
 
-def _best(names: Sequence[str], scores: F64, k: int) -> list[tuple[str, float]]:
-    """Return the k best ids with their scores; among equal scores, the lower id is first."""
-    rounded = np.round(scores, DECIMALS).tolist()
+def _best(names: Sequence[str], scores: F64, k: int, *, size: float = 1.0) -> list[tuple[str, float]]:
+    """Return the k best ids with their scores of a size; among equal scores, the lower id is first."""
+    rounded = np.round(scores, decimals_of(size, DECIMALS)).tolist()
     return sorted(zip(names, rounded, strict=True), key=lambda item: (-item[1], item[0]))[:k]
 
 

@@ -22,6 +22,8 @@ CODES = "RaBitQfs"
 FLAT_UP_TO = 1_000_000
 """Number of vectors beyond which a warning recommends other kinds of index than the exact one."""
 GIB = 2**30
+SAMPLED = 256
+"""Vectors of a sample."""
 ID_BYTES = 32
 """Memory of an id while an index is built: a hash, and the id itself twice."""
 
@@ -98,6 +100,31 @@ def reconstruct(index: Any, rows: I64) -> F32:
     if isinstance(index, faiss().IndexIVF) and index.direct_map.no():
         index.make_direct_map()
     return np.asarray(index.reconstruct_batch(rows), np.float32)
+
+
+def longest_vector(index: Any) -> float:
+    """Return the length of the longest of SAMPLED vectors as stored; 1 for a kind of index that returns none."""
+    count = int(index.ntotal)
+    rows = (
+        np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(np.int64)) if count else np.zeros(0, np.int64)
+    )
+    try:
+        ivf = None if not isinstance(index, faiss().Index) else faiss().try_extract_index_ivf(index)
+        vectors = index.reconstruct_batch(rows) if ivf is None else _first_of_lists(ivf)
+    except RuntimeError:  # faiss's, of a kind that cannot
+        return 1.0
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    return float(lengths.max(initial=0.0)) or 1.0
+
+
+def _first_of_lists(ivf: Any) -> F32:
+    """Return the first vector of each of SAMPLED lists, because looking for rows takes memory for all of them."""
+    numbers = np.unique(np.linspace(0, ivf.nlist - 1, min(ivf.nlist, SAMPLED)).astype(np.int64))
+    filled = [int(number) for number in numbers if ivf.invlists.list_size(int(number))]
+    vectors = np.zeros((len(filled), ivf.d), np.float32)
+    for row, number in enumerate(filled):
+        ivf.reconstruct_from_offset(number, 0, faiss().swig_ptr(vectors[row]))
+    return vectors
 
 
 def _reason(error: Exception) -> str:

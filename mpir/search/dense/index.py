@@ -31,8 +31,8 @@ NO_ENCODER = "was opened without an encoder, so it cannot read texts; pass Dense
 class DenseIndex(ClosedAtExit):
     """A dense index, opened for search; its vectors stay on disk and are mapped into memory.
 
-    A document's score is the highest inner product of its vectors with the query's (MaxP). Scores are rounded to six
-    decimals; among equal ones, the lower id is first.
+    A document's score is the highest inner product of its vectors with the query's (MaxP). Scores are rounded, for
+    vectors of length 1 to six decimals, for shorter ones to more; among equal ones, the lower id is first.
     """
 
     name = NAME
@@ -114,7 +114,8 @@ class DenseIndex(ClosedAtExit):
         k = whole_number("k", k)
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
-        by_segment = [segment.nearest(vectors, min(k, len(segment.ids))) for segment in self.store.segments]
+        longest = self.store.longest(vectors)
+        by_segment = [segment.nearest(vectors, min(k, len(segment.ids)), longest) for segment in self.store.segments]
         for segment, lists in zip(self.store.segments, by_segment, strict=True):
             self.store.check_scores(segment, vectors, [hits.scores for hits in lists])
         first = np.searchsorted(query_of, np.arange(int(query_of[-1]) + 2 if len(query_of) else 1))
@@ -160,8 +161,9 @@ class DenseIndex(ClosedAtExit):
             segment_numbers, numbers = self.store.find(ids)
             for segment_number in np.unique(segment_numbers[segment_numbers >= 0]) if len(vectors) else ():
                 in_segment = segment_numbers == segment_number
-                scores[in_segment] = self.store.segments[segment_number].scores_of(vectors, numbers[in_segment])
-                self.store.check_scores(self.store.segments[segment_number], vectors, [scores[in_segment]])
+                segment, longest = self.store.segments[segment_number], self.store.longest(vectors)
+                scores[in_segment] = segment.scores_of(vectors, numbers[in_segment], longest)
+                self.store.check_scores(segment, vectors, [scores[in_segment]])
         return scores
 
     def document(self, id: str) -> Document:

@@ -25,7 +25,8 @@ from mpir.core.text.types import Document
 from mpir.errors import ArtefactError
 from mpir.files.arrays import NoArrayError, map_array
 from mpir.search.dense.codes import RescoredCodes
-from mpir.search.dense.faiss_backend import read_index, reconstruct, set_parameters
+from mpir.search.dense.faiss_backend import longest_vector, read_index, reconstruct, set_parameters
+from mpir.search.rounding import decimals_of, round_rows
 from mpir.types import F32, F64, I32, I64
 
 IDS, FIRST, INDEX, VECTORS = "ids.npy", "first.npy", "index.faiss", "vectors.npy"
@@ -39,7 +40,7 @@ MARGIN = 16
 NAME = "dense"
 """The name of the score among a document's scores."""
 DECIMALS = 6
-"""Decimals of scores, so that rounding differences between batch sizes do not change the order."""
+"""Decimals of the scores of vectors of length 1, so that differences between batch sizes do not change the order."""
 
 
 class Hits(NamedTuple):
@@ -96,19 +97,27 @@ class Segment:
         stored = self._optional_array(ORDER)
         return np.argsort(self.ids, kind="stable").astype(np.int32) if stored is None else stored
 
-    def nearest(self, vectors: F32, k: int) -> list[Hits]:
+    @cached_property
+    def longest(self) -> float:
+        """The length of the longest of a sample of the vectors."""
+        return longest_vector(self.index)
+
+    def nearest(self, vectors: F32, k: int, longest: float) -> list[Hits]:
         """Return the k documents whose best vector is nearest to each query's vector (Q, W), or all if there are fewer.
 
+        Scores are rounded in proportion to the queries' lengths and to the `longest` vector of the index.
         Vectors are requested until k documents are found and the next vector is farther than the last document's.
         """
         total, count = int(self.index.ntotal), k + MARGIN
         results: list[Hits] = [Hits(np.zeros(0, np.int64), np.zeros(0))] * len(vectors)
         waiting = np.arange(len(vectors)) if total else np.zeros(0, np.int64)
+        decimals = _decimals(vectors, longest)
         while len(waiting):
             count = min(count, total)
             scores, rows = self.index.search(np.ascontiguousarray(vectors[waiting], np.float32), count)
             pending = []
-            for query, values, row in zip(waiting, np.round(scores.astype(np.float64), DECIMALS), rows, strict=True):
+            rounded = round_rows(scores.astype(np.float64), decimals[waiting])
+            for query, values, row in zip(waiting, rounded, rows, strict=True):
                 results[query], is_complete = self._documents(values, row, k)
                 if not is_complete and count < total:
                     pending.append(query)
@@ -127,15 +136,17 @@ class Segment:
         is_complete = not is_hit.all() or (len(order) == k and bool(best_values[order[-1]] > values[-1]))
         return Hits(documents[order], best_values[order]), is_complete
 
-    def scores_of(self, vectors: F32, documents: I64) -> F64:
-        """Return the highest product (D,) of the vectors (R, W) with each document's vectors; 0 for one without any."""
+    def scores_of(self, vectors: F32, documents: I64, longest: float) -> F64:
+        """Return the highest product (D,) of the vectors (R, W) with each document's vectors; 0 for one without any.
+
+        They are rounded as in `nearest`.
+        """
         spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
-        best = (reconstruct(self.index, rows) @ vectors.T).max(axis=1) if len(rows) else np.zeros(0)
+        products = vectors @ reconstruct(self.index, rows).T if len(rows) else np.zeros((len(vectors), 0))
+        best = round_rows(products.astype(np.float64), _decimals(vectors, longest)).max(axis=0)
         by_document = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
-        return np.round(
-            [float(passage_scores.max()) if len(passage_scores) else 0.0 for passage_scores in by_document], DECIMALS
-        )
+        return np.array([float(scores.max()) if len(scores) else 0.0 for scores in by_document])
 
     def document(self, number: int, score: float | None = None) -> Document:
         """Return a document, with its id only if texts are not stored."""
@@ -159,6 +170,12 @@ class Segment:
 
     def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
         return load(self.folder / name) if (self.folder / name).exists() else None
+
+
+def _decimals(vectors: F32, longest: float) -> I64:
+    """Return the decimals (Q,) of the products of queries' vectors (Q, W) with vectors of a length."""
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1) * longest
+    return np.array([decimals_of(length, DECIMALS) for length in lengths], np.int64)
 
 
 def _read_vectors(folder: Path) -> Any:

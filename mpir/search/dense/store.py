@@ -131,6 +131,16 @@ class DenseStore:
             check_files(self.folder, self.info.files, REMEDY, content=True)
             raise
 
+    def longest(self, vectors: F32) -> float:
+        """Return the length of the longest of a sample of the index's vectors, by which scores are rounded.
+
+        It is 1 where the vectors (R, W) are an encoder's of length 1, as `check_scores` verifies.
+        """
+        return 1.0 if self._has_cosines(vectors) else max((segment.longest for segment in self.segments), default=1.0)
+
+    def _has_cosines(self, vectors: F32) -> bool:
+        return bool(self.info.encoder) and _of_length_1(vectors)
+
     def check_scores(self, segment: Segment, vectors: F32, scores: Sequence[npt.NDArray[Any]]) -> None:
         """Check a segment's scores for values that the encoder's vectors cannot produce.
 
@@ -138,7 +148,7 @@ class DenseStore:
             ArtefactError: a score that is not finite, or a cosine beyond 1; the message names a changed file.
         """
         values = np.concatenate([np.zeros(0), *scores])
-        highest = COSINE_LIMIT if self.info.encoder and _of_length_1(vectors) else np.inf
+        highest = COSINE_LIMIT if self._has_cosines(vectors) else np.inf
         wrong = values[~(np.isfinite(values) & (np.abs(values) <= highest))]
         if len(wrong):
             check_files(self.folder, self.info.files, REMEDY, content=True)
