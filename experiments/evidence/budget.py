@@ -112,8 +112,8 @@ def bm25_sentences(ranking: Ranking, budget: int) -> str:
 
 
 def evidence(ranking: Ranking, budget: int) -> str:
-    """The passages of `Ranking.evidence`."""
-    return "\n".join(passage.text for passage in ranking.evidence(budget))
+    """The passages of `Ranking.evidence`, without a floor."""
+    return "\n".join(passage.text for passage in ranking.evidence(budget, min_answer_probability=0.0))
 
 
 def everything(ranking: Ranking, budget: int) -> str:

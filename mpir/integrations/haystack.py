@@ -22,7 +22,7 @@ class MpirRanker:
     own rankers. The returned documents are copies; `score` is from 0 to 1, and `meta["mpir"]` holds mpir's own figures.
     With `max_tokens` they are passages of evidence instead (`Ranking.evidence`), whose offsets in the content or title
     are in `meta["mpir"]`; there may be none, and the log names what did not fit. `min_probability` leaves less probable
-    documents out, `min_answer_probability` (0.1 by default) less probable sentences of evidence.
+    documents out, `min_answer_probability` (0.05 by default) less probable sentences of evidence.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ class MpirCompressor(BaseDocumentCompressor):
     max_tokens: int | None = None
     """Return evidence of at most so many tokens in place of whole documents."""
     min_answer_probability: float | None = None
-    """The least probability of a sentence of evidence to answer, by default 0.1."""
+    """The least probability of a sentence of evidence to answer, by default 0.05."""
     tokenizer: Any = None
     """Counts the tokens: a function of a text, or an object with `encode`; by default, four characters are one."""
     sentences: int = SENTENCES

@@ -29,7 +29,7 @@ CHARACTERS = 4
 """Characters of English text in a token, about, where no tokenizer counts them."""
 ROUNDING = 1e-9
 """A gain that is a rounding error: that of a sentence which a chosen one repeats."""
-FLOOR = 0.1
+FLOOR = 0.05
 """The default of the least probability that a sentence answers (docs/evidence/evidence-budget.md)."""
 
 
@@ -122,10 +122,11 @@ def _check_budget(budget: int, ranking: RankedList, count: Callable[[str], int])
 
 
 def _report(omitted: Sequence[int], chosen: set[int], texts: _Texts, costs: Sequence[int], budget: int) -> None:
-    """Log a sentence that is left out for its length although it is better than a chosen one."""
-    gains = texts.gains
-    if omitted and (not chosen or gains[omitted[0]] > min(gains[row] for row in chosen)):
-        log.warning(
+    """Log how many sentences are left out for their length: a warning if one is better than every chosen one."""
+    is_best = omitted and texts.gains[omitted[0]] > max((texts.gains[row] for row in chosen), default=0.0)
+    if omitted:
+        log.log(
+            logging.WARNING if is_best else logging.INFO,
             "sentences that probably answer do not fit into %d tokens (left out: %d; the best has %d, in document %s)",
             budget,
             len(omitted),

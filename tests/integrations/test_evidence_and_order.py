@@ -9,6 +9,7 @@ import pytest
 from mpir import NamedModels, Ranking, Reranker
 from mpir.core.results import relevance_score
 from mpir.errors import InputError
+from mpir.reranking.evidence import FLOOR
 from tests.conftest import make_checkpoint
 
 QUERY = "Which gene is mutated in cystic fibrosis?"
@@ -149,7 +150,7 @@ def test_langchain_s_evidence_names_its_document(default: Reranker) -> None:
         source = next(document for document in documents if document.id == own["document"])
         assert result.id is None
         assert source.page_content[own["begin"] : own["end"]] == result.page_content
-        assert own["answer_probability"] >= 0.1
+        assert own["answer_probability"] >= FLOOR
 
 
 def test_llama_index_s_nodes_of_evidence_have_ids_and_offsets_of_their_own(default: Reranker) -> None:
