@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from html import unescape
 from itertools import islice
 from typing import Any, cast
 
+from mpir.files.corpora.authors import split_authors
+from mpir.files.corpora.list_cells import listed
 from mpir.files.corpora.placeholders import says_nothing
 
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
@@ -19,8 +22,8 @@ LISTS = frozenset((TYPES, AUTHORS, KEYWORDS, LANGUAGE, "trials"))
 """Keys whose values are lists."""
 _MAX_NAMES = 500
 """Maximum number of authors or keywords to keep: some papers in physics have thousands."""
-_INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
-_NAME_AND_INITIALS = re.compile(r"\S.* (?:[^\W\d_a-z]\.?-?){1,4}\.?")
+_NAMES = frozenset(("Na", "Nan"))
+"""Names that equal a placeholder, which programs write as NA and nan."""
 _OWN_KEYWORD = re.compile(r"mpir (?:rank|probability|blended score) [\d.-]+")
 _KIND = re.compile(r"[A-Z]{3,6}")
 _PUNCTUATION = re.compile(r"[\W_\d]+")
@@ -82,7 +85,9 @@ class Bibliography:
             if field.name == YEAR:
                 values[YEAR] = year_of(str(value))
             elif field.name in LISTS:
-                names = split_names(value) if isinstance(value, str) else value
+                names = value
+                if isinstance(value, str):
+                    names = split_authors(value) if field.name == AUTHORS else split_names(value)
                 values[field.name] = tuple(map(str, names if isinstance(names, Iterable) else [names]))
             else:
                 values[field.name] = str(value)
@@ -110,8 +115,13 @@ def first_telling(texts: Iterable[str]) -> str:
 
 
 def distinct_names(texts: Iterable[str]) -> list[str]:
-    """Return the names that are no placeholders, in one line and once; mpir's own keywords are left out."""
-    names = {" ".join(text.split()): None for text in texts if text and not says_nothing(text)}
+    """Return the names that are no placeholders, in one line and once; mpir's own keywords are left out.
+
+    "Na", sodium's sign and a surname, is a name beside others.
+    """
+    names = {" ".join(text.split()): None for text in texts if text and (text in _NAMES or not says_nothing(text))}
+    if names.keys() <= _NAMES:
+        return []
     own = [name for name in names if name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name)]
     return list(islice((name for name in names if name not in own) if own else names, _MAX_NAMES))
 
@@ -141,21 +151,12 @@ def reference_type_of(text: str) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a table cell into names or types, at semicolons or, if it has none, at vertical bars."""
+    """Split a table cell into names or types, at semicolons or, if it has none, at vertical bars; or a list in it."""
+    if (names := listed(text)) is not None:
+        return names
+    if "&" in text and ";" in text:
+        text = unescape(text)
     return [name.strip() for name in text.split(";" if ";" in text else "|") if name.strip()]
-
-
-def split_authors(text: str) -> list[str]:
-    """Split a list of authors: "Doe, J.; Roe, R.", "Doe, Jane and Roe, R.", "Doe J, Roe R" or "Doe, J., Roe, R."."""
-    for separator in (";", " and ", "|"):
-        if separator in text:
-            return [name.strip() for name in text.split(separator) if name.strip()]
-    pieces = [piece.strip() for piece in text.split(",")]
-    if len(pieces) > 2 and len(pieces) % 2 == 0 and all(map(_INITIALS.fullmatch, pieces[1::2])):
-        return [", ".join(pieces[start : start + 2]) for start in range(0, len(pieces), 2)]
-    if len(pieces) > 1 and all(map(_NAME_AND_INITIALS.fullmatch, pieces)):
-        return pieces
-    return [text.strip()] if len(pieces) < 4 else [piece for piece in pieces if piece]
 
 
 def year_of(text: str) -> int | None:

@@ -12,7 +12,7 @@ from mpir.core.text.latex import plain_latex
 from mpir.core.text.types import Document
 from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
-from mpir.files.corpora.fields import field_name, report_unread
+from mpir.files.corpora.fields import Value, field_name, report_unread
 from mpir.files.corpora.record import document_of
 from mpir.files.read import place_of, read_text
 
@@ -23,7 +23,10 @@ _BRACE = re.compile(r"(?<!\\)[{}]")
 _FIELD = re.compile(r"^[\s%]*(?:title|abstract)\s*=", re.MULTILINE | re.IGNORECASE)
 _NAMES = {"number": "issue", "langid": "language", "institution": "publisher", "school": "publisher", "eid": "artno"}
 """Fields that have other names in fields.py."""
-_OTHERS = re.compile(r"\s+and\s+others$")
+_REMARKS = frozenset(("note", "annote", "extra"))
+"""Fields whose lines are kept apart."""
+_COMMAS = re.compile(r",(?![^{}]*\})")
+"""Commas outside braces."""
 log = logging.getLogger(__name__)
 
 
@@ -63,19 +66,31 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
         log.warning("%s: unknown LaTeX commands are kept as written: %s", path, format_names(sorted(unknown)))
 
 
-def _fields(entry: Entry, values: Mapping[str, str], unknown: set[str]) -> dict[str, str]:
+def _fields(entry: Entry, values: Mapping[str, str], unknown: set[str]) -> dict[str, Value]:
     """Return an entry's texts by their names in fields.py."""
-    texts = {
-        _NAMES.get(name.lower(), field_name(name)): _plain(text, unknown if name.lower() in _SHOWN else None)
-        for name, text in values.items()
-    }
+    texts: dict[str, Value] = {}
+    for key, text in values.items():
+        name = key.lower()
+        if name in _REMARKS:
+            plain = "\n".join(map(_plain, text.splitlines()))
+        elif name == "author":
+            texts["author"] = _authors(text)
+            continue
+        else:
+            separated = _COMMAS.sub(";", text) if name == "keywords" and ";" not in text else text
+            plain = _plain(separated, unknown if name in _SHOWN else None)
+        texts[_NAMES.get(name, field_name(name))] = plain
     if "month" in texts and "year" in texts and "date" not in texts:
-        texts["date"] = " ".join(filter(None, (texts["year"], texts["month"], texts.get("day"))))
-    if "author" in texts:
-        texts["author"] = _OTHERS.sub("", texts["author"])
-    if ";" not in (keywords := texts.get("keywords", "")):
-        texts["keywords"] = keywords.replace(",", ";")
+        texts["date"] = " ".join(str(texts[name]) for name in ("year", "month", "day") if texts.get(name))
     return {"citationkey": entry.key, "entrytype": entry.entry_type, **texts}
+
+
+def _authors(text: str) -> list[str]:
+    """Return the authors, which "and" outside braces separates; "others" is none."""
+    from bibtexparser.middlewares.names import split_multiple_persons_names
+
+    names = split_multiple_persons_names(text)
+    return [_plain(name) for name in names if name != "others"]
 
 
 _SHOWN = frozenset(("title", "abstract"))

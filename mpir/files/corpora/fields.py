@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from math import isnan
@@ -19,14 +19,17 @@ from mpir.errors import format_names
 from mpir.files.corpora.bibliography import AUTHORS, KEYWORDS, LANGUAGE, PAGES, TYPES, YEAR
 from mpir.files.corpora.placeholders import says_nothing
 
+Value = str | Sequence[str]
+"""A field's text, or its texts."""
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
 COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid")
 """Names of a collection's ids, by preference; TREC-COVID's judgements use cord_uid."""
 ACCESSION_NUMBERS = ("an", "accessionnumber", "accessionnum", "uniqueidentifier")
 LIST_IDS = (
-    *("recordid", "key", *ACCESSION_NUMBERS, "nctid", "nctnumber", "eid", "ut", "utuniquewosid"),
+    *("recordid", "key", *ACCESSION_NUMBERS, "eid", "ut", "utuniquewosid"),
     *("uniquewosid", "uniqueid", "lensid", "publicationid", "paperid", *DOIS, "pui", "pmcid", "embaseaccessionid"),
+    *("nctid", "nctnumber"),  # of a paper's trial, if the paper has an id of its own
     *("citationkey", "referenceid", "recnumber", "itemid"),
 )
 """Names of ids in databases and reference managers."""
@@ -48,12 +51,26 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
     YEAR: (
         *("year", "publicationyear", "pubyear", "yearpublished", "yearofpublication", "py", "date", "publicationdate"),
         *("pubdate", "publishtime", "publisheddate", "datepublished", "dateofpublication", "coverdate", "issued", "y1"),
-        *("da", "dp", "pd", "firstpublicationdate", "startdate", "firstposted", "yr"),
+        *(
+            "da",
+            "dp",
+            "pd",
+            "firstpublicationdate",
+            "startdate",
+            "firstposted",
+            "yr",
+            "publishedyear",
+            "publishedprint",
+        ),
+        *("published", "printpublicationdate", "publicationdateprint", "publishedonline", "publicationdateonline"),
+        *("electronicpublicationdate", "epubdate", "dep", "ey", "ea", "earlyaccessdate", "earlyaccessyear"),
+        *("onlinedate", "sortpubdate"),
     ),
     "journal": (
         *("journal", "journaltitle", "sourcetitle", "publicationtitle", "containertitle", "journalname", "journalbook"),
         *("jt", "jf", "so", "t2", "secondarytitle", "booktitle", "journalfull", "source", "sourcetitleanthologytitle"),
         *("jo", "venue", "journalinfo", "primarylocation", "hostvenue", "fullsource", "bt", "server", "periodical"),
+        *("pubtitle", "anthologytitle", "primarylocationsourcedisplayname"),
     ),
     "abbreviation": ("abbreviation", "ta", "ja", "j2", "ji", "journalabbreviation", "abbreviatedsourcetitle"),
     "volume": ("volume", "vol", "vl", "vi", "journalvolume", "volumenumber"),
@@ -64,19 +81,32 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
     "articlenumber": ("articlenumber", "artno", "ar", "elocationid", "c7"),
     AUTHORS: (
         *("authors", "author", "fau", "af", "authorfullnames", "authornames", "au", "a1", "authorstring", "authorlist"),
-        *("authorships", "creators", "creator", "authorsnames", "cn", "authorname"),
+        *("authorships", "creators", "creator", "authorsnames", "authorname", "authorshipsauthordisplayname"),
+        "contributors",
     ),
+    "groups": ("collectivename", "groupauthors", "groupauthor", "corporateauthors", "corporateauthor"),
     TYPES: (
         *("types", "publicationtype", "publicationtypes", "documenttype", "pubtypes", "pubtype", "pubtypelist"),
         *("articletype", "dt", "pt", "m3", "publicationtypelist", "doctype", "typeofwork", "studytype", "subtype"),
-        *("kindofdocument", "type"),
+        *("kindofdocument", "doctypes", "articletypes", "type"),
     ),
     "reference_type": ("referencetype", "itemtype", "reftype", "entrytype"),
     LANGUAGE: ("language", "languages", "la", "lang", "languageofpublication", "languageoforiginaldocument", "lg"),
     KEYWORDS: (
         *("keywords", "authorkeywords", "keyword", "de", "keywordlist", "meshterms", "mesh", "mh", "ot", "kw"),
         *("meshheadings", "meshheadinglist", "indexkeywords", "keywordsplus", "manualtags", "automatictags"),
-        *("subjects", "subject", "descriptors", "emtreemedicalindexterms", "emtreedrugindexterms", "medicalterms"),
+        *(
+            "tags",
+            "identifierkeywords",
+            "subjectterms",
+            "ieeeterms",
+            "subjects",
+            "subject",
+            "descriptors",
+            "emtreemedicalindexterms",
+            "emtreedrugindexterms",
+            "medicalterms",
+        ),
     ),
     "issn": ("issn", "sn", "isbn", "eissn", "issnprint", "issnl", "issns"),
     "publisher": ("publisher", "pb", "pu", "publishername"),
@@ -84,8 +114,8 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
 }
 """Names of bibliographic fields, by preference."""
 REMARKS = ("note", "notes", "n1", "extra", "pui", "c3")
-"""Fields with remarks, which may name a PMID or PMCID."""
-NOTES = ("lid", "aid", "m3", "ids", "externalids", *REMARKS)
+"""Fields with remarks, which may name ids of the paper and of others."""
+NOTES = ("lid", "aid", "m3", "ids", "externalids")
 """Further fields that may have a DOI."""
 LINKS = (
     "url",
@@ -99,6 +129,9 @@ LINKS = (
     "landingpageurl",
     "sourceurls",
     "plink",
+    "documenturl",
+    "pdflink",
+    "externalurl",
 )
 DATABASES = ("db", "database", "databasename", "databaseprovider", "remotedatabasename", "remotedatabaseprovider")
 FURTHER_IDS = (
@@ -111,7 +144,7 @@ RETRACTIONS = ("retractionin", "rin", "isretracted", "retracted")
 """Names of fields that say that a paper was retracted: by a notice, or by true."""
 KNOWN = frozenset((*IDS, *TEXTS))
 """Names of fields that a document itself has: its id, title and body."""
-READ = KNOWN.union(*BIBLIOGRAPHY.values(), chain(LINKS, NOTES, DATABASES, FURTHER_IDS, RETRACTIONS))
+READ = KNOWN.union(*BIBLIOGRAPHY.values(), chain(LINKS, (*NOTES, *REMARKS), DATABASES, FURTHER_IDS, RETRACTIONS))
 """All names that readers use."""
 _FEW = 64
 _PUNCTUATION = re.compile(r"[\W_]+")

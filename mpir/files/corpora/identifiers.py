@@ -9,14 +9,15 @@ from html import unescape
 from urllib.parse import unquote
 
 _DIGITS = re.compile(r"\d{1,8}")
-_PREFIX = r"(?:(?:pmid|pubmed[ -]?id|pubmed|medline|pm)\s*[:#]\s*|pmid\s+)"
+_PREFIX = r"(?:(?:(?:pmid|pubmed[ -]?id|pubmed|medline|pm)\s*[:#]\s*|(?:pmid|pubmed(?:[ -]?id)?)\s+)(?:nlm)?|nlm(?=\d))"
 _LINK = r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/(?:m/)?pubmed/(?:\?term=)?)"
 _BEHIND = r"/?(?=$|[\s;,\[(])"
 _PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})?0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
-_NOTED_PMID = re.compile(r"\b(?:pmid\s*:|pubmed(?: id)?\s*:?)\s*0*(\d{1,8})(?![\w.])", re.IGNORECASE)
 _PREFIXED_PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]{0,300}[^\s.,;:\"“”\]}]")
 _BEHIND_DOI = re.compile(r"/(?:full|abstract|pdf|epdf|html|meta)$|[?#].*$")
+_NEXT_DOI = re.compile(r"[;,|](?:https?://|doi:|10\.\d{4,9}/).*$|\[(?:doi|pii)\]?$", re.IGNORECASE)
+"""The next of several DOIs without white space, or PubMed's mark for one; semicolons alone may belong to a DOI."""
 _PUBMED_LINK = re.compile(rf"{_LINK}0*(\d{{1,8}})", re.IGNORECASE)
 _REGISTRIES = re.compile(
     r"\b(?:(?P<nct>NCT\d{8})|(?:WOS|ISI):(?P<wos>[A-Z0-9]{13,16})|(?P<scopus>2-s2\.0-\d{8,12})|(?P<pmcid>PMC\d{1,9})"
@@ -43,8 +44,13 @@ REGISTRIES = ("pmid", "pmcid", "nct", "wos", "scopus", "embase", "openalex", "s2
 """Metadata that identifies a paper in a registry: equal ids are one paper, different ids of one registry two papers."""
 _DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi\s*:\s*|doi\s+)(?=10\.)", re.IGNORECASE)
 _FLOAT = re.compile(r"(\d{1,18})\.0+")
-_POWER = re.compile(r"\d(?:\.\d{1,17})?e\+?\d{1,2}")
-"""A whole number as R and Python write it. Excel's "3.3E+07", with a capital E, has lost digits."""
+_POWER = re.compile(r"\d(?:\.\d{1,17})?e\+?\d{1,2}", re.IGNORECASE)
+"""A whole number as R and Python write it, or Excel, whose "3.3E+07", with a capital E, may have lost digits."""
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:([,.' \u00a0\u2009\u202f])\d{3})(?:\1\d{3})?")
+"""A number with separators of thousands, as spreadsheets show it."""
+_OF_SPREADSHEET = re.compile(r"(?:'|=\s*)?\"?([^\"]*)\"?")
+"""A number that a spreadsheet keeps as a text: '8906788 or ="8906788"."""
+_BETWEEN_IDS = re.compile(r"\s*[;,|]\s*|\s+")
 
 
 class AccessionNumber(str):
@@ -79,7 +85,7 @@ def doi_of(text: str) -> str:
     match = _DOI.search(text)
     if not match:
         return ""
-    doi = match[0].lower()
+    doi = _NEXT_DOI.sub("", match[0].lower()).rstrip(".,;:")
     if "doi.org/" not in text[: match.start()] and "://" in text[: match.start()]:
         doi = _BEHIND_DOI.sub("", doi)
     while doi[-1] in ")>" and doi.count("(" if doi[-1] == ")" else "<") < doi.count(doi[-1]):
@@ -110,10 +116,12 @@ def registry_ids(name: str, text: str) -> dict[str, str]:
     return {registry: f"PMC{bare}" if registry == "pmcid" else bare}
 
 
-def noted_pmid(text: str) -> str:
-    """Return the PMID that a note names once, as in "PMID: 8906788 PMCID: PMC1" or "PUBMED 8906788,EMBASE 7", or ""."""
-    pmids = set(_NOTED_PMID.findall(text))
-    return pmids.pop() if len(pmids) == 1 else ""
+def split_ids(text: str) -> list[str]:
+    """Return the ids in a text of several ("2099999999; 30111222"), all of which have a digit, else the text itself."""
+    if text.isalnum():  # the common case
+        return [text]
+    ids = _BETWEEN_IDS.split(text.strip())
+    return ids if all(any(map(str.isdecimal, identity)) for identity in ids) else [text]
 
 
 def pmid_in_link(text: str) -> str:
@@ -130,6 +138,10 @@ def pmid_of(text: str, *, prefixed: bool = False) -> str:
     """
     if text.isdecimal() and text.isascii() and len(text) <= 8:  # the common case
         return "" if prefixed else text.lstrip("0") or "0"
+    if not prefixed:
+        text = _OF_SPREADSHEET.sub(r"\1", text.strip(), count=1)
+        if _GROUPED.fullmatch(text):
+            return re.sub(r"\D", "", text)
     match = (_PREFIXED_PMID if prefixed else _PMID).match(without_fraction(text))
     return match[1] if match else ""
 
@@ -153,5 +165,7 @@ def without_fraction(text: str) -> str:
     if match := _FLOAT.fullmatch(text):
         return match[1]
     if _POWER.fullmatch(text) and (number := Decimal(text)) == number.to_integral_value() and number < 10**18:
-        return str(int(number))
+        mantissa, letter, power = re.split("([eE])", text)
+        if letter == "e" or len(mantissa) - 2 == int(power):  # else Excel may have lost digits
+            return str(int(number))
     return text

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from mpir.files.corpora.bibliography import reference_type_of
-from mpir.files.corpora.fields import FURTHER_IDS, IDS, READ, RETRACTIONS, TEXTS, field_name, is_blank
-from mpir.files.corpora.record import Value
+from mpir.files.corpora.bibliography import AUTHORS, reference_type_of
+from mpir.files.corpora.fields import (
+    BIBLIOGRAPHY,
+    FURTHER_IDS,
+    IDS,
+    READ,
+    RETRACTIONS,
+    TEXTS,
+    Value,
+    field_name,
+    is_blank,
+)
 
 _NAMES = (
     "displayname",
@@ -19,10 +29,22 @@ _NAMES = (
     "literal",
     "pubtype",
     "keyword",
+    "tag",
+    "meshheading",
+    "collectivename",
     "value",
     "term",
 )
 """Names of an object's own name, by preference."""
+_SUFFIXES = ("suffix", "namesuffix")
+_PARTICLES = ("nondroppingparticle", "droppingparticle")
+_ROLES = ("creatortype", "contributortype", "authtype", "contributorrole", "role")
+_OTHER_ROLES = re.compile(
+    r"editor|translator|reviewe[rd]|illustrator|supervisor|sponsor|funder|distributor|curator|manager|rightsholder|hosting"
+    r"|contact|contributor|bookauthor|commenter|narrator|producer|recipient|director|datacollector",
+    re.IGNORECASE,
+)
+"""Roles of persons who are not the paper's authors."""
 _PARTS = (("family", "given"), ("lastname", "firstname"), ("surname", "givennames"), ("last", "first"))
 _INVERTED = ("abstractinvertedindex", "invertedabstract")
 _DATE_PARTS = "dateparts"
@@ -38,7 +60,8 @@ _INNER_IDS = {
     "corpusid": "",
 }
 """Names of ids inside an object of ids, by their names in fields.py."""
-_LISTED = frozenset(("journalinfo", "biblio", "journal", "primarylocation", "hostvenue", "pageinfo"))
+_LISTED = frozenset(("journalinfo", "biblio", "journal", "primarylocation", "hostvenue", "pageinfo", "source"))
+_OF_AUTHORS = frozenset(BIBLIOGRAPHY[AUTHORS])
 _INNER_FIELDS = {"firstpage", "lastpage", "volume", "issue", "pages", "issn", "issnl", "publisher"}
 
 
@@ -47,16 +70,18 @@ def json_values(record: Mapping[str, Any]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for key, value in record.items():
         name = field_name(str(key))
-        if name in ("ids", "externalids") and isinstance(value, Mapping):
-            values |= _ids(value)
-        if name in _LISTED or name == "biblio":
-            values |= _inner(value)
+        if name in ("ids", "externalids") and isinstance(value, Mapping | list):
+            values |= _ids(value if isinstance(value, Mapping) else _by_type(value))
+        if name in _LISTED:
+            values = {**_inner(value), **values}
         if name == "type" and isinstance(value, str) and "-" in value and reference_type_of(value):
             name = "referencetype"  # as in CSL-JSON and Crossref; elsewhere it may be a publication type
         if name in RETRACTIONS and value is True:
             values[name] = "true"
+        elif name == "updatedby" and _names_retraction(value):  # Crossref
+            values["retractionin"] = "true"
         elif name in READ and not (name in TEXTS and name not in IDS) and not is_blank(value):
-            texts = [text for text in texts_of(value) if text]
+            texts = [text for text in texts_of(_authors(value) if name in _OF_AUTHORS else value) if text]
             values[name] = texts[0] if len(texts) == 1 and isinstance(value, str) else texts
     return values
 
@@ -92,7 +117,9 @@ def _of_object(fields: Mapping[str, Any], depth: int) -> Iterator[str]:
         return
     for last, given in _PARTS:
         if isinstance(fields.get(last), str):
-            yield ", ".join(text for name in (last, given) for text in texts_of(fields.get(name)))
+            surname, names = ([*texts_of(fields.get(name))] for name in (last, given))
+            surname, suffix = [*_texts(fields, _PARTICLES), *surname], [*_texts(fields, _SUFFIXES)]
+            yield " ".join(filter(None, (", ".join(filter(None, map(" ".join, (surname, names)))), *suffix)))
             return
     for name in (*_NAMES, "source", "journal", "author"):
         if not is_blank(fields.get(name)):
@@ -101,6 +128,50 @@ def _of_object(fields: Mapping[str, Any], depth: int) -> Iterator[str]:
     for value in fields.values():
         if isinstance(value, list | dict):
             yield from texts_of(value, depth + 1)
+
+
+def persons_or_names(values: list[Any]) -> list[str]:
+    """Return the names of objects in a list, without editors and other persons who are not authors."""
+    return [text for text in texts_of(_authors(values)) if text]
+
+
+def _authors(value: Any) -> Any:
+    """Return a list of persons without those of another role than an author's."""
+    return [person for person in value if not _has_another_role(person)] if isinstance(value, list) else value
+
+
+def _has_another_role(person: Any) -> bool:
+    if not isinstance(person, dict):
+        return False
+    roles = (value for name, value in person.items() if field_name(str(name)) in _ROLES)
+    return any(_OTHER_ROLES.search(text.replace("_", "")) for value in roles for text in texts_of(value))
+
+
+def _names_retraction(value: Any) -> bool:
+    updates = value if isinstance(value, list) else [value]
+    return any(isinstance(update, dict) and "retraction" in str(update.get("type", "")).lower() for update in updates)
+
+
+def _by_type(values: list[Any]) -> dict[str, Any]:
+    """Return the ids in a list of objects with a type and a value, as Lens and Crossref write them."""
+    ids: dict[str, Any] = {}
+    for value in values:
+        if isinstance(value, dict):
+            fields = {field_name(str(name)): inner for name, inner in value.items()}
+            kind = next((fields[name] for name in _KINDS if isinstance(fields.get(name), str)), "")
+            identity = next(
+                (fields[name] for name in ("value", "id", "identifier") if not is_blank(fields.get(name))), ""
+            )
+            ids.setdefault(kind, identity)
+    return ids
+
+
+_KINDS = ("type", "idtype", "scheme", "source", "registry", "name")
+
+
+def _texts(fields: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    for name in names:
+        yield from texts_of(fields.get(name))
 
 
 def _ids(values: Mapping[str, Any]) -> dict[str, Value]:

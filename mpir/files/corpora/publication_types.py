@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _TREE = """
 Address
@@ -106,6 +107,11 @@ def type_key(name: str) -> str:
     return _SAME.get(key, key)
 
 
+def is_publication_type(name: str) -> bool:
+    """Whether a heading is one of NLM's publication types, in any spelling ("Systematic Review", "Case report")."""
+    return type_key(name) in _KEYS
+
+
 def with_narrower(name: str) -> tuple[str, ...]:
     """A type, in NLM's spelling if it is NLM's, and all types below it: a randomised trial is a clinical trial."""
     lines = _TREE.strip().splitlines()
@@ -122,3 +128,22 @@ def with_narrower(name: str) -> tuple[str, ...]:
 
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+_NOTICES = {
+    **dict.fromkeys(("publishederratum", "erratum", "correction", "corrigendum", "errata", "addendum"), "erratum"),
+    **dict.fromkeys(("retractionofpublication", "retraction", "retractionnotice", "retractionnote"), "retraction"),
+    **dict.fromkeys(("comment", "commentary", "reply", "authorreply", "articlecommentary"), "comment"),
+    **dict.fromkeys(("meetingabstract", "conferenceabstract", "congressabstract", "abstract", "poster"), "congress"),
+    **dict.fromkeys(("conferenceposter", "abstractofconference", "conferencemeetingabstract"), "congress"),
+    "letter": "letter",
+}
+"""Kinds of texts that are not the paper itself, by `type_key`."""
+
+
+def notices_of(types: Iterable[str]) -> frozenset[str]:
+    """Return the kinds of notices among publication types: erratum, retraction, comment, congress, letter."""
+    return frozenset(kind for name in types if (kind := _NOTICES.get(type_key(name))))
+
+
+_KEYS = frozenset(map(type_key, PUBLICATION_TYPES))

@@ -170,7 +170,8 @@ def _document(key: _Key, record: ET.Element, ids: list[ET.Element]) -> Document:
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
     values = _bibliography(article, record)
-    values["doi"] = tuple(_text(name) for name in article.findall("ELocationID") if name.get("EIdType") == "doi")
+    locations = filter(_is_valid, article.findall("ELocationID"))
+    values["doi"] = tuple(_text(location) for location in locations if location.get("EIdType") == "doi")
     for element in ids:
         if (kind := element.get("IdType", "")) in _ID_TYPES and element.text:
             values[_ID_TYPES[kind]] = (*values.get(_ID_TYPES[kind], ()), element.text)
@@ -194,13 +195,18 @@ def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, tuple[st
         ("volume", issue, "Volume"),
         ("issue", issue, "Issue"),
         ("pages", article.find("Pagination"), "MedlinePgn"),
+        ("firstpage", article.find("Pagination"), "StartPage"),
+        ("lastpage", article.find("Pagination"), "EndPage"),
         ("language", article, "Language"),
         ("publisher", None if book is None else book.find("Publisher"), "PublisherName"),
         ("types", article.find("PublicationTypeList"), "PublicationType"),
         ("types", article, "PublicationType"),
     )
-    authors = (_author(author) for authors in article.findall("AuthorList") for author in authors.findall("Author"))
-    values: dict[str, tuple[str, ...]] = {"authors": tuple(authors)}
+    values: dict[str, tuple[str, ...]] = {"authors": _authors(article) or (() if book is None else _authors(book))}
+    if book is not None:
+        is_chapter = article.find("ArticleTitle") is not None
+        values |= {"journal": (_text(book.find("BookTitle")),)} if is_chapter else {}
+        values["referencetype"] = ("CHAP" if is_chapter else "BOOK",)
     values["date"] = tuple(
         " ".join(date.itertext()) for parent, tag in dates if parent is not None for date in parent.findall(tag)
     )
@@ -236,10 +242,23 @@ def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
     return element.findall(last)
 
 
+def _authors(element: ET.Element) -> tuple[str, ...]:
+    """Return the names in an element's lists of authors; editors have lists of their own."""
+    lists = (authors for authors in element.findall("AuthorList") if authors.get("Type") != "editors")
+    return tuple(_author(author) for authors in lists for author in filter(_is_valid, authors.findall("Author")))
+
+
+def _is_valid(element: ET.Element) -> bool:
+    """Whether NLM has not marked an author or id as wrong, beside the right one."""
+    return element.get("ValidYN") != "N"
+
+
 def _author(author: ET.Element) -> str:
-    """Return a person as "Doe, Jane", or the name of a group."""
+    """Return a person as "Doe, Jane Jr", or the name of a group."""
     last, first = _text(author.find("LastName")), _text(author.find("ForeName")) or _text(author.find("Initials"))
-    return f"{last}, {first}" if last and first else last or first or _text(author.find("CollectiveName"))
+    name = f"{last}, {first}" if last and first else last or first or _text(author.find("CollectiveName"))
+    suffix = author.find("Suffix")
+    return name if suffix is None else f"{name} {_text(suffix)}"
 
 
 def _abstract(article: ET.Element, record: ET.Element) -> str:

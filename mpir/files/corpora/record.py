@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mpir.core.text.types import Document
+from mpir.files.corpora.authors import plain_author, split_authors, split_listed
 from mpir.files.corpora.bibliography import (
     AUTHORS,
     JOURNAL,
@@ -23,7 +24,6 @@ from mpir.files.corpora.bibliography import (
     distinct_names,
     first_telling,
     reference_type_of,
-    split_authors,
     split_names,
 )
 from mpir.files.corpora.content import content_id
@@ -41,6 +41,7 @@ from mpir.files.corpora.fields import (
     REMARKS,
     RETRACTIONS,
     TITLES,
+    Value,
     ranks_of,
 )
 from mpir.files.corpora.identifiers import (
@@ -48,12 +49,16 @@ from mpir.files.corpora.identifiers import (
     ListId,
     clean_id,
     doi_of,
-    noted_pmid,
     pmid_in_link,
     pmid_of,
     registry_ids,
+    split_ids,
 )
+from mpir.files.corpora.json_values import persons_or_names
+from mpir.files.corpora.list_cells import objects_in
+from mpir.files.corpora.notes import ids_in_note, trials_in_note
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
+from mpir.files.corpora.retractions import is_retracted_title
 
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "itemid", *ACCESSION_NUMBERS))
 """Names under which a small number is a position in a list, which reference managers count from 1."""
@@ -61,19 +66,16 @@ _ALWAYS_LOCAL = frozenset(("citationkey", "referenceid", "recnumber"))
 _OF_PUBMED = re.compile(r"medline|pubmed|\bnlm\b", re.IGNORECASE)
 """Databases whose accession numbers are PMIDs."""
 _PMID_ELSEWHERE = (*ACCESSION_NUMBERS, "referenceid")
+_OF_TRIALS = ("nctid", "nctnumber")
 _SMALL_NUMBER = re.compile(r"\d{1,6}")
 _DATABASE = re.compile(
     r"MED|PPR|PMC|AGR|CBA|ETH|HIR|PAT|(?:scopus|medline|pubmed|embase|wos|web of science)", re.IGNORECASE
 )
-_RETRACTED_TITLE = re.compile(
-    r"\W*(?:RETRACTED|WITHDRAWN|(?:Retracted|Withdrawn)(?: (?:Article|Paper))?)(?: ARTICLE)?\s*[:\]]"
-)
-_NO = frozenset(("false", "no", "0"))
+_NO = frozenset(("false", "no", "n", "f", "0", "0.0", "not retracted"))
 _DASHES = re.compile(r"\s*[-–—]+\s*")
 _NUMBER = re.compile(r"\d{7,12}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])(?! )")
 _ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")
-Value = str | Sequence[str]
 
 
 def document_of(values: Mapping[str, Value]) -> Document:
@@ -88,19 +90,22 @@ def document_of(values: Mapping[str, Value]) -> Document:
     names = _by_rank(tuple(values))
     name = _first_telling(values, names.ids)
     text = _text(values[name]) if name else ""
-    pmid = _pmid(values, names) or pmid_of(text, prefixed=True)
+    noted = _noted(values, names)
+    pmid = _pmid(values, names, noted) or pmid_of(text, prefixed=True)
     if pmid and text == pmid and name in PMIDS:  # the common case
         identity = pmid
     else:
-        identity = clean_id(text, is_pmid=name in PMIDS) if name else ""
-        identity = pmid if pmid and noted_pmid(identity) == pmid else identity
+        several = split_ids(text) if name in _PMID_ELSEWHERE else [text]
+        identity = clean_id(several[0], is_pmid=name in PMIDS) if name else ""
+        identity = pmid if pmid in several[1:] else identity
+        identity = pmid if pmid and ids_in_note(identity).get("pmid") == pmid else identity
     if not pmid or identity != pmid:
         if name in _ALWAYS_LOCAL or (name in _LOCAL and _SMALL_NUMBER.fullmatch(identity)):
             identity = ListId(identity)
-        elif name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity):
+        elif name in _OF_TRIALS or (name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity)):
             identity = AccessionNumber(identity)
     title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
-    metadata = RecordMetadata(_ids(values, names, pmid), values, _bibliography)
+    metadata = RecordMetadata(_ids(values, names, pmid, noted), values, _bibliography)
     abstract = without_remarks(_text(values.get(body, "")))
     document = Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
     return document if identity else replace(document, id=content_id(document))
@@ -114,13 +119,15 @@ def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> RecordMetada
         pmid: the record's PMID, if it is known already.
     """
     names = _by_rank(tuple(values))
-    ids = _ids(values, names, pmid or _pmid(values, names))
+    noted = _noted(values, names)
+    ids = _ids(values, names, pmid or _pmid(values, names, noted), noted)
     return RecordMetadata(ids, values, _bibliography)
 
 
 def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
-    for key, fields in _by_rank(tuple(values)).bibliography:
+    names = _by_rank(tuple(values))
+    for key, fields in names.bibliography:
         read = _READERS.get(key)
         if read is not None:
             read(metadata, [values[field] for field in fields])
@@ -128,6 +135,8 @@ def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
             metadata[key] = text
     if "firstpage" in metadata or "articlenumber" in metadata:
         _add_pages(metadata)
+    if trials := [trial for name in names.remarks for text in _texts(values[name]) for trial in trials_in_note(text)]:
+        metadata["trials"] = list(dict.fromkeys((*metadata.get("trials", ()), *trials)))
     if _is_retracted(values) and not Bibliography.of(metadata).is_retracted:
         metadata[TYPES] = [*metadata.get(TYPES, ()), RETRACTED]
     return metadata
@@ -138,26 +147,32 @@ def _is_retracted(values: Mapping[str, Value]) -> bool:
     names = _by_rank(tuple(values))
     notices = (text for name in names.retractions for text in _texts(values[name]))
     is_named = any(not says_nothing(text) and text.lower() not in _NO for text in notices)
-    return is_named or any(_RETRACTED_TITLE.match(_text(values[name])) for name in names.titles)
+    return is_named or any(is_retracted_title(_text(values[name])) for name in names.titles)
 
 
-def _pmid(values: Mapping[str, Value], names: _Ranked) -> str:
+def _noted(values: Mapping[str, Value], names: _Ranked) -> dict[str, str]:
+    """Return the record's own ids in its notes and accession numbers, by registry."""
+    ids: dict[str, str] = {}
+    for name in names.remarks:
+        for text in _texts(values[name]):
+            ids = {**ids_in_note(text), **ids}
+    return ids
+
+
+def _pmid(values: Mapping[str, Value], names: _Ranked, noted: Mapping[str, str]) -> str:
     """Return the PMID of a record: of its own field, of a link, or the accession number that PubMed gave."""
     for name in names.pmids:
         if pmid := pmid_of(_text(values[name])):
             return pmid
     if names.databases and any(_OF_PUBMED.search(_text(values[name])) for name in names.databases):
         for name in names.numbers:
-            if pmid := pmid_of(_text(values[name])):
+            if pmid := next(filter(None, map(pmid_of, split_ids(_text(values[name])))), ""):
                 return pmid
     for name in names.links:
         for text in _texts(values[name]):
             if pmid := pmid_in_link(text):
                 return pmid
-    for name in names.remarks:
-        if pmid := noted_pmid(" ".join(_texts(values[name]))):
-            return pmid
-    return ""
+    return noted.get("pmid", "")
 
 
 def _doi(values: Mapping[str, Value], names: _Ranked) -> str:
@@ -168,9 +183,9 @@ def _doi(values: Mapping[str, Value], names: _Ranked) -> str:
     return ""
 
 
-def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, str]:
+def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str, noted: Mapping[str, str]) -> dict[str, str]:
     metadata = {"pmid": pmid} if pmid else {}
-    if doi := _doi(values, names):
+    if doi := _doi(values, names) or noted.get("doi", ""):
         metadata["doi"] = doi
     for name in names.worlds:
         for text in _texts(values[name]):
@@ -178,8 +193,12 @@ def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str) -> dict[str, st
                 metadata.setdefault(registry, identity)
     for name in names.links:
         for url in _texts(values[name]):
+            for registry, identity in registry_ids("", url).items():
+                metadata.setdefault(registry, identity)
             if not (pmid_in_link(url) or doi_of(url)) and url.startswith(("http://", "https://")):
                 metadata.setdefault("url", url)
+    for registry in noted.keys() - ("pmid", "doi"):
+        metadata.setdefault(registry, noted[registry])
     return metadata
 
 
@@ -201,14 +220,14 @@ def _add_date(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     metadata |= ({YEAR: year} if year else {}) | ({"date": date} if date else {})
 
 
-def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool, plain: Callable[[str], str] = str) -> _Add:
+def _add_names(key: str, *, every: bool, plain: Callable[[str], str] = str) -> _Add:
     """Return a function that adds the names, made plain, in the first field that has any, or in every field."""
 
     def add(metadata: dict[str, Any], values: Iterable[Value]) -> None:
         """Set `key` to the names in the values, in their order, each once."""
         names = list[str]()
         for value in values:
-            names += distinct_names(map(plain, split(value) if isinstance(value, str) else value))
+            names += distinct_names(map(plain, _names(value)))
             if names and not every:
                 break
         if names:
@@ -217,9 +236,33 @@ def _add_names(key: str, split: Callable[[str], list[str]], *, every: bool, plai
     return add
 
 
+def _names(value: Value) -> list[str]:
+    """Return the names in a value; some programs write several of a list in one line: "salt; sweat"."""
+    if isinstance(value, str):
+        return persons_or_names(objects) if (objects := objects_in(value)) else split_names(value)
+    return [name for text in value for name in (split_names(text) if ";" in text else (text,))]
+
+
+def _add_authors(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    for value in values:
+        names = split_authors(value) if isinstance(value, str) else split_listed(value)
+        if isinstance(value, str) and (persons := objects_in(value)):
+            names = persons_or_names(persons)
+        if authors := distinct_names(map(plain_author, names)):
+            metadata[AUTHORS] = authors
+            return
+
+
+def _add_groups(metadata: dict[str, Any], values: Iterable[Value]) -> None:
+    """Append the groups that a record names beside its persons."""
+    groups = [name for value in values for name in distinct_names(_names(value))]
+    if groups:
+        metadata[AUTHORS] = list(dict.fromkeys((*metadata.get(AUTHORS, ()), *groups)))
+
+
 def _type(name: str) -> str:
-    """Return a publication type, or "" for a DOI, which some programs write there; words of S2 are split."""
-    return "" if doi_of(name) else _CAMEL.sub(" ", name)
+    """Return a publication type; "" for a DOI, which some programs write there, and a letter of Web of Science."""
+    return "" if doi_of(name) or len(name) == 1 else _CAMEL.sub(" ", name)
 
 
 def _heading(keyword: str) -> str:
@@ -263,11 +306,12 @@ _READERS: dict[str, _Add] = {
     PAGES: _add_page_range,
     "issn": _add_issn,
     "reference_type": _add_reference_type,
-    AUTHORS: _add_names(AUTHORS, split_authors, every=False),
-    TYPES: _add_names(TYPES, split_names, every=False, plain=_type),
-    KEYWORDS: _add_names(KEYWORDS, split_names, every=True, plain=_heading),
-    LANGUAGE: _add_names(LANGUAGE, split_names, every=False),
-    "trials": _add_names("trials", split_names, every=True),
+    AUTHORS: _add_authors,
+    "groups": _add_groups,
+    TYPES: _add_names(TYPES, every=False, plain=_type),
+    KEYWORDS: _add_names(KEYWORDS, every=True, plain=_heading),
+    LANGUAGE: _add_names(LANGUAGE, every=False),
+    "trials": _add_names("trials", every=True),
 }
 
 
@@ -291,7 +335,7 @@ class _Ranked(NamedTuple):
     bibliography: tuple[tuple[str, _Names], ...]
 
 
-_WORLDS = (*FURTHER_IDS, *REMARKS, *(name for name in IDS if name not in PMIDS and name not in DOIS))
+_WORLDS = (*FURTHER_IDS, *(name for name in IDS if name not in PMIDS and name not in DOIS))
 
 
 @lru_cache(maxsize=2**10)  # the records of a file share a few sets of names

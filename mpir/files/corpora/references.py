@@ -20,10 +20,10 @@ from pathlib import Path
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.files.corpora.fields import BODIES, TEXTS, report_unread
+from mpir.files.corpora.fields import BODIES, TEXTS, Value, report_unread
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
-from mpir.files.corpora.record import Value, document_of
+from mpir.files.corpora.record import document_of
 from mpir.files.corpora.tagged import Fields, Syntax, records
 
 _FIRST = ("PMID", "TY")
@@ -49,14 +49,14 @@ _RIS = {
     **{"TY": "referencetype"},
 }
 _MEDLINE = {
-    **_same_names("PMID LID AID TI TT BTI AB OAB FAU AU CN DP JT TA VI IP"),
+    **_same_names("PMID LID AID TI TT BTI AB OAB FAU AU DP DEP JT TA VI IP"),
     **_same_names("PG LA MH OT PT PMC SI DB AN DO SO UR KW PB"),
     **{"UI": "uniqueidentifier", "IS": "issn", "OID": "an", "ID": "referenceid", "N2": "n2", "T1": "t1", "JN": "jt"},
-    **{"RIN": "retractionin"},
+    **{"RIN": "retractionin", "CN": "groupauthors"},
 }
 _WOS = {
-    **_same_names("TI AB DI UT PM AU AF SO JI PY PD VL IS BP EP AR LA DT"),
-    **{"DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "referencetype"},
+    **_same_names("TI AB DI UT PM AU AF SO JI PY PD EA EY VL IS BP EP AR LA DT"),
+    **{"CA": "groupauthors", "DE": "de", "ID": "keywordsplus", "SN": "sn", "PU": "pu", "PT": "referencetype"},
 }
 _REFER = {
     **{"%T": "title", "%X": "abstract", "%R": "doi", "%M": "accessionnumber", "%F": "citationkey", "%A": "author"},
@@ -66,12 +66,21 @@ _REFER = {
 }
 
 
+_PMID_TAGS = {"embase": "C5", "scopus": "C2"}
+"""Tags of RIS in which these databases write the PMID; in Zotero's RIS, C2 is the PMCID."""
+
+
+def _is_number(texts: Sequence[str]) -> bool:
+    return all(text.isdecimal() for text in texts)
+
+
 def _names_of_reference(fields: Fields) -> Mapping[str, str]:
     """Return the tags of RIS for a reference with TY, else those of PubMed's and Ovid's formats."""
     if "TY" not in fields and ("PMID" in fields or "UI" in fields or _has_long_tags(fields)):
         return _MEDLINE if "DB" in fields else {**_MEDLINE, "UI": "medlinepmid"}
-    is_embase = any("embase" in database.lower() for database in fields.get("DB", ()))
-    return {**_RIS, "C5": "medlinepmid"} if is_embase else _RIS
+    databases = " ".join(fields.get("DB", ())).lower()
+    tag = next((tag for database, tag in _PMID_TAGS.items() if database in databases), "")
+    return {**_RIS, tag: "medlinepmid"} if tag and _is_number(fields.get(tag, ())) else _RIS
 
 
 def _has_long_tags(fields: Fields) -> bool:
@@ -113,6 +122,7 @@ REFERENCES = Syntax(
     keeps_blank=lambda fields: not _has_long_tags(fields),  # only RIS allows blank lines inside a text
     is_text=_is_text,
     listed=frozenset(("KW",)),
+    lined=frozenset(("N1",)),
     names=_names_of_reference,
     example='"PMID- 17284678" (PubMed) or "TY  - JOUR" (RIS); export it again in one of these formats',
 )
@@ -122,7 +132,7 @@ WEB_OF_SCIENCE = Syntax(
     may_begin=frozenset(("PT",)),
     last="ER",
     around=frozenset(("FN", "VR", "EF")),
-    listed=frozenset(("AU", "AF")),
+    listed=frozenset(("AU", "AF", "CA")),
     names=lambda fields: _WOS,
     example='"PT J" and "TI A title"',
 )

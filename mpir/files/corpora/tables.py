@@ -161,7 +161,7 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
     read = {name: field_name(name) for name in names if field_name(name) in READ}
     if _is_of_web_of_science(header):
         read = {name: field for name, field in read.items() if name not in _ODD_IN_WEB_OF_SCIENCE}
-        read["id"] = "keywordsplus"
+        read |= {"id": "keywordsplus", **({"ca": "groupauthors"} if "ca" in names else {})}
     columns = [(read[name], position) for position, name in enumerate(names) if name in read]
     if not any(name in TEXTS for name, _ in columns):
         names_text = format_names(names) or "no columns"

@@ -33,6 +33,7 @@ class Syntax:
         keeps_blank: whether a text may go on after a blank line, judged by the record so far.
         is_text: whether a line that looks like a tag is text, judged by the tag and the record so far.
         listed: tags whose further lines are values of their own.
+        lined: tags whose lines are kept apart.
         names: the tags' fields (fields.py), judged by the record.
         example: two tags, for a message.
     """
@@ -45,6 +46,7 @@ class Syntax:
     keeps_blank: Callable[[Fields], bool] = lambda fields: True
     is_text: Callable[[str, Fields], bool] = lambda tag, fields: False
     listed: frozenset[str] = frozenset()
+    lined: frozenset[str] = frozenset()
     names: Callable[[Fields], Mapping[str, str]]
     example: str
 
@@ -71,7 +73,7 @@ def records(path: str | Path, syntax: Syntax) -> Iterator[tuple[int, Fields]]:
             after_blank = not text or behind
             continue
         if continued:
-            _append(values, continued, tag in syntax.listed)
+            _append(values, continued, tag, syntax)
         tag, value = tagged.groups()
         if fields and (tag == last or ((after_blank or tag in may_begin) and begins(tag, fields, after_blank))):
             yield begin, fields
@@ -85,7 +87,7 @@ def records(path: str | Path, syntax: Syntax) -> Iterator[tuple[int, Fields]]:
         values = fields[tag]
         values.append((value or "").strip())
     if fields:
-        _append(values, continued, tag in syntax.listed)
+        _append(values, continued, tag, syntax)
         yield begin, fields
 
 
@@ -93,10 +95,10 @@ def _new() -> Fields:
     return defaultdict(list)
 
 
-def _append(values: list[str], continued: list[str], are_values: bool) -> None:
-    """Append continuation lines to the values, or to the last value, and clear them."""
-    if are_values:
+def _append(values: list[str], continued: list[str], tag: str, syntax: Syntax) -> None:
+    """Append continuation lines to a tag's values, or to the last value, and clear them."""
+    if tag in syntax.listed:
         values.extend(continued)
     elif continued:
-        values[-1] = " ".join((values[-1], *continued)).strip()
+        values[-1] = ("\n" if tag in syntax.lined else " ").join((values[-1], *continued)).strip()
     continued.clear()

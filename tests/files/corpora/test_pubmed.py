@@ -212,3 +212,14 @@ def test_real_files() -> None:
     assert "26432306" not in documents
     assert documents["29768149"].abstract.startswith("BACKGROUND: In patients with mild asthma, as-needed use")
     assert " METHODS: We conducted a 52-week" in documents["29768149"].abstract
+
+
+def test_ids_that_nlm_marks_as_wrong_are_not_read(tmp_path: Path) -> None:
+    locations = "".join(
+        f"<ELocationID EIdType='doi' ValidYN='{valid}'>10.1000/{name}</ELocationID>"
+        for valid, name in (("N", "wrong"), ("Y", "right"))
+    )
+    article = f"<Article><ArticleTitle>Salt</ArticleTitle>{locations}</Article>"
+    (tmp_path / "a.xml").write_text(f"<MedlineCitation><PMID>7</PMID>{article}</MedlineCitation>")
+    (document,) = read_pubmed([tmp_path / "a.xml"])
+    assert document.metadata["doi"] == "10.1000/right"

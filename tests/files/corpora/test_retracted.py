@@ -33,6 +33,36 @@ RECORDS = {
     "a.ris": (f"TY  - JOUR\nTI  - RETRACTED: Lemonade\nAB  - {TEXT}\nER  - \n", True),
     "b.ris": (f"TY  - JOUR\nTI  - Lemonade\nAB  - {TEXT}\nM3  - Retracted Article\nER  - \n", True),
     "c.ris": (f"TY  - JOUR\nTI  - Retracted papers in ice sports: a survey\nAB  - {TEXT}\nER  - \n", False),
+    "withdrawn.ris": (f"TY  - JOUR\nTI  - WITHDRAWN: Lemonade\nAB  - {TEXT}\nER  - \n", False),
+    **{
+        f"behind{number}.ris": (f"TY  - JOUR\nTI  - {title}\nAB  - {TEXT}\nER  - \n", is_retracted)
+        for number, (title, is_retracted) in enumerate(
+            [
+                ("Lemonade (Retracted article. See vol. 33, pg. 9, 2017)", True),
+                ("Lemonade (Retracted Article. See vol. 33(2), pg. 9, 2017)", True),
+                ("Lemonade [retracted]", True),
+                ("Lemonade. (Retracted in: Ice. 2020;1:2)", True),
+                ("RETRACTED ARTICLE: Lemonade", True),
+                ("RETRACTED - Lemonade", True),
+                ("【Retracted】Lemonade", True),
+                ("Lemonade (Retraction of vol 5, pg 1, 2015)", False),
+                ("Retraction note to: Lemonade", False),
+                ("A paper on lemonade (retracted and republished)", False),
+                ("Why (retracted) papers are cited", False),
+            ]
+        )
+    },
+    "a.ciw": (f"FN Clarivate\nPT J\nTI Lemonade\nDT Article; Retracted Publication\nAB {TEXT}\nER\n", True),
+    "several.ris": (f"TY  - JOUR\nTI  - Lemonade\nAB  - {TEXT}\nM3  - Article; Retracted\nER  - \n", True),
+    "not.csv": (f"Title,Abstract,Retracted\nLemonade,{TEXT},FALSE\n", False),
+    "crossref.json": (
+        json.dumps([{"DOI": "10.1/a", "title": "Lemonade", "abstract": TEXT, "updated-by": [{"type": "retraction"}]}]),
+        True,
+    ),
+    "crossref-notice.json": (
+        json.dumps([{"DOI": "10.1/a", "title": "Lemonade", "abstract": TEXT, "update-to": [{"type": "retraction"}]}]),
+        False,
+    ),
     "d.ris": (f"TY  - JOUR\nTI  - [Retracted] Lemonade\nAB  - {TEXT}\nER  - \n", True),
     "a.csv": (f"Title,Abstract,Publication Type\nLemonade,{TEXT},{RETRACTED}\n", True),
     "a.jsonl": (json.dumps({"id": "W1", "title": "Lemonade", "abstract": TEXT, "is_retracted": True}), True),

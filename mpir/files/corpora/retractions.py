@@ -1,0 +1,36 @@
+"""The marks with which publishers and databases tell in a title that the paper was retracted.
+
+A withdrawn paper or version is another thing (Cochrane withdraws reviews that are out of date), and so is the notice of
+a retraction ("Retraction note to: …", "… (Retraction of vol 5, pg 1, 2015)").
+"""
+
+from __future__ import annotations
+
+import re
+
+_PAPER = r"(?:article|paper|publication|manuscript|chapter|study|review|title)"
+_BEFORE = re.compile(
+    rf"\W*(?:RETRACTED(?: {_PAPER.upper()})?|Retracted(?: (?i:{_PAPER}))?|(?i:retractad[oa]|retirad[oa]|zurückgezogen)"
+    r"|撤稿|撤回)\s*(?:[:\]】)*]+|\s[-–—]+\s)[\s:.–—-]*"
+)
+_BEHIND = re.compile(
+    rf"\s*(?:[(\[【{{]\s*\W*retracted(?: {_PAPER})?(?:\s*[.,;:]\s*[^()\[\]]*|\s+(?:in|see|by|on|due)\b[^()\[\]]*)?"
+    rf"(?:\([^()]*\)[^()\[\]]*)?[)\]】}}]|[-–—]+\s*RETRACTED(?: {_PAPER.upper()})?)\s*\.?\s*$",
+    re.IGNORECASE,
+)
+
+
+_HINT = re.compile(r"retract|retirad|zurückgezogen|撤", re.IGNORECASE)
+
+
+def is_retracted_title(title: str) -> bool:
+    """Whether a title says that the paper was retracted: "RETRACTED: …", "… (Retracted article. See vol. 33, 2017)"."""
+    return _HINT.search(title) is not None and bool(_BEFORE.match(title) or _BEHIND.search(title))
+
+
+def without_retraction_mark(title: str) -> str:
+    """Return a title without the mark of a retracted paper."""
+    if _HINT.search(title) is None:
+        return title
+    before = _BEFORE.match(title)
+    return _BEHIND.sub("", title[before.end() :] if before else title)
