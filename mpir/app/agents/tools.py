@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cachetools import LRUCache
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mpir.core.checksum import fingerprint
 from mpir.core.results import relevance_score
+from mpir.core.text import Document
+from mpir.core.text.characters import without_surrogates
 from mpir.core.text.split import is_fragment
-from mpir.errors import InputError
+from mpir.errors import InputError, format_value
 from mpir.reranking.evidence import FLOOR, answers
 from mpir.reranking.ranking import Ranking
 from mpir.validation import real_number, whole_number
@@ -35,7 +37,7 @@ KEPT_RANKINGS = 32
 """How many rankings are kept to be read in full."""
 
 
-Query = Annotated[str, Field(description="A question in words, in English.")]
+Query = Annotated[str, AfterValidator(without_surrogates), Field(description="A question in words, in English.")]
 TopK = Annotated[int, Field(description="Documents to return, best first, from 1 to 100.")]
 Candidates = Annotated[int, Field(description="Documents to rank, from 1 to 500.")]
 Source = Annotated[
@@ -45,12 +47,30 @@ Source = Annotated[
 Date = Annotated[str | None, Field(description="YYYY, YYYY-MM or YYYY-MM-DD.")]
 
 
-class SourceDocument(BaseModel):
-    """A document to rank."""
+def _as_text(value: Any) -> Any:
+    """Read null as no text and a number as its digits; half a surrogate pair, which cannot be sent, is replaced."""
+    value = "" if value is None else value
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return without_surrogates(value) if isinstance(value, str) else value
 
-    id: str = Field(description="Your own id for the document; answers refer to it.")
-    title: str = ""
-    abstract: str = Field("", description="The abstract or another text.")
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class SourceDocument(BaseModel):
+    """A document to rank. Further fields, such as pmid, doi or year, come back with it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Text = Field(description="Your own id for the document; answers refer to it.")
+    title: Text = ""
+    abstract: Text = Field(
+        "", description="The abstract or another text.", validation_alias=AliasChoices("abstract", "text")
+    )
+
+    def as_document(self) -> Document:
+        """The document, with its further fields as metadata."""
+        return Document(self.id, self.title, self.abstract, metadata=dict(self.model_extra or {}))
 
 
 Documents = Annotated[list[SourceDocument], Field(description="Up to 500 documents.")]
@@ -122,7 +142,7 @@ class Tools:
         if sum(value is not None for value in (ranking, source, documents)) > 1:
             raise InputError("ranking, source and documents exclude each other; give only one of them.")
         if ranking is not None:
-            result = self.ranking(ranking)
+            result = self._ranking_of(query, ranking)
         elif documents is not None:
             result = self._ranked(query, documents)
         elif source == "index" or (source is None and self.index is not None):
@@ -139,10 +159,20 @@ class Tools:
             raise InputError(f"ranking {name[:40]!r} does not exist or is no longer kept; search or rerank again.")
         return ranking
 
+    def _ranking_of(self, query: str, name: str) -> Ranking:
+        """An earlier ranking of this query. Raises InputError for another query, whose evidence would be mixed up."""
+        ranking = self.ranking(name)
+        if ranking.query.strip() != query.strip():
+            raise InputError(
+                f"ranking {name} is of another query ({format_value(ranking.query)}). Give that query, or leave the "
+                "ranking out."
+            )
+        return ranking
+
     def _ranked(self, query: str, documents: list[SourceDocument]) -> Ranking:
         _check_query(query)
         _check_documents(documents)
-        return self._reranker.rerank(query, [document.model_dump() for document in documents])
+        return self._reranker.rerank(query, [document.as_document() for document in documents])
 
     def _ranked_index(self, query: str, candidates: int) -> Ranking:
         if self.index is None:
@@ -200,5 +230,11 @@ def _check_documents(documents: list[SourceDocument]) -> None:
     if not 1 <= len(documents) <= MAX_DOCUMENTS:
         raise InputError(f"there are {len(documents):,} documents; expected 1 to {MAX_DOCUMENTS:,} per call.")
     for number, document in enumerate(documents, 1):
+        if not document.id.strip():
+            raise InputError(f"document {number}: the id is blank; give every document an id of its own.")
+        if not (document.title + document.abstract).strip():
+            raise InputError(
+                f"document {number} ({format_value(document.id)}) has neither a title nor an abstract; give a text."
+            )
         if len(document.id) + len(document.title) + len(document.abstract) > MAX_CHARACTERS:
             raise InputError(f"document {number} is longer than {MAX_CHARACTERS:,} characters; give its abstract.")

@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,8 +17,14 @@ import pytest
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
+from mpir import Reranker
+from mpir.app.agents.server import make_server
+from mpir.app.agents.tools import Tools
+from mpir.core.cancellation import raise_if_cancelled
+from mpir.reranking.evidence import FLOOR
 from tests.programs import ENDING_WITH_TESTS
 
 DOCUMENTS = [
@@ -131,6 +139,114 @@ def test_an_index_is_searched_and_ranked(tiny_bundle: Path, tmp_path: Path) -> N
             assert cited["sentences"][0]["id"] == "1"
 
     run(work)
+
+
+@pytest.fixture(scope="module")
+def tools() -> Tools:
+    return Tools(Reranker("default", device="cpu"))
+
+
+def within(tools: Tools, work: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+    """Run calls of a client in this process."""
+
+    async def connected() -> None:
+        async with Client(make_server(tools)) as client:
+            await work(client)
+
+    run(connected)
+
+
+def test_wrong_arguments_are_named_and_nothing_is_dropped(tools: Tools) -> None:
+    async def work(client: Client) -> None:
+        for arguments, message in (
+            ({"top_n": 1}, "rerank: unknown argument 'top_n' (expected query, documents, top_k). Leave it out."),
+            ({"top_k": 1.5}, "rerank: top_k is 1.5"),
+            ({"query": None}, "rerank: query is missing. Give it."),
+            ({"documents": ["a text"]}, "rerank: documents.0 is 'a text'"),
+            ({"documents": [{"abstract": "No id."}]}, "rerank: documents.0.id is missing"),
+            ({"documents": [{"id": "7"}]}, "document 1 ('7') has neither a title nor an abstract"),
+            ({"documents": [{"id": " ", "abstract": "A text."}]}, "document 1: the id is blank"),
+        ):
+            answer = await call(client, "rerank", **{"query": QUERY, "documents": DOCUMENTS, **arguments})
+            assert message in answer
+        assert len((await call(client, "rerank", query=QUERY, documents=DOCUMENTS, top_k=None))["documents"]) == 2
+
+    within(tools, work)
+
+
+def test_documents_are_taken_as_agents_write_them(tools: Tools) -> None:
+    forms: list[dict[str, Any]] = [
+        {"id": 12, "text": "Aspirin does thin the blood."},
+        {"id": "own", "title": None, "abstract": "Aspirin does thin the blood.", "pmid": "123", "year": 2015},
+        {"id": "half", "title": "Aspirin \ud800", "abstract": None},
+    ]
+
+    async def work(client: Client) -> None:
+        answer = await call(client, "rerank", query=f"{QUERY} \udfff", documents=forms)
+        by_id = {document["id"]: document for document in answer["documents"]}
+        assert set(by_id) == {"12", "own", "half"}
+        assert (by_id["own"]["pmid"], by_id["own"]["year"]) == ("123", 2015)
+        assert by_id["12"]["best_sentence"]["text"] == "Aspirin does thin the blood."
+
+    within(tools, work)
+
+
+def test_evidence_is_of_the_query_and_only_what_answers(tools: Tools) -> None:
+    async def work(client: Client) -> None:
+        ranking = (await call(client, "rerank", query=QUERY, documents=DOCUMENTS))["ranking"]
+        answer = await call(client, "evidence", query=QUERY, ranking=ranking)
+        assert [sentence["text"] for sentence in answer["sentences"]] == ["Aspirin does thin the blood."]
+        assert answer["less_likely"] == 2
+        assert answer["sentences"][0]["answer_probability"] > FLOOR
+        every = await call(client, "evidence", query=QUERY, ranking=ranking, min_answer_probability=0)
+        probabilities = [sentence["answer_probability"] for sentence in every["sentences"]]
+        assert len(probabilities) == 3
+        assert probabilities == sorted(probabilities, reverse=True)
+        none = await call(client, "evidence", query="What is the capital of France?", documents=DOCUMENTS)
+        assert (none["sentences"], none["less_likely"]) == ([], 3)
+        message = await call(client, "evidence", query="which gene is in the cell", ranking=ranking)
+        assert f"ranking {ranking} is of another query" in message
+        with pytest.raises(MCPError, match="ranking 'none' does not exist or is no longer kept"):
+            await client.read_resource("ranking://none")
+
+    within(tools, work)
+
+
+def test_documents_are_sorted_by_their_relevance(tools: Tools) -> None:
+    async def work(client: Client) -> None:
+        documents = [
+            {"id": str(n), "abstract": text} for n, text in enumerate(["A gene.", "Blood.", "Aspirin thins it."])
+        ]
+        answer = await call(client, "rerank", query=QUERY, documents=documents)
+        relevance = [document["relevance"] for document in answer["documents"]]
+        assert relevance == sorted(relevance, reverse=True)
+
+    within(tools, work)
+
+
+def test_a_call_that_is_cancelled_stops(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def endless(*_: Any) -> None:
+        started.set()
+        try:
+            while True:
+                raise_if_cancelled()
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(tools, "_ranked", endless)  # a ranking that never ends, to be interrupted
+
+    async def work(client: Client) -> None:
+        calling = asyncio.create_task(call(client, "rerank", query=QUERY, documents=DOCUMENTS))
+        while not started.is_set():
+            await asyncio.sleep(0.01)
+        calling.cancel()
+        while not ended.is_set():
+            await asyncio.sleep(0.01)
+
+    within(tools, work)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])
