@@ -38,6 +38,8 @@ class CheckpointInfo:
         outputs_count: the number of raw outputs (K) for a pair.
         max_length: the most tokens in a pair.
         precision: the name of torch's number format.
+        labels: the names of the outputs, where the configuration has any.
+        exits: the numbers of layers after which a reading of documents may end (bert/exits.py).
         reading: other factors of its outputs: layers after the encoder, and how longer texts are read.
     """
 
@@ -47,6 +49,8 @@ class CheckpointInfo:
     max_length: int
     precision: str
     reading: Mapping[str, Any] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    exits: tuple[int, ...] = ()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -81,7 +85,17 @@ def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> Checkpo
         max_length=max_length,
         precision=precision,
         reading=over_length_identity(options["over_length"], tokenizer.get("truncation_side")),
+        **names_and_exits(config),
     )
+
+
+def names_and_exits(config: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the `labels` and `exits` of a configuration, where it has them in the usual form."""
+    labels, exits = config.get("id2label"), config.get("exits")
+    return {
+        "labels": tuple(labels.values()) if isinstance(labels, Mapping) else (),
+        "exits": tuple(exits) if isinstance(exits, list) else (),
+    }
 
 
 def over_length_identity(over_length: str, truncation_side: str | None) -> dict[str, str]:

@@ -18,6 +18,7 @@ from torch import Tensor
 from mpir.errors import ArtefactError
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.bert.exits import KeptStates
 from mpir.models.bert.pruner import UnpaddedPruner
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
@@ -25,8 +26,14 @@ from mpir.types import I64, Bool
 
 @dataclass(frozen=True, slots=True)
 class SentenceOutputs:
-    """Raw outputs (R, K) of marked sequences (document_windows.py): for each, of the document and of its sentences."""
+    """Raw outputs (R, K) of marked sequences (document_windows.py): for each, of the document and of its sentences.
 
+    `depth` is the number of layers after which a model with exits is read (bert/exits.py), by default all; `kept` has
+    the states from which a deeper reading goes on.
+    """
+
+    depth: int | None = None
+    kept: KeptStates | None = None
     purpose: str = "reading documents"
 
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
@@ -36,8 +43,8 @@ class SentenceOutputs:
             return model.sentence_outputs(plain, *_pieces(sequences))
         if not isinstance(model, UnpaddedBert):
             raise _unsupported(type(model).__name__)
-        states = model.states(plain)
-        return model.head(_means(states, sequences).to(states.dtype))
+        states = model.read_to(plain, self.depth, self.kept)
+        return model.head(_means(states, sequences).to(states.dtype), self.depth)
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         """Raise ArtefactError: only models with a pass without padding are read in this form."""

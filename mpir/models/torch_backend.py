@@ -19,7 +19,7 @@ from mpir.errors import ArtefactError, DeviceError, error_context
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.checkpoint import EXPECTED, load_model, open_checkpoint, read_score_layers
-from mpir.models.checkpoint_info import CheckpointInfo, longest_input, over_length_identity
+from mpir.models.checkpoint_info import CheckpointInfo, longest_input, names_and_exits, over_length_identity
 from mpir.models.device import (
     choose_budget,
     choose_devices,
@@ -179,6 +179,7 @@ class TorchBackend:
                 **({} if chain is None else chain.identity),
                 **over_length_identity(self.over_length, truncation_side(self.tokenizer)),
             },
+            **names_and_exits(vars(self.config)),
         )
 
     @property

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mpir.models.bert.base import Batch, UnpaddedModel, by_head
+from mpir.models.bert.exits import KeptStates
 from mpir.models.tokenise import TokenSequence
 
 CLASSIFIER = "BertForSequenceClassification"
@@ -70,6 +71,11 @@ class Bert(nn.Module):
         )
         self.dropout = nn.Identity()
         self.classifier = _Linear(width, config.num_labels)
+        exits = {
+            str(layer): _named(dense=_Linear(width, width), classifier=_Linear(width, config.num_labels))
+            for layer in getattr(config, "exits", ())
+        }
+        self.exits = nn.ModuleDict(exits)
 
 
 class _LayerWeights(nn.Module):
@@ -120,6 +126,7 @@ class UnpaddedBert(UnpaddedModel):
         self.bias, self.activation = getattr(model, "bias", None), getattr(model, "activation", torch.tanh)
         self.embeddings, self.pooler, self.classifier = model.bert.embeddings, model.bert.pooler.dense, model.classifier
         self.dropout = model.dropout
+        self.exits = {int(layer): head for layer, head in getattr(model, "exits", {}).items()}
         self.layers = [
             _LayerPass(layer, model.config.num_attention_heads, trains) for layer in model.bert.encoder.layer
         ]
@@ -139,10 +146,37 @@ class UnpaddedBert(UnpaddedModel):
         states = self._states(sequences, batch)
         return states[: batch.tokens], self.head(states.index_select(0, batch.first))[: len(sequences)]
 
-    def head(self, vectors: Tensor) -> Tensor:
-        """The classifier's outputs (N, K) for states (N, W): its pooler, activation, dropout and last layer."""
-        logits: Tensor = self.classifier(self.dropout(self.activation(self.pooler(vectors))))
+    def head(self, vectors: Tensor, depth: int | None = None) -> Tensor:
+        """The classifier's outputs (N, K) for states (N, W): its pooler, activation, dropout and last layer.
+
+        After `depth` layers it is the exit there that reads the states.
+        """
+        pooler, classifier = self.pooler, self.classifier
+        if depth is not None and depth < len(self.layers):
+            pooler, classifier = self.exits[depth].dense, self.exits[depth].classifier
+        logits: Tensor = classifier(self.dropout(self.activation(pooler(vectors))))
         return logits
+
+    def read_to(
+        self, sequences: Sequence[TokenSequence], depth: int | None = None, kept: KeptStates | None = None
+    ) -> Tensor:
+        """The states (T, W) of all tokens after `depth` layers, by default all.
+
+        They go on from those in `kept`, which keeps them where it has none.
+        """
+        batch = self._batch(sequences)
+        known = None if kept is None else kept.find(sequences)
+        if known is None:
+            first, states = 0, self._embed(sequences, batch)
+        else:
+            assert kept is not None
+            first, states = kept.layer, functional.pad(known, (0, 0, 0, len(batch.positions) - batch.tokens))
+        for layer in self.layers[first:depth]:
+            states = layer.all_tokens(states, batch)
+        states = states[: batch.tokens]
+        if kept is not None and known is None:
+            kept.keep(len(self.layers) if depth is None else depth, sequences, states)
+        return states
 
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
         states = self._embed(sequences, batch)

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from mpir.errors import ArtefactError, InputError
 from mpir.files.read import read_json
 from mpir.models.bert.bert import CLASSIFIER, SUPPORTED, Bert
+from mpir.models.bert.exits import check_heads, read_exits
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
 
@@ -30,7 +31,7 @@ class BertCheckpoint:
     """A folder with such a model: configuration and tokenizer, and the weights on request."""
 
     def __init__(self, folder: Path, config: dict[str, Any], tokenizer: FastTokenizer) -> None:
-        self.folder, self.tokenizer = folder, tokenizer
+        self.folder, self.tokenizer, self.exits = folder, tokenizer, read_exits(config, folder)
         self.config = SimpleNamespace(**{**config, "num_labels": len(config.get("id2label", "12"))})
         self.bare = config["architectures"] == [BARE]
 
@@ -46,6 +47,7 @@ class BertCheckpoint:
                 return None
             with torch.device("meta"):
                 model = Bert(self.config)
+            check_heads(weights, self.exits, self.folder)
             if self.bare:
                 weights = {f"bert.{name}": value for name, value in weights.items()}
             lacking = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import ArtefactError, InputError, format_value
+from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
@@ -24,12 +24,12 @@ class _ClassifierOutput(Perspective):
         name: str,
         encoder: Encoder | DocumentEncoder,
         *,
-        output: int = 0,
+        output: int | str = 0,
         against: int | None = None,
         scale: str = "probability",
         linear: bool = False,
     ) -> None:
-        """Read output number `output`; for two-class heads, `against` is the other class (a softmax of the two).
+        """Read an output by number or name; for two-class heads, `against` is the other class (a softmax of the two).
 
         Raises:
             InputError: an unknown scale, an output that the checkpoint does not have, or a value of the wrong type.
@@ -39,6 +39,8 @@ class _ClassifierOutput(Perspective):
             raise InputError(
                 f"perspective {format_value(name)}: linear is {format_value(linear)}; expected true or false."
             )
+        if isinstance(output, str):
+            output = _output_number(name, output, encoder)
         whole_number(f"perspective {format_value(name)}: output", output, minimum=0)
         optional_whole_number(f"perspective {format_value(name)}: against", against, minimum=0)
         for number in (output, *([] if against is None else [against])):
@@ -59,6 +61,16 @@ class _ClassifierOutput(Perspective):
         """The encoder's identity, and the output and scale."""
         reading = {"output": self.output, "against": self.against, "scale": self.scale, "linear": self.linear}
         return {"name": self.name, **self.encoder.identity, **reading}
+
+
+def _output_number(name: str, output: str, encoder: Encoder | DocumentEncoder) -> int:
+    labels = encoder.info.labels
+    if output not in labels:
+        raise InputError(
+            f"perspective {format_value(name)}: output {format_value(output)} does not exist; {encoder.checkpoint} has "
+            f"{format_names(labels) or 'outputs without names'}. Give the name or number of one of its outputs."
+        )
+    return labels.index(output)
 
 
 class CrossEncoderPerspective(_ClassifierOutput):
@@ -160,6 +172,7 @@ class DocumentCrossEncoderPerspective(_ClassifierOutput):
 def load_document_cross_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     encoder, reading = shared_encoder(options, loading)
-    key = ("documents", id(encoder))
-    model = loading.shared.setdefault(key, DocumentEncoder(encoder))
+    layers = {name: reading.pop(name, None) for name in ("depth", "first_exit")}
+    key = ("documents", id(encoder), *layers.values())
+    model = loading.shared.setdefault(key, DocumentEncoder(encoder, **layers))
     return DocumentCrossEncoderPerspective(name, model, **reading)
