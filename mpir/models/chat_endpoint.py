@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpir.core.text.characters import without_surrogates
 from mpir.errors import EndpointError, InputError, format_names, format_value, shortened
 from mpir.files.http import (
     Answer,
@@ -19,6 +21,7 @@ from mpir.files.http import (
     exchange,
     repeat,
 )
+from mpir.validation import is_finite
 
 KEY = "MPIR_LLM_KEY"
 """The environment variable with the endpoint's key; it is read for each request and stored nowhere."""
@@ -29,6 +32,10 @@ FIRST_WAIT = 0.5
 """Seconds of the first pause between two attempts; it doubles each time."""
 ROUNDING, MOST_TOKENS = 1e-3, 10**12
 """The highest log-probability that is taken for 0, and a number of tokens that no answer has."""
+LONGEST_TOKEN, LONGEST_TEXT = 256, 2**16
+"""Characters of a token, whose longest are runs of 128 spaces or signs, and of a text without a limit of tokens."""
+MOST_ROUNDED = 0.05
+"""What the probabilities of 20 tokens may have above 1, because some servers round them to few bits."""
 TOP_TOKENS = 20
 """Alternatives for the first token: the most that OpenAI and, by default, vLLM return."""
 
@@ -107,7 +114,7 @@ class ChatEndpoint:
         request = {name: value for name, value in request.items() if value is not None}
         answer = self._request("chat/completions", request, tries=tries, stopped=stopped)
         try:
-            return _completion(answer)
+            return _completion(answer, request.get("max_tokens", 0))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise EndpointError(
                 f"{self.url}: answered {format_value(answer)} (expected a chat completion). "
@@ -176,17 +183,34 @@ def endpoint_key() -> str:
     return key
 
 
-def _completion(answer: Mapping[str, Any]) -> Completion:
+def _completion(answer: Mapping[str, Any], max_tokens: Any) -> Completion:
     choice = answer["choices"][0]
     usage = answer.get("usage") or {}
     tokens = (choice.get("logprobs") or {}).get("content") or [{}]
-    listed = tokens[0].get("top_logprobs") or []
     return Completion(
-        text=str(choice["message"].get("content") or ""),
-        first_token={str(entry["token"]): _log_probability(entry["logprob"]) for entry in listed},
+        text=_text(choice["message"].get("content"), max_tokens),
+        first_token=_probabilities(tokens[0].get("top_logprobs") or []),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
     )
+
+
+def _text(content: Any, max_tokens: Any) -> str:
+    """Return an answer's text, also of several parts. Raises ValueError for one much longer than its tokens can be."""
+    parts = content if isinstance(content, list) else [{"text": content or ""}]
+    texts = [part["text"] for part in parts if part.get("type", "text") == "text"]
+    text = without_surrogates("".join(texts))  # raises TypeError for what is no text
+    if len(text) > LONGEST_TEXT + LONGEST_TOKEN * (max_tokens if is_finite(max_tokens) else 0):
+        raise ValueError(len(text))
+    return text
+
+
+def _probabilities(listed: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return log-probabilities by token. Raises ValueError for impossible ones, such as more than 1 in all."""
+    tokens = {entry["token"]: _log_probability(entry["logprob"]) for entry in listed}
+    if not all(isinstance(token, str) for token in tokens) or sum(map(math.exp, tokens.values())) > 1 + MOST_ROUNDED:
+        raise ValueError(listed)
+    return tokens
 
 
 def _log_probability(value: Any) -> float:

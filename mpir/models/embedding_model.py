@@ -10,7 +10,7 @@ from typing import Any
 from mpir.models.embedding import MEAN, Pooling, Prompts
 from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.encoder import Encoder
-from mpir.models.hub import find_model
+from mpir.models.hub import find_hub_model, find_model
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.model_family import recognise
 from mpir.models.model_files import read_model_files
@@ -109,7 +109,7 @@ def open_embedding_model(
         log.warning("%s declares no pooling; the mean of its tokens is used", name)
     warn_of_missing_prompts(files)
     loading: dict[str, Any] = {"device": device, "precision": precision, "max_length": settings.max_length}
-    query = None if settings.query_encoder is None else find_model(settings.query_encoder, fetch=fetch)
+    query = None if settings.query_encoder is None else find_hub_model(settings.query_encoder, fetch=fetch)
     return PooledEncoder(
         Encoder(str(files.transformer_folder), **loading),
         settings.pooling,

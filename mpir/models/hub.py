@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -23,6 +24,7 @@ SKIPPED = ("onnx/*", "openvino/*", "original/*", "coreml/*", "gguf/*", "*consoli
 
 STALL, STALL_BYTES = 60.0, 2**16
 """Seconds, and the bytes that a hub must send in them; its client would wait for ever for an answer that trickles."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,22 @@ def find_model(name: str, revision: str | None = None, *, with_code: bool = Fals
     if folder is not None:
         if revision is not None:
             raise InputError(f"{name}: is a folder and has no revision (got {format_value(revision)}); leave it out.")
+        if name.count("/") == 1 and name[0] not in "./~" and name in cached_models():
+            _log.warning("%s: the folder of that name is read, not the hub's model; write ./%s to name it", name, name)
         return Snapshot(folder)
     if (path := found_file(name)) is not None:
         form = form_of_file(path)
         kind = "a file" if form is None else f"a file of the form {form}, which mpir does not read"
         raise ArtefactError(f"model {format_value(name)}: is {kind}; give the folder of a checkpoint, or a hub name.")
+    return find_hub_model(name, revision, with_code=with_code, fetch=fetch)
+
+
+def find_hub_model(name: str, revision: str | None = None, *, with_code: bool = False, fetch: bool = True) -> Snapshot:
+    """Locate a hub's model, whatever folders the working folder has: a file names it, and not the user.
+
+    Raises:
+        ArtefactError, InputError: as `find_model`.
+    """
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name.strip():
         raise ArtefactError(f"model {format_value(name)}: no such folder; check the path, or give a hub name.")
     return _fetch(without_revision(name), revision_of(name) or revision, with_code=with_code, fetch=fetch)

@@ -15,7 +15,7 @@ from mpir.models.perspectives import Perspective, open_bundle
 from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.llm import LlmPerspective, open_llm
 from mpir.models.perspectives.named_models import DeclaredModel, NamedModels, declare_named_models, load_named_models
-from mpir.models.perspectives.registration import Loading
+from mpir.models.perspectives.registration import NO_FOLDER, Loading
 from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25
 from mpir.reranking.validation import as_perspectives
@@ -104,7 +104,7 @@ def load_models(
     callers = tuple(caller for caller in callers if not _is_declared(caller, of_bundle))
     names = [perspective.name for perspective in (*of_bundle, *callers)]
     declared = declare_named_models(choice, [*names, *RESERVED], trust_code=options.run.trust_code)
-    named = load_named_models(declared, Loading(folder=Path(), **options.arguments())) if declared else ()
+    named = load_named_models(declared, Loading(folder=NO_FOLDER, **options.arguments())) if declared else ()
     return LoadedModels(bundle=opened, of_bundle=of_bundle, named=named, callers=callers, declared=declared)
 
 

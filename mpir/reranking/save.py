@@ -21,7 +21,7 @@ from mpir.files.weights import write_weights
 from mpir.files.write import atomic_folder, write_json
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST, RELEVANCE, Bundle, seal
 from mpir.models.bundles.bundle_models import UNKNOWN, models_of
-from mpir.models.hub import OLD_WEIGHTS, SAFE_WEIGHTS, SETTINGS, SKIPPED, find_model, revision_of
+from mpir.models.hub import OLD_WEIGHTS, SAFE_WEIGHTS, SETTINGS, SKIPPED, find_hub_model, revision_of
 from mpir.models.model_files import CARD
 from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.named_models import DeclaredModel
@@ -109,7 +109,7 @@ def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
             contents.add(entry, source.resolve(), licences.get(checkpoint))
         else:
             revision = entry.get("revision") or revision_of(checkpoint)
-            contents.entries.append({**entry, "revision": find_model(checkpoint, revision, fetch=False).revision})
+            contents.entries.append({**entry, "revision": find_hub_model(checkpoint, revision, fetch=False).revision})
 
 
 def _add_named(contents: Contents, model: DeclaredModel) -> None:
@@ -125,7 +125,7 @@ def _add_named(contents: Contents, model: DeclaredModel) -> None:
 def _pin_query_encoder(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Pin the query encoder of an entry to the hub's commit, if queries have their own encoder."""
     name = entry.get("query_encoder")
-    commit = None if name is None else find_model(str(name)).revision
+    commit = None if name is None else find_hub_model(str(name)).revision
     return {**entry, "query_encoder": f"{str(name).partition('@')[0]}@{commit}"} if commit else dict(entry)
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from mpir import NamedModels, Reranker, RunOptions
 from mpir.app.cli import main
-from mpir.errors import ArtefactError
+from mpir.errors import ArtefactError, InputError
+from mpir.models.embedding_model import open_embedding_model
 from mpir.models.hub import cached_models, find_model
 from mpir.models.model_files import read_model_files
+from mpir.models.perspectives import open_bundle
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -44,6 +46,42 @@ def test_a_cached_model_is_read_without_a_network(cache: Path, tiny_checkpoint: 
     assert read_model_files(snapshot, "org/tiny", revision=COMMIT).licence == "apache-2.0"
     reranker = Reranker(tiny_bundle, device="cpu", models=NamedModels(names=("org/tiny",), options={"output": 1}))
     assert "tiny" in reranker.rerank("does aspirin", ["It does."])[0].scores
+
+
+def test_a_folder_of_the_working_folder_is_no_hubs_model(
+    cache: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A bundle names the hub's model; a folder of that name, which nobody named, is somebody else's."""
+    (tmp_path / "bundle").mkdir()
+    entry = {"name": "relevance", "kind": "cross-encoder", "checkpoint": "org/tiny", "output": 0}
+    (tmp_path / "bundle/bundle.json").write_text(json.dumps({"format": 1, "perspectives": [entry]}))
+    (tmp_path / "org").mkdir()
+    theirs = Path(shutil.copytree(tiny_checkpoint, tmp_path / "org/tiny"))
+    monkeypatch.chdir(tmp_path)
+    for bundle in (Path("bundle"), tmp_path / "bundle"):
+        with pytest.raises(InputError, match="'org/tiny': would be fetched from a hub by its name in a file"):
+            open_bundle(bundle).perspectives(device="cpu")
+    snapshot = keep(cache, tiny_checkpoint, "org/tiny")
+    assert open_bundle(Path("bundle")).perspectives(device="cpu")[0].encoder.checkpoint == str(snapshot)
+    assert not caplog.records
+    assert find_model("org/tiny").folder.resolve() == theirs  # which the user named
+    assert "org/tiny: the folder of that name is read, not the hub's model; write ./org/tiny" in caplog.text
+
+
+def test_a_query_encoder_is_no_folder_of_the_working_folder(
+    cache: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_encoder, tmp_path / "ncbi/MedCPT-Query-Encoder")
+    monkeypatch.chdir(tmp_path)
+    keep(cache, tiny_encoder, "ncbi/MedCPT-Article-Encoder")
+    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither a folder nor in the local cache"):
+        open_embedding_model("ncbi/MedCPT-Article-Encoder", device="cpu")
+    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither a folder nor in the local cache"):
+        Reranker(device="cpu", models=NamedModels(encoders=("ncbi/MedCPT-Article-Encoder",)))
 
 
 def test_a_name_that_is_not_there_says_what_is(cache: Path, tiny_checkpoint: Path) -> None:

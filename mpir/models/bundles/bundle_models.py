@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mpir.errors import ArtefactError
 from mpir.models.bundles.bundle import Bundle
-from mpir.models.hub import find_model
+from mpir.models.hub import find_hub_model
 from mpir.models.model_files import CARD, CONFIG, read_licence, read_model_files
 
 UNKNOWN = "not declared"
@@ -43,7 +43,7 @@ def _describe(bundle: Bundle, checkpoint: str, revision: str | None, perspective
     if inside.is_dir():
         licence = read_licence(inside / CARD) or read_licence(_card(bundle))
         return BundleModel(checkpoint, perspectives, revision or "in the bundle", licence or UNKNOWN)
-    snapshot = find_model(checkpoint, revision, fetch=False)
+    snapshot = find_hub_model(checkpoint, revision, fetch=False)
     if not (snapshot.folder / CONFIG).is_file():
         raise ArtefactError(f"{checkpoint}: {CONFIG} is missing; fetch the model again.")
     licence = read_model_files(snapshot.folder, checkpoint).licence

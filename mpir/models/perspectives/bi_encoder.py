@@ -166,8 +166,6 @@ def load_bi_encoder(name: str, options: Mapping[str, Any], loading: Loading) -> 
 def _files_of(options: Mapping[str, Any], loading: Loading) -> ModelFiles:
     """Return the settings in a checkpoint's files; empty for one without modules, such as those that mpir trains."""
     checkpoint = checkpoint_folder(options, loading)
-    if not checkpoint.exists():
-        checkpoint = loading.find_model(str(options["checkpoint"]), options.get("revision"))
     if (checkpoint / MODULES).is_file():
         return read_model_files(checkpoint, str(options["checkpoint"]))
     return ModelFiles(name=str(options["checkpoint"]), folder=checkpoint, config={})

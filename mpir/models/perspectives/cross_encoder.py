@@ -106,21 +106,16 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
     Raises:
         ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
     """
-    reading = dict(options)
+    reading = {key: value for key, value in options.items() if key not in ("checkpoint", "revision")}
     checkpoint = checkpoint_folder(options, loading)
-    del reading["checkpoint"]
-    revision = reading.pop("revision", None)
-    if not checkpoint.exists():  # a hub name: the model's files declare how to read them
-        checkpoint, revision = loading.find_model(str(options["checkpoint"]), revision), None
     max_length = reading.pop("max_length", None)
     trust_remote_code = bool(reading.pop("trust_remote_code", False)) and loading.trust_code
     over_length = reading.pop("over_length", "passages")
     prompts = Prompts(reading.pop("query_prompt", ""), lowercase=reading.pop("lowercase", False))
-    key = (str(checkpoint), revision, max_length, over_length, prompts)
+    key = (str(checkpoint), max_length, over_length, prompts)
     if key not in loading.shared:
         loading.shared[key] = Encoder(
             str(checkpoint),
-            revision=revision,
             max_length=max_length,
             device=loading.device,
             precision=loading.precision,
@@ -133,18 +128,21 @@ def shared_encoder(options: Mapping[str, Any], loading: Loading) -> tuple[Encode
 
 
 def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
-    """Return the path of an entry's checkpoint: a folder inside the bundle, or else its hub name as a path.
+    """Return the folder of an entry's checkpoint: inside the bundle, or else a hub's model by its name.
 
     Raises:
         ArtefactError: the checkpoint is a path ("../other-bundle/model") that does not exist.
     """
-    inside = loading.folder / str(options["checkpoint"])
-    if not inside.exists() and str(options["checkpoint"]).startswith((".", "/")):
+    name = str(options["checkpoint"])
+    inside = loading.folder / name
+    if inside.exists():
+        return inside
+    if name.startswith((".", "/")):
         raise ArtefactError(
-            f"{loading.folder}: the checkpoint {options['checkpoint']} does not exist; copy it there, with the bundle "
-            "that it belongs to, or name another in bundle.json."
+            f"{loading.folder}: the checkpoint {name} does not exist; copy it there, with the bundle that it belongs "
+            "to, or name another in bundle.json."
         )
-    return inside if inside.exists() else Path(options["checkpoint"])
+    return loading.find_model(name, options.get("revision"))
 
 
 class DocumentCrossEncoderPerspective(_ClassifierOutput):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mpir.core.text.types import Pair
 from mpir.errors import format_value
+from mpir.models.hub import find_model
 from mpir.models.perspectives.base import SCALES, Perspective, by_query, to_scale
 from mpir.models.perspectives.cross_encoder import checkpoint_folder
 from mpir.models.perspectives.registration import Loading, register
@@ -98,4 +99,4 @@ def _opening(options: Mapping[str, Any], loading: Loading) -> tuple[str, dict[st
     """Return the folder of an entry's model, and the entry's other keys."""
     reading = {key: value for key, value in options.items() if key not in ("checkpoint", "revision")}
     reading["trust_remote_code"] = bool(reading.get("trust_remote_code", False)) and loading.trust_code
-    return str(loading.find_model(str(checkpoint_folder(options, loading)), options.get("revision"))), reading
+    return str(find_model(str(checkpoint_folder(options, loading))).folder), reading

@@ -52,10 +52,9 @@ def load_multi_vector(name: str, options: Mapping[str, Any], loading: Loading) -
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     reading = dict(options)
     folder = checkpoint_folder(options, loading)
-    checkpoint, revision = str(reading.pop("checkpoint")), reading.pop("revision", None)
+    checkpoint = str(reading.pop("checkpoint"))
+    reading.pop("revision", None)
     scale = reading.pop("scale", "logit")
-    if not folder.exists():
-        folder = loading.find_model(checkpoint, revision)
     files = read_model_files(folder, checkpoint)
     opening = {key: reading.pop(key) for key in OPENING if key in reading}
     settings = read_multi_vector_settings(files, reading)

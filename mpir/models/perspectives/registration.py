@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -27,6 +28,10 @@ MODULES = {
 """mpir's own kinds, and the module that registers each when a bundle or a model needs it."""
 
 
+NO_FOLDER = Path(os.devnull)
+"""The folder of models that a user names, in which nothing is: their paths are absolute, and other names a hub's."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Loading:
     """The context for building a perspective: its bundle's folder, device and precision."""
@@ -45,10 +50,10 @@ class Loading:
     """The addresses that the user gave, which get the user's keys."""
 
     def find_model(self, name: str, revision: str | None = None) -> Path:
-        """Return the folder of a model; see `mpir.models.hub.find_model`."""
-        from mpir.models.hub import find_model
+        """Return the folder of a hub's model; see `mpir.models.hub.find_hub_model`."""
+        from mpir.models.hub import find_hub_model
 
-        return find_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
+        return find_hub_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
 
 
 Factory = Callable[[str, Mapping[str, Any], Loading], Perspective]

@@ -266,12 +266,50 @@ def test_rerank_takes_a_chat_model_and_a_bundle_keeps_it(chat_url: str, tiny_bun
         ('{"token": "Yes", "logprob": -0.1}', '{"prompt_tokens": -1}'),
         ('{"token": "Yes", "logprob": -0.1}', '{"completion_tokens": true}'),
         ('{"token": "Yes", "logprob": -0.1}', '{"completion_tokens": "12"}'),
+        ('{"token": 1, "logprob": -0.1}', "{}"),
+        ('{"token": null, "logprob": -0.1}', "{}"),
+        ('{"token": ["Yes"], "logprob": -0.1}', "{}"),
+        ('{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -0.2}', "{}"),
+        ('"Yes"', "{}"),
     ],
 )
 def test_values_that_cannot_be_are_refused(top: str, usage: str) -> None:
     count("chat answers with impossible values")
     with answering(COMPLETION % (top, usage)) as url, pytest.raises(EndpointError, match="expected a chat completion"):
         open_llm(url, "m", answers="yes-no").check()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "true",
+        "3",
+        '["Yes"]',
+        '{"text": "Yes"}',
+        '[{"type": "text", "text": 3}]',
+        '[{"type": "text"}]',
+        f'"{"a" * 90_000}"',
+    ],
+)
+def test_a_text_that_is_none_or_longer_than_its_tokens_is_refused(content: str) -> None:
+    text = '{"choices": [{"message": {"content": %s}}]}' % content  # noqa: UP031  (braces)
+    with answering(text) as url, pytest.raises(EndpointError, match="expected a chat completion"):
+        ChatEndpoint(url=url, model="m").complete([], max_tokens=30, logprobs=False, tries=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("null", ""),
+        ('"Yes \\ud800"', "Yes \ufffd"),
+        ('[{"type": "text", "text": "Ye"}, {"type": "thinking"}, {"text": "s"}]', "Yes"),
+    ],
+)
+def test_a_text_in_parts_is_joined(content: str, expected: str) -> None:
+    text = '{"choices": [{"message": {"content": %s}}]}' % content  # noqa: UP031  (braces)
+    with answering(text) as url:
+        completion = ChatEndpoint(url=url, model="m").complete([], max_tokens=30, logprobs=False, tries=1)
+    assert completion.text == expected
 
 
 def test_a_rounded_log_probability_and_infinity_below_are_believed() -> None:
