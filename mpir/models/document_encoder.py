@@ -17,7 +17,7 @@ from mpir.models.encoder import Encoder, progress_bar
 from mpir.types import F32, Bool
 
 if TYPE_CHECKING:  # which imports torch
-    from mpir.models.bert.exits import KeptStates
+    from mpir.models.bert.exits import StateCache
 
 DOCUMENTS_PER_PASS = 2_048
 """Documents that are tokenised and sorted together, so that memory does not grow with their number."""
@@ -70,12 +70,12 @@ class DocumentEncoder:
         self.encoder.close()
 
     def document_outputs(
-        self, documents: Sequence[QueryDocument], *, kept: KeptStates | None = None, progress: bool = False
+        self, documents: Sequence[QueryDocument], *, state_cache: StateCache | None = None, progress: bool = False
     ) -> tuple[F32, Bool]:
         """Raw outputs (D + S, K) of D documents with S sentences, and flags (D,) of those read in several windows.
 
-        Each document's row comes before the rows of its sentences, of which it has at least one. States are kept in
-        `kept`, and a deeper reading goes on from those there.
+        Each document's row comes before the rows of its sentences, of which it has at least one. States go into the
+        `state_cache`, and a deeper reading goes on from those there.
 
         Raises:
             ArtefactError: the model cannot be loaded, or cannot read documents sentence by sentence.
@@ -85,19 +85,19 @@ class DocumentEncoder:
             documents[start : start + DOCUMENTS_PER_PASS] for start in range(0, len(documents), DOCUMENTS_PER_PASS)
         ]
         with progress_bar(len(documents), "reading documents", "document", progress=progress) as bar:
-            results = [self._read(batch, kept, bar) for batch in passes]
+            results = [self._read(batch, state_cache, bar) for batch in passes]
         self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
         empty = np.zeros((0, self.outputs_count), np.float32), np.zeros(0, bool)
         values, in_windows = zip(empty, *results, strict=True)
         return np.concatenate(values), np.concatenate(in_windows)
 
-    def _read(self, documents: Sequence[QueryDocument], kept: KeptStates | None, bar: Any) -> tuple[F32, Bool]:
+    def _read(self, documents: Sequence[QueryDocument], state_cache: StateCache | None, bar: Any) -> tuple[F32, Bool]:
         """`document_outputs` of the documents of one pass."""
         from mpir.models.sentence_outputs import SentenceOutputs
 
         windows, sums = self._windows(documents), _Sums(documents, self.outputs_count)
         first = np.diff(windows.pair_of, prepend=-1) > 0
-        with closing(self.encoder.backend.run_all(windows, SentenceOutputs(self.depth, kept))) as batches:
+        with closing(self.encoder.backend.run_all(windows, SentenceOutputs(self.depth, state_cache))) as batches:
             for rows, outputs in batches:
                 sums.add(windows, rows.tolist(), outputs)
                 bar.update(int(first[rows].sum()))

@@ -18,7 +18,7 @@ from torch import Tensor
 from mpir.errors import ArtefactError
 from mpir.models.bert.base import UnpaddedModel
 from mpir.models.bert.bert import UnpaddedBert
-from mpir.models.bert.exits import KeptStates
+from mpir.models.bert.exits import StateCache
 from mpir.models.bert.pruner import UnpaddedPruner
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
@@ -28,12 +28,12 @@ from mpir.types import I64, Bool
 class SentenceOutputs:
     """Raw outputs (R, K) of marked sequences (document_windows.py): for each, of the document and of its sentences.
 
-    `depth` is the number of layers after which a model with exits is read (bert/exits.py), by default all; `kept` has
-    the states from which a deeper reading goes on.
+    `depth` is the number of layers after which a model with exits is read (bert/exits.py), by default all; the
+    `state_cache` has the states from which a deeper reading goes on.
     """
 
     depth: int | None = None
-    kept: KeptStates | None = None
+    state_cache: StateCache | None = None
     purpose: str = "reading documents"
 
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
@@ -43,7 +43,7 @@ class SentenceOutputs:
             return model.sentence_outputs(plain, *_pieces(sequences))
         if not isinstance(model, UnpaddedBert):
             raise _unsupported(type(model).__name__)
-        states = model.read_to(plain, self.depth, self.kept)
+        states = model.read_to(plain, self.depth, self.state_cache)
         return model.head(_means(states, sequences).to(states.dtype), self.depth)
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:

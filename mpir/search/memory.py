@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from mpir.validation import real_number, whole_number
 DEFAULT_K1 = 0.6
 DEFAULT_B = 0.4
 """BM25's parameters by default, chosen on questions (docs/evidence/first-stage.md)."""
+AVERAGE_LENGTH = 165
+"""The mean number of terms of the 26,577 records of the data folder, for scores without a collection."""
 HIGHEST_K1 = 1000
 """Beyond this k1, scores grow linearly with term frequency in Lucene's 32-bit arithmetic."""
 LARGEST = 1000
@@ -53,6 +56,24 @@ def bm25_scores(
 ) -> NDArray[np.float32]:
     """Return each text's score (N,) for one query, 0 if they share no term. See `MemoryIndex`."""
     return MemoryIndex(texts, k1=k1, b=b, stop_words=stop_words).scores(query)
+
+
+def background_scores(query: str, texts: Sequence[str], background: Background) -> NDArray[np.float64]:
+    """Return each text's BM25 score (N,), computed from the query and that text alone.
+
+    Document frequencies come from a `background`, and the average length is `AVERAGE_LENGTH`, so that a score does not
+    depend on the other texts and may be compared between lists.
+    """
+    query_terms = set(terms(legible(query)))
+    scores = np.zeros(len(texts))
+    for number, text in enumerate(texts):
+        words = _terms(text, "english")
+        counts = Counter(word for word in words if word in query_terms)
+        if counts:
+            frequencies = np.array(list(counts.values()), np.float64)
+            length = DEFAULT_K1 * (1 - DEFAULT_B + DEFAULT_B * len(words) / AVERAGE_LENGTH)
+            scores[number] = (background.idf(list(counts)) * frequencies / (frequencies + length)).sum()
+    return scores
 
 
 class MemoryIndex:

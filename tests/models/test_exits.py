@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, InputError
-from mpir.models.bert.exits import KeptStates
+from mpir.models.bert.exits import StateCache
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import TokenSequence
@@ -88,8 +88,8 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
 ) -> None:
     whole = DocumentEncoder(encoder(checkpoint), first_exit=1)
     expected, _ = whole.document_outputs(DOCUMENTS[1:])
-    kept, embedded = KeptStates(limit), list[int]()
-    shallow, _ = whole.at_first_exit().document_outputs(DOCUMENTS, kept=kept)
+    kept, embedded = StateCache(limit), list[int]()
+    shallow, _ = whole.at_first_exit().document_outputs(DOCUMENTS, state_cache=kept)
     bert = whole.encoder.backend._unpadded
     embed = type(bert)._embed
 
@@ -98,7 +98,7 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
         return embed(self, sequences, batch)
 
     monkeypatch.setattr(type(bert), "_embed", count)
-    values, _ = whole.document_outputs(DOCUMENTS[1:], kept=kept)
+    values, _ = whole.document_outputs(DOCUMENTS[1:], state_cache=kept)
     np.testing.assert_allclose(values, expected, atol=1e-6)
     assert bool(embedded) == (limit < 2**28)
     np.testing.assert_allclose(
@@ -107,7 +107,7 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
 
 
 def test_kept_states_stay_in_their_process() -> None:
-    kept = KeptStates(1_000)
+    kept = StateCache(1_000)
     sequence = TokenSequence(np.array([1, 2], np.int32), np.zeros(2, np.int32))
     kept.keep(3, [sequence], torch.ones(2, 4))
     found = kept.find([sequence])

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mpir.models.bert.base import Batch, UnpaddedModel, by_head
-from mpir.models.bert.exits import KeptStates
+from mpir.models.bert.exits import StateCache
 from mpir.models.tokenise import TokenSequence
 
 CLASSIFIER = "BertForSequenceClassification"
@@ -158,24 +158,24 @@ class UnpaddedBert(UnpaddedModel):
         return logits
 
     def read_to(
-        self, sequences: Sequence[TokenSequence], depth: int | None = None, kept: KeptStates | None = None
+        self, sequences: Sequence[TokenSequence], depth: int | None = None, state_cache: StateCache | None = None
     ) -> Tensor:
         """The states (T, W) of all tokens after `depth` layers, by default all.
 
-        They go on from those in `kept`, which keeps them where it has none.
+        They go on from those in the `state_cache`, where it has them, and else are stored there.
         """
         batch = self._batch(sequences)
-        known = None if kept is None else kept.find(sequences)
+        known = None if state_cache is None else state_cache.find(sequences)
         if known is None:
             first, states = 0, self._embed(sequences, batch)
         else:
-            assert kept is not None
-            first, states = kept.layer, functional.pad(known, (0, 0, 0, len(batch.positions) - batch.tokens))
+            assert state_cache is not None
+            first, states = state_cache.layer, functional.pad(known, (0, 0, 0, len(batch.positions) - batch.tokens))
         for layer in self.layers[first:depth]:
             states = layer.all_tokens(states, batch)
         states = states[: batch.tokens]
-        if kept is not None and known is None:
-            kept.keep(len(self.layers) if depth is None else depth, sequences, states)
+        if state_cache is not None and known is None:
+            state_cache.keep(len(self.layers) if depth is None else depth, sequences, states)
         return states
 
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:

@@ -63,7 +63,7 @@ def check_heads(weights: Mapping[str, Tensor], exits: Sequence[int], checkpoint:
         )
 
 
-class KeptStates:
+class StateCache:
     """States of token sequences after a layer, for a deeper reading that goes on from there.
 
     It holds at most `limit` bytes; what is not kept is read again from the first layer. It belongs to one reading in
@@ -73,8 +73,8 @@ class KeptStates:
     def __init__(self, limit: int = LIMIT) -> None:
         self.layer, self.limit, self._states = 0, limit, dict[bytes, Tensor]()
 
-    def __reduce__(self) -> tuple[type[KeptStates], tuple[int]]:
-        return KeptStates, (self.limit,)
+    def __reduce__(self) -> tuple[type[StateCache], tuple[int]]:
+        return StateCache, (self.limit,)
 
     def keep(self, layer: int, sequences: Sequence[TokenSequence], states: Tensor) -> None:
         """Keep the states (T, W) of all tokens of sequences after a layer, the same one for all."""

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from mpir.models.perspectives.cache import ScoreCache
 
 TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
-LOGIT, COSINE = "logit", "cosine"
-SCALES = (LOGIT, *TOPS)
+LOGIT, COSINE, LOG_ODDS = "logit", "cosine", "log-odds"
+SCALES = (LOGIT, LOG_ODDS, *TOPS)
+BASE_RATE = 0.02
+"""The probability that counts as nothing on the scale ``log-odds``: about the share of candidates' sentences that
+belong to an answer (0.017 in BioASQ)."""
 
 
 class PairModel(Protocol):
@@ -153,11 +156,16 @@ def by_query(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
 def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:
     """Map raw outputs (N,) to a scale: ``logit`` (unchanged), ``probability`` (0-1), ``0-5`` (STS) or ``0-4`` (SIA).
 
-    A sigmoid maps logits to the scale; `linear` outputs, of a head trained by regression on the scale, are clipped.
+    ``log-odds`` is log(1 + odds / base odds): how far a text is above the `BASE_RATE`, and near 0 below it, so that
+    sums compare documents with few and with many sentences. A sigmoid maps logits to the other scales; `linear`
+    outputs, of a head trained by regression on the scale, are clipped.
     """
     values = np.asarray(logits, np.float64)
     if scale == LOGIT:
         return values
+    if scale == LOG_ODDS:
+        above_base: F64 = np.logaddexp(0.0, values - np.log(BASE_RATE / (1 - BASE_RATE)))
+        return above_base
     top = TOPS[scale]
     if linear:
         return np.clip(values, 0.0, top)

@@ -16,6 +16,7 @@ from mpir.models.perspectives.base import Perspective
 ENTRY_POINTS = "mpir.perspectives"
 MODULES = {
     "bi-encoder": "bi_encoder",
+    "bm25": "bm25",
     "colbert": "late_interaction",
     "cross-encoder": "cross_encoder",
     "document-cross-encoder": "cross_encoder",
