@@ -73,7 +73,7 @@ COMMANDS = (
         "Measure rerankers and encoders on judged queries: alone, with the first stage, and blended."),
     Command("score", "score questions with gold once, for tuning",
         "Retrieve candidates for every question, score their sentences, and write columns and gold."),
-    Command("merge", "join the shards of a job that --shard made",
+    Command("merge", "join the shards of a job that --shard made, or reviews",
         "Join the shards that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n."),
     Command("tune", "find weights on scored questions",
         "Search the weights of the blend for the best measure over scored questions."),

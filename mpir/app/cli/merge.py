@@ -1,4 +1,4 @@
-"""``mpir merge``: join the shards of a job, made with ``--shard``, into one result."""
+"""``mpir merge``: join the shards of a job, made with ``--shard``, or several reviews, into one result."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ EPILOG = """\
 The result equals that of one run without --shard, byte for byte. Only scored questions may differ in their last digits,
 because several share a batch. Missing, repeated and unrelated shards are errors.
 
+Reviews of the explain page (NAME.mpir) are joined, too, in any order: each person's latest decision on a record counts,
+and where two people differ, both decisions stay.
+
 OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
 
@@ -32,17 +35,22 @@ examples:
 
   for i in 1 2 3; do mpir data sia --qasc train.jsonl --shard $i/3 --output shards/$i; done
   mpir merge shards/* --output sia
+
+  mpir merge ada.mpir grace.mpir --output both.mpir
 """
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
     from mpir.app.cli.rerank_file import check_rankings_file
+    from mpir.app.explain.library import SUFFIX
     from mpir.files.job_shards import in_order, is_finished, read_finished
     from mpir.files.output_checks import check_folders
     from mpir.tune.dataset import MANIFEST
 
     check_folders([("--output", arguments.output)], [("SHARD", folder) for folder in arguments.shards])
+    if all(str(path).endswith(SUFFIX) for path in arguments.shards):
+        return _merge_reviews(arguments)
     if not any(map(is_finished, arguments.shards)) and any(
         (Path(shard) / MANIFEST).is_file() for shard in arguments.shards
     ):
@@ -55,6 +63,27 @@ def run(arguments: argparse.Namespace) -> int:
         check_rankings_file("--output", arguments.output, overwrite=arguments.overwrite)
     print(f"{arguments.output}: {merge(shards, arguments.output)} of {len(shards)} shards.")
     return 0
+
+
+def _merge_reviews(arguments: argparse.Namespace) -> int:
+    from mpir.app.explain.merge_reviews import merge_reviews
+    from mpir.app.explain.review import Review
+    from mpir.files.output_checks import check_file, check_replaceable_file
+
+    check_file("--output", arguments.output)
+    check_replaceable_file("--output", arguments.output, lambda head: False, overwrite=arguments.overwrite)
+    result = merge_reviews([Review(_existing(path)) for path in arguments.shards], Path(arguments.output))
+    names = ", ".join(f"{name} {len(result.decisions(name))}" for name in result.reviewers()) or "none"
+    print(
+        f"{arguments.output}: {len(result.records())} records of {len(arguments.shards)} reviews; decisions: {names}."
+    )
+    return 0
+
+
+def _existing(path: str) -> Path:
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such review; give files of `mpir explain`.")
+    return Path(path)
 
 
 def _merge_scored(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ function measure({ calibrated }, { probability }, blended) {
 
 /** References as RIS, for reference managers: the documents with a grade above 0, or all where none is graded. */
 export function ris(data, order, blended, grades) {
-  const ranks = new Map(order.map((i, at) => [i, at + 1]));
+  const ranks = new Map(order.map((i, at) => [i, at + 1])), others = othersOf(data);
   return chosen(data, order, grades).map((i) => {
     const document = data.documents[i], { id, sections, record = {} } = document, decision = grades.get(String(id));
     const [name, value] = measure(data, document, blended[i]), sentence = best(document, blended[i]);
@@ -43,6 +43,7 @@ export function ris(data, order, blended, grades) {
       ["SN", record.issn], ["PB", record.publisher], ["DO", record.doi], ["C2", record.pmcid], ...all("M3", record.types),
       ...all("LA", record.language), ...all("KW", record.keywords), ...all("UR", [...new Set([record.own_url, record.link])]),
       ["AB", sections.abstract], ["N1", note],
+      ["N1", others.has(id) ? `Decisions of others: ${others.get(id)}` : ""],
       ["N1", grade === null && !decision?.note ? "" : `Grade ${grade ?? "none"}. ${decision.note}`]];
     const lines = fields.filter(([, text]) => line(text)).map(([tag, text]) => `${tag}  - ${line(text)}\n`);
     return `${lines.join("")}ER  - \n\n`;
@@ -62,11 +63,21 @@ const KNOWN = ["year", "journal", "types"];
 const FURTHER = ["date", "authors", "volume", "issue", "pages", "reference_type", "language", "keywords", "issn", "publisher",
   "trials", "abbreviation", "pmcid", "nct"];
 
+/** What other people decided on each document, such as "grace: excluded", by id. */
+function othersOf({ grades }) {
+  const others = new Map();
+  for (const { id, grade, reviewer } of grades?.others ?? []) {
+    if (grade !== null) others.set(id, [...others.get(id) ?? [], `${reviewer}: ${decisionOf(grade)}`]);
+  }
+  return new Map([...others].map(([id, decisions]) => [id, decisions.join("; ")]));
+}
+
 /** All documents in an order with their decisions, as a CSV file that spreadsheets open. */
 export function csv(data, order, blended, grades) {
-  const rows = order.map((i, at) => row(data, i, at + 1, blended[i], grades));
+  const others = othersOf(data);
+  const rows = order.map((i, at) => ({ ...row(data, i, at + 1, blended[i], grades), "decisions of others": others.get(data.documents[i].id) ?? "" }));
   const scores = Object.keys(data.documents[order[0]].scores ?? {});
-  const heads = ["rank", "document", "decision", "grade", "note", "pmid", "doi", "title", ...KNOWN, "probability", "blended score",
+  const heads = ["rank", "document", "decision", "decisions of others", "grade", "note", "pmid", "doi", "title", ...KNOWN, "probability", "blended score",
     ...scores, ...data.shown ?? [], "best sentence", "abstract", ...FURTHER, "url"];
   const always = new Set(["rank", "document", "decision", "grade", "note", "title", "blended score", ...scores, ...data.shown ?? [], "best sentence"]);
   const kept = [...new Set(heads)].filter((head) => always.has(head) || rows.some((values) => values[head] !== undefined && values[head] !== ""));

@@ -74,21 +74,29 @@ def _partners(known: Sequence[Record], documents: Sequence[Document]) -> dict[in
         same_id = [*by_id[document.id], *by_id[shared_id(document)]]
         if alike := [partner for partner, value in same_id if fits(value, fingerprint)]:
             partners[number] = alike[0]
-    marked = [_marked(_with_class(record), f"k{number}") for number, record in enumerate(known)]
-    others = [_marked(document, f"d{n}") for n, document in enumerate(documents) if n not in partners]
-    for paper in without_copies([*marked, *others]) if others and known else ():
-        numbers = [key.removeprefix(_MARK) for key in paper.metadata if key.startswith(_MARK)]
-        first = min((int(number[1:]) for number in numbers if number[0] == "k"), default=None)
-        if first is not None:
-            partners |= {int(number[1:]): first for number in numbers if number[0] == "d"}
+    others = [number for number in range(len(documents)) if number not in partners]
+    for papers in partners_of([*map(as_read, known), *(documents[number] for number in others)]) if others else ():
+        if papers[0] < len(known):
+            partners |= {others[paper - len(known)]: papers[0] for paper in papers if paper >= len(known)}
     return partners
+
+
+def partners_of(documents: Sequence[Document]) -> list[list[int]]:
+    """Return the numbers of the documents that are one paper, for each paper with several."""
+    marked = [_marked(document, str(number)) for number, document in enumerate(documents)]
+    papers = (
+        sorted(int(key.removeprefix(_MARK)) for key in paper.metadata if key.startswith(_MARK))
+        for paper in without_copies(marked)
+    )
+    return [numbers for numbers in papers if len(numbers) > 1]
 
 
 def _marked(document: Document, mark: str) -> Document:
     return replace(document, metadata={**document.metadata, f"{_MARK}{mark}": True})
 
 
-def _with_class(record: Record) -> Document:
+def as_read(record: Record) -> Document:
+    """Return a record's document with its id of the class that readers give it."""
     document = record.document
     return replace(document, id=ListId(document.id)) if record.is_local else document
 

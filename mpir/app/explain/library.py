@@ -51,6 +51,11 @@ class Library:
         """Return the reviewer's latest decision on each record."""
         return self.review.decisions(self.reviewer)
 
+    def other_decisions(self) -> list[Decision]:
+        """Return the latest decisions of other reviewers, each with its reviewer's name."""
+        names = [name for name in self.review.reviewers() if name != self.reviewer]
+        return [{**decision, "reviewer": name} for name in names for decision in self.review.decisions(name)]
+
     def add(self, decisions: Iterable[Decision]) -> None:
         """Store decisions of the reviewer.
 

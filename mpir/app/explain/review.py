@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mpir.app.explain.decision import Decision
 from mpir.app.explain.review_file import ReviewFile
 from mpir.core.text import Document
 from mpir.files.corpora.content import fits
 
+Row = tuple[Any, ...]
 Name = tuple[str, str]
 """An id of a record in some file, and the fingerprint that the record had there."""
 
@@ -114,10 +116,34 @@ class Review:
         with self._file.writing() as database:
             database.executemany("INSERT OR IGNORE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
+    def decision_rows(self) -> list[Row]:
+        """Return all decisions of all reviewers as they are stored: record, reviewer, grade, note, time, query, …."""
+        with self._file.reading() as database:
+            return database.execute("SELECT * FROM decisions").fetchall()
+
+    def question_rows(self) -> list[Row]:
+        """Return all questions as they are stored: query, time, ranked by, and the ids as JSON."""
+        with self._file.reading() as database:
+            return database.execute("SELECT * FROM questions").fetchall()
+
+    def put_rows(self, *, decisions: Iterable[Row], questions: Iterable[Row]) -> None:
+        """Store rows of other reviews."""
+        with self._file.writing() as database:
+            database.executemany("INSERT OR IGNORE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)", decisions)
+            database.executemany("INSERT INTO questions VALUES (?, ?, ?, ?)", questions)
+
+    def reviewers(self) -> list[str]:
+        """Return the names of the people who decided."""
+        with self._file.reading() as database:
+            rows = database.execute("SELECT DISTINCT reviewer FROM decisions ORDER BY reviewer").fetchall()
+        return [reviewer for (reviewer,) in rows]
+
     def questions(self) -> list[str]:
         """Return the questions that were asked, the last one first."""
         with self._file.reading() as database:
-            rows = database.execute("SELECT query FROM questions GROUP BY query ORDER BY max(rowid) DESC").fetchall()
+            rows = database.execute(
+                "SELECT query FROM questions GROUP BY query ORDER BY max(time) DESC, max(rowid) DESC"
+            ).fetchall()
         return [query for (query,) in rows]
 
     def add_question(self, query: str, ranked_by: str, ranking: Sequence[str]) -> None:

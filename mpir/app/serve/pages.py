@@ -154,12 +154,10 @@ class GradesBody(Body):
 
 
 def grades_of(library: Library) -> dict[str, Any]:
-    """The reviewer's decisions, the name of their file, and that under which a browser queues others, for the page."""
+    """The reviewer's and others' decisions, and the names of their file and of a browser's queue, for the page."""
     review = library.review
-    return {
-        "key": f"{review.setting('key')} {library.reviewer}",
-        "grades": {"file": review.path.name, "decisions": library.decisions()},
-    }
+    decisions = {"decisions": library.decisions(), "others": library.other_decisions()}
+    return {"key": f"{review.setting('key')} {library.reviewer}", "grades": {"file": review.path.name, **decisions}}
 
 
 def grades_work(library: Library) -> Work:

@@ -1,5 +1,6 @@
 """Screening in a browser: decisions outlive a reload, reach the file beside the documents, and survive the server."""
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -119,6 +120,27 @@ def test_decisions_stay_whatever_is_asked_next_and_earlier_questions_are_listed(
     assert page.locator("#tally").inner_text().startswith("1 decided")
     page.reload()
     assert QUERY in page.locator("#questions option").evaluate_all("(all) => all.map((option) => option.value)")
+    page.context.close()
+
+
+def test_exports_name_what_other_people_decided(chromium: Any, explaining: Any) -> None:
+    url, path, _ = explaining
+    grace = open_library([str(path)], "grace")
+    grace.add([{"query": QUERY, "id": "id1", "grade": 0, "note": "", "time": 5}])
+    page = ranked(chromium.new_context(), url)
+    assert page.locator("#tally").inner_text().startswith("0 decided")  # nobody sees them before deciding
+    with page.expect_response("**/explain/grades"):
+        page.get_by_label("Decision on id1").first.get_by_role("button", name="Include").click()
+    page.locator("#saving").evaluate("(it) => { it.open = true; }")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    rows = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()))
+    decisions = {row["document"]: (row["decision"], row["decisions of others"]) for row in rows}
+    assert decisions["id1"] == ("included", "grace: excluded")
+    assert decisions["id0"] == ("undecided", "")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as RIS").click()
+    assert "N1  - Decisions of others: grace: excluded" in Path(download.value.path()).read_text(encoding="utf-8")
     page.context.close()
 
 
