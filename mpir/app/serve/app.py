@@ -35,6 +35,8 @@ GONE = 499
 """The status in logs and metrics for a client that did not wait for its answer."""
 STOPPING = ApiError(503, "the server is stopping and cannot answer this request; send it again later.")
 FAILED = ApiError(500, "the server could not answer; see its log for this request's id.")
+STREAMED = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+"""Headers by which proxies pass events on at once; nginx would collect them."""
 IDLE = 0.2
 """Seconds for threads to end once no client waits: enough for idle threads; nobody waits for busy ones."""
 
@@ -87,7 +89,12 @@ def _rerank(service: Service) -> Work:
         requests = [read_rerank(dialect.body, values, service.settings.limits) for values in pairs or [body]]
         tokens = sum(request.tokens for request in requests)
         context.sizes = {"documents": sum(len(request.documents) for request in requests), "tokens": tokens}
-        answers = await asyncio.gather(*(_ranked(service, context, request) for request in requests))
+        tasks = [asyncio.ensure_future(_ranked(service, context, request)) for request in requests]
+        try:
+            answers = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:  # once a pair has failed, nobody waits for the others
+                task.cancel()
         return joined(answers) if pairs else answers[0]
 
     return work
@@ -139,7 +146,7 @@ async def _answered(service: Service, context: RequestContext, work: Work) -> Re
         working = asyncio.ensure_future(work(context, await _read(service, context)))
         answer = await unless_gone(working, context.request, service.settings.limits.seconds)
         if isinstance(answer, AsyncIterator):
-            return StreamingResponse(_stream(service, context, answer), media_type=MEDIA)
+            return StreamingResponse(_stream(service, context, answer), media_type=MEDIA, headers=STREAMED)
         return AsciiJSON(answer)
     except ClientDisconnect:
         return Response(status_code=GONE)

@@ -99,7 +99,9 @@ def _too_large(limits: Limits) -> ApiError:
 def parse_body(raw: bytes) -> dict[str, Any]:
     """The JSON object of a body. Raises ApiError (400) for anything else."""
     try:
-        body = json.loads(raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+        body = json.loads(
+            raw.decode("utf-8"), parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_unique
+        )
     except UnicodeDecodeError as error:
         raise ApiError(400, f"byte {error.start} of the request is not UTF-8; encode the JSON as UTF-8.") from None
     except RecursionError:
@@ -112,6 +114,14 @@ def parse_body(raw: bytes) -> dict[str, Any]:
             400, f"the request is a JSON {type(body).__name__}; expected an object with query and documents."
         )
     return body
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)[:20]!r} is named twice in one object")
+    return values
 
 
 def _finite(text: str) -> float:

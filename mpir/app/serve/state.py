@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -40,6 +41,10 @@ def add_state(app: FastAPI, service: Service) -> None:
     for path in ("/v1/models", "/models"):
         about = "The models that requests may name, as clients of OpenAI list them."
         _add(app, path, _authorised(service, _models, about))
+        for name in ("{name}", "{organisation}/{name}"):  # and no empty name
+            app.add_api_route(
+                f"{path}/{name}", _model(service), methods=["GET"], response_model=None, include_in_schema=False
+            )
 
 
 def _add(app: FastAPI, path: str, handler: Callable[..., Awaitable[Response]]) -> None:
@@ -87,7 +92,22 @@ def _info(service: Service) -> Response:
 
 def _models(service: Service) -> Response:
     """OpenAI's list of models, without individual dates."""
-    models = [
-        {"id": name, "object": "model", "created": 0, "owned_by": "mpir"} for name in service.settings.public_names
-    ]
-    return AsciiJSON({"object": "list", "data": models})
+    return AsciiJSON({"object": "list", "data": [_described(name) for name in service.settings.public_names]})
+
+
+def _model(service: Service) -> Handler:
+    async def model(request: Request) -> Response:
+        """One of the models, as clients of OpenAI look it up."""
+        name = "/".join(request.path_params.values())
+        try:
+            service.authorize(request)
+            service.check_model(name)
+        except ApiError as api_error:
+            return error_response(request.url.path, api_error)
+        return AsciiJSON(_described(name))
+
+    return model
+
+
+def _described(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "mpir"}

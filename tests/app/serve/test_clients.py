@@ -91,6 +91,23 @@ def test_models_are_listed_as_openai_s(server: Server, path: str) -> None:
         assert server.post("/v1/rerank", {**COMMON, "model": model["id"]}).status_code == 200
 
 
+def test_a_model_is_looked_up_as_openai_s_client_does(server: Server) -> None:
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="any")
+    assert client.models.retrieve("rerank-v3.5").owned_by == "mpir"
+    assert [model.id for model in client.models.list()] == ["mpir", "rerank-v3.5"]
+    with pytest.raises(openai.NotFoundError, match="is not served here"):
+        client.models.retrieve("org/other")
+
+
+def test_a_proxy_passes_events_on_at_once(server: Server) -> None:
+    body = {"query": "does aspirin thin blood", "documents": TEXTS}
+    answer = server.post("/explain/ranking", body, headers={"Accept": "text/event-stream"})
+    assert answer.text.startswith("event: first\n")
+    assert answer.headers["cache-control"] == "no-cache"
+    assert answer.headers["x-accel-buffering"] == "no"
+
+
 def test_a_model_of_the_client_s_own(server: Server) -> None:
     refused = server.post("/v2/rerank", {**COMMON, "model": "bge-reranker"})
     assert refused.status_code == 404

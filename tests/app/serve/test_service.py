@@ -47,6 +47,35 @@ class Gated:
         return [Document("1", "", "A sentence.", score=1.0)]
 
 
+def test_pairs_of_a_refused_request_are_not_scored() -> None:
+    """The third pair finds the queue full: the others leave it, although nothing scores yet."""
+    service = Service(Reranker(perspectives=[Loads()]), Settings(name="words", limits=Limits(waiting=25)))
+    body = {"text_1": ["a query"] * 3, "text_2": ["a text of some thirty characters"] * 3}
+
+    async def refused() -> None:
+        response = await client_of(service).post("/v1/score", json=body)
+        assert response.status_code == 429
+        await asyncio.sleep(0.05)
+        assert service.scoring.waiting == 0
+
+    asyncio.run(refused())
+
+
+def test_a_name_that_stands_twice_in_a_request_is_refused() -> None:
+    service = Service(Reranker(perspectives=[Loads()]), Settings(name="words"))
+
+    async def refused() -> None:
+        for content in (
+            b'{"query": "a", "query": "b", "documents": ["x"]}',
+            b'{"query": "a", "documents": [{"text": "x", "text": "y"}]}',
+        ):
+            response = await client_of(service).post("/v1/rerank", content=content, headers=dict(HEADERS))
+            assert response.status_code == 400
+            assert "is named twice in one object" in response.json()["message"]
+
+    asyncio.run(refused())
+
+
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
 
 
