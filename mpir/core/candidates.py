@@ -23,7 +23,8 @@ class Candidates:
     `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
     `in_passages` (N,) marks sentences that are longer than a model reads at once and were scored by passages;
     `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
-    slow column (reranking/cascade.py). `left_out` counts the sentences that the first pass left out
+    slow column, and `documents_in_part` (D,) those that were read to a model's first exit and no further
+    (reranking/cascade.py). `left_out` counts the sentences that the first pass left out
     (reranking/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a
     pronoun such as "It" to the sentence that names its subject (core/text/split.py), which the first pass may have
     left out. `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the
@@ -39,6 +40,7 @@ class Candidates:
     in_passages: Bool
     documents_in_passages: Bool
     documents_left_out: Bool
+    documents_in_part: Bool
     left_out: int = 0
     antecedents: Mapping[int, str] = field(default_factory=dict)
     document_sentences: Sequence[tuple[str, ...]] = ()
@@ -60,6 +62,7 @@ class Candidates:
             "in_passages": np.flatnonzero(self.in_passages).tolist(),
             "documents_in_passages": np.flatnonzero(self.documents_in_passages).tolist(),
             "documents_left_out": np.flatnonzero(self.documents_left_out).tolist(),
+            "documents_in_part": np.flatnonzero(self.documents_in_part).tolist(),
             "left_out": self.left_out,
         }
 
@@ -108,6 +111,7 @@ class Candidates:
             in_passages=_flags(record["in_passages"], len(sentences)),
             documents_in_passages=_flags(record["documents_in_passages"], len(documents)),
             documents_left_out=_flags(record["documents_left_out"], len(documents)),
+            documents_in_part=_flags(record.get("documents_in_part", ()), len(documents)),
             left_out=record["left_out"],
         )
 

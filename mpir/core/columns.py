@@ -190,6 +190,16 @@ class Columns:
             sentences=np.column_stack([self.sentences, *sentences]),
         )
 
+    def replaced(self, values: Mapping[str, F64], documents: I64 | slice, sentences: I64 | slice) -> Columns:
+        """Return the set with other values of columns, by name, in these rows of documents or sentences."""
+        of_documents, of_sentences = self.documents.copy(), self.sentences.copy()
+        for name, scores in values.items():
+            if name in self.layout.documents:
+                of_documents[documents, self.layout.documents.index(name)] = scores
+            else:
+                of_sentences[sentences, self.layout.sentences.index(name)] = scores
+        return replace(self, documents=of_documents, sentences=of_sentences)
+
     def select(self, queries: Bool) -> tuple[Columns, Bool, Bool]:
         """Return the columns of some queries (Q,), and masks of their documents (D,) and sentences (N,)."""
         documents = queries[self.query_of]

@@ -68,8 +68,9 @@ class RankedDocument:
     document column and each of the best sentences ("sentence 1", …) to `score`. `best` has the positions of these
     sentences in `sentences`: 0, 1, … unless an ordering column, such as agreement, changes the order. `in_passages`
     marks a document that is longer than a document model reads at once and has the score of its best passage there.
-    `left_out` marks a document that ranked too low for a slow model to read; in that model's column it has the lowest
-    score among the documents that were read.
+    `in_part` marks a document that ranked too low to be read to a model's last layer: its scores are those of the first
+    exit. `left_out` marks a document that ranked too low for a slow model to read; in that model's column it has the
+    lowest score among the documents that were read.
 
     `text` is its body. `metadata` holds the input's other keys, which are also attributes: ``document.source`` is
     ``document.metadata["source"]``.
@@ -86,6 +87,7 @@ class RankedDocument:
     sentences: tuple[RankedSentence, ...]
     in_passages: bool = False
     left_out: bool = False
+    in_part: bool = False
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     probability: float | MaybeNone = None

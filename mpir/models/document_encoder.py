@@ -29,16 +29,25 @@ class DocumentEncoder:
     A sentence in two windows of a long document has the mean of its outputs, a document the highest of its windows.
     """
 
-    def __init__(self, encoder: Encoder, *, depth: int | None = None, first_exit: int | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        *,
+        depth: int | None = None,
+        first_exit: int | None = None,
+        state_cache: StateCache | None = None,
+    ) -> None:
         """Use an encoder's checkpoint, length and devices.
 
         `depth` is the number of layers that are read, by default all, and `first_exit` the number after which a first
-        reading may end, None for no such reading; both are exits of the checkpoint (bert/exits.py).
+        reading may end, None for no such reading; both are exits of the checkpoint (bert/exits.py). States go into the
+        `state_cache`, and a deeper reading goes on from those there.
 
         Raises:
             InputError: the checkpoint has no such exit.
         """
         self.encoder, self.checkpoint, self.depth, self.first_exit = encoder, encoder.checkpoint, depth, first_exit
+        self._state_cache = state_cache
         for name, layer in (("depth", depth), ("first_exit", first_exit)):
             if layer is not None and layer not in encoder.info.exits:
                 raise InputError(
@@ -61,21 +70,24 @@ class DocumentEncoder:
         """Everything that the outputs depend on: the encoder's identity, marked as reading documents, and the depth."""
         return {**self.encoder.identity, "reads": "documents", **({} if self.depth is None else {"depth": self.depth})}
 
-    def at_first_exit(self) -> DocumentEncoder:
-        """Return the encoder that reads as far as the first exit."""
-        return DocumentEncoder(self.encoder, depth=self.first_exit)
+    def at_first_exit(self) -> tuple[DocumentEncoder, DocumentEncoder]:
+        """Return an encoder that reads as far as the first exit, and one that goes on from what that has read."""
+        from mpir.models.bert.exits import StateCache
+
+        states = StateCache()
+        return (
+            DocumentEncoder(self.encoder, depth=self.first_exit, state_cache=states),
+            DocumentEncoder(self.encoder, depth=self.depth, state_cache=states),
+        )
 
     def close(self) -> None:
         """End the processes of several devices."""
         self.encoder.close()
 
-    def document_outputs(
-        self, documents: Sequence[QueryDocument], *, state_cache: StateCache | None = None, progress: bool = False
-    ) -> tuple[F32, Bool]:
+    def document_outputs(self, documents: Sequence[QueryDocument], *, progress: bool = False) -> tuple[F32, Bool]:
         """Raw outputs (D + S, K) of D documents with S sentences, and flags (D,) of those read in several windows.
 
-        Each document's row comes before the rows of its sentences, of which it has at least one. States go into the
-        `state_cache`, and a deeper reading goes on from those there.
+        Each document's row comes before the rows of its sentences, of which it has at least one.
 
         Raises:
             ArtefactError: the model cannot be loaded, or cannot read documents sentence by sentence.
@@ -85,19 +97,19 @@ class DocumentEncoder:
             documents[start : start + DOCUMENTS_PER_PASS] for start in range(0, len(documents), DOCUMENTS_PER_PASS)
         ]
         with progress_bar(len(documents), "reading documents", "document", progress=progress) as bar:
-            results = [self._read(batch, state_cache, bar) for batch in passes]
+            results = [self._read(batch, bar) for batch in passes]
         self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
         empty = np.zeros((0, self.outputs_count), np.float32), np.zeros(0, bool)
         values, in_windows = zip(empty, *results, strict=True)
         return np.concatenate(values), np.concatenate(in_windows)
 
-    def _read(self, documents: Sequence[QueryDocument], state_cache: StateCache | None, bar: Any) -> tuple[F32, Bool]:
+    def _read(self, documents: Sequence[QueryDocument], bar: Any) -> tuple[F32, Bool]:
         """`document_outputs` of the documents of one pass."""
         from mpir.models.sentence_outputs import SentenceOutputs
 
         windows, sums = self._windows(documents), _Sums(documents, self.outputs_count)
         first = np.diff(windows.pair_of, prepend=-1) > 0
-        with closing(self.encoder.backend.run_all(windows, SentenceOutputs(self.depth, state_cache))) as batches:
+        with closing(self.encoder.backend.run_all(windows, SentenceOutputs(self.depth, self._state_cache))) as batches:
             for rows, outputs in batches:
                 sums.add(windows, rows.tolist(), outputs)
                 bar.update(int(first[rows].sum()))

@@ -111,18 +111,18 @@ READ, ALL_UP_TO = 50, 60
 """Documents of a query that are encoded, and the length of a list that is encoded whole (docs/evidence/cascade.md)."""
 
 
-def documents_to_read(columns: Columns, weights: Weights | None) -> I64:
+def documents_to_read(columns: Columns, weights: Weights | None, best: int = READ, all_up_to: int = ALL_UP_TO) -> I64:
     """Return the indices (ascending) of the documents of one query for which the next column is computed.
 
-    They are the READ best documents by the columns computed so far. All documents are returned without `weights`, in a
-    list of at most ALL_UP_TO, or if the context of sentences is a column that is not computed yet.
+    They are the `best` ones by the columns computed so far. All documents are returned without `weights`, in a list of
+    at most `all_up_to`, or if the context of sentences is a column that is not computed yet.
     """
     count = len(columns.documents)
     known = columns.layout.documents
-    if weights is None or count <= ALL_UP_TO or weights.context not in (*known, *RECURSIVE):
+    if weights is None or count <= all_up_to or weights.context not in (*known, *RECURSIVE):
         return np.arange(count)
     order = document_order(columns, blend_queries(columns, _without_unknown(weights, known)).documents)
-    return np.sort(order[:READ])
+    return np.sort(order[:best])
 
 
 def _without_unknown(weights: Weights, known: tuple[str, ...]) -> Weights:

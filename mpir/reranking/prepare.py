@@ -70,6 +70,7 @@ def unscored_candidates(
         in_passages=np.zeros(len(sentences), bool),
         documents_in_passages=np.zeros(len(documents), bool),
         documents_left_out=np.zeros(len(documents), bool),
+        documents_in_part=np.zeros(len(documents), bool),
         **fields,
     )
 

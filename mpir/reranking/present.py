@@ -115,6 +115,7 @@ class _Presenter:
             sentences=tuple(self.sentence(row, number, document_id) for row in rows),
             in_passages=bool(self.candidates.documents_in_passages[number]),
             left_out=bool(self.candidates.documents_left_out[number]),
+            in_part=bool(self.candidates.documents_in_part[number]),
             text=document.abstract,
             metadata=dict(document.metadata),
         )

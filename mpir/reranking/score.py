@@ -16,14 +16,14 @@ from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
 from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.base import COSINE
-from mpir.models.perspectives.scoring import DocumentScores, score_documents
+from mpir.models.perspectives.scoring import score_documents
 from mpir.reranking.cascade import documents_to_read, with_lowest
+from mpir.reranking.stages import READ_ON, Stages, read_on, read_whole
 from mpir.types import F64, I64, Bool
 from mpir.validation import COSINE_LIMIT
 
 log = logging.getLogger(__name__)
-EMPTY = ("",)
-"""The sentences of a document without any: it is read as a document of one empty sentence."""
+EVERY = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +45,55 @@ class Scorer:
         check_cosines(candidates, [perspective for perspective in self.perspectives if perspective.level == "document"])
         whole = [perspective for perspective in self.perspectives if perspective.documents_model is not None]
         pairs = [perspective for perspective in self.perspectives if perspective.documents_model is None]
-        scored = self._read_documents(candidates, whole, progress)
+        stages = Stages.of(whole) if whole and self.first_pass is not None else None
+        scored = self._read_documents(candidates, whole, stages, progress)
         scored = self._read_sentences(scored, [reader for reader in pairs if reader.level == "sentence"], progress)
         scored = [self._derive(query_candidates) for query_candidates in scored]
         for perspective in pairs:
             if perspective.level == "document":
                 scored = self._read_texts(scored, perspective, progress)
-        return scored
+        return scored if stages is None else self._read_on(scored, whole, stages, progress)
 
     def _read_documents(
-        self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
+        self,
+        candidates: Sequence[Candidates],
+        perspectives: Sequence[Perspective],
+        stages: Stages | None,
+        progress: bool,
     ) -> list[Candidates]:
-        """Return the candidates with the columns of models that read all sentences of a document at once."""
-        if not (perspectives and candidates):
+        """Return the candidates with the columns of models that read all sentences of a document at once.
+
+        With `stages`, long lists are read to the first exit.
+        """
+        if not perspectives:
             return list(candidates)
-        documents = [
-            QueryDocument(as_read(query_candidates.query), sentences or EMPTY)
-            for query_candidates in candidates
-            for sentences in query_candidates.document_sentences
-        ]
-        scores = score_documents(perspectives, documents, cache=self.cache, progress=progress)
-        report_passages(scores.in_passages[scores.starts], "documents")
-        counts = [len(query_candidates.documents) for query_candidates in candidates]
-        return [
-            _with_columns(
-                query_candidates,
-                perspectives,
-                scores,
-                document_rows=(starts := scores.starts[span]),
-                sentence_rows=starts[query_candidates.columns.document_of] + 1 + query_candidates.sentence_numbers,
-            )
-            for query_candidates, span in zip(candidates, _slices(counts), strict=True)
-        ]
+        scored: dict[int, Candidates] = {}
+        for stage in (None, stages) if stages else (None,):
+            numbers = [
+                number
+                for number, query_candidates in enumerate(candidates)
+                if stages is None or (len(query_candidates.documents) > READ_ON) == (stage is not None)
+            ]
+            if numbers:
+                chosen = [candidates[number] for number in numbers]
+                read, scores = read_whole(chosen, perspectives, stages=stage, cache=self.cache, progress=progress)
+                report_passages(scores.in_passages[scores.starts], "documents")
+                scored |= zip(numbers, read, strict=True)
+        return [scored[number] for number in range(len(candidates))]
+
+    def _read_on(
+        self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], stages: Stages, progress: bool
+    ) -> list[Candidates]:
+        """Return the candidates of long lists with the scores of a reading to the end for the best documents."""
+        scored = list(candidates)
+        numbers = [number for number, item in enumerate(scored) if item.documents_in_part.any()]
+        if numbers:
+            long = [scored[number] for number in numbers]
+            chosen = [documents_to_read(item.columns, self.first_pass, READ_ON, READ_ON) for item in long]
+            read = read_on(long, perspectives, chosen, stages=stages, cache=self.cache, progress=progress)
+            for number, query_candidates in zip(numbers, read, strict=True):
+                scored[number] = self._derive(query_candidates)
+        return scored
 
     def _read_sentences(
         self, candidates: Sequence[Candidates], perspectives: Sequence[Perspective], progress: bool
@@ -97,8 +114,9 @@ class Scorer:
         scores.values[sentence_rows[rows]] += antecedent_gain(values[rows], *np.split(values[count:], 2), signed=signed)
         report_passages(scores.in_passages[sentence_rows[:count]], "sentences")
         counts = [len(query_candidates.sentences) for query_candidates in candidates]
+        values, in_passages = scores.values[sentence_rows], scores.in_passages[sentence_rows]
         return [
-            _with_columns(query_candidates, perspectives, scores, sentence_rows=sentence_rows[span])
+            _with_sentence_columns(query_candidates, perspectives, values[span], in_passages[span])
             for query_candidates, span in zip(candidates, _slices(counts), strict=True)
         ]
 
@@ -108,7 +126,10 @@ class Scorer:
         for derived in self.derived:
             source = columns.sentence(derived.rests_on)
             values = derived.derive(texts, columns.document_of, columns.first_stage, source)
-            columns = columns.with_columns({derived.column: values})
+            if derived.name in columns.layout.sentences:
+                columns = columns.replaced({derived.name: values}, EVERY, EVERY)
+            else:
+                columns = columns.with_columns({derived.column: values})
         return replace(candidates, columns=columns)
 
     def _read_texts(
@@ -137,29 +158,15 @@ class Scorer:
         return scored
 
 
-def _with_columns(
-    candidates: Candidates,
-    perspectives: Sequence[Perspective],
-    scores: DocumentScores,
-    *,
-    sentence_rows: I64,
-    document_rows: I64 | None = None,
+def _with_sentence_columns(
+    candidates: Candidates, perspectives: Sequence[Perspective], values: F64, in_passages: Bool
 ) -> Candidates:
-    """Return the candidates with the scores of their sentences and, if read, of their documents.
-
-    A column of documents that the first stage has given is kept.
-    """
-    columns = {
-        perspective.column: scores.values[sentence_rows if perspective.level == "sentence" else document_rows, number]
-        for number, perspective in enumerate(perspectives)
-        if perspective.name not in candidates.columns.layout.documents
-    }
-    in_passages = candidates.documents_in_passages
+    """Return the candidates with scores (N, P) of their sentences."""
+    columns = {perspective.column: values[:, number] for number, perspective in enumerate(perspectives)}
     return replace(
         candidates,
         columns=candidates.columns.with_columns(columns),
-        in_passages=candidates.in_passages | scores.in_passages[sentence_rows],
-        documents_in_passages=in_passages if document_rows is None else in_passages | scores.in_passages[document_rows],
+        in_passages=candidates.in_passages | in_passages,
     )
 
 

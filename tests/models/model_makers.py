@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from mpir.models.embedding_model import PooledEncoder
@@ -147,3 +147,18 @@ def vectors_of_entry(folder: Path, **options: Any) -> PooledEncoder:
     perspective = build(entry, Loading(folder=folder.parent, device="cpu", precision="fp32"))
     assert isinstance(perspective, BiEncoderPerspective)
     return perspective.texts
+
+
+def add_exits(folder: Path, exits: object = [1], seed: int = 5) -> Path:
+    """Give the tiny checkpoint of two layers heads of random weights after some of them."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    names = {str(number): name for number, name in enumerate(("relevance", "sts", "document"))}
+    (folder / "config.json").write_text(json.dumps({**config, "exits": exits, "id2label": names}), encoding="utf-8")
+    weights = load_file(folder / "model.safetensors")
+    torch.manual_seed(seed)
+    for layer in [1]:
+        for part, last in (("dense", "bert.pooler.dense"), ("classifier", "classifier")):
+            for kind in ("weight", "bias"):
+                weights[f"exits.{layer}.{part}.{kind}"] = torch.randn_like(weights[f"{last}.{kind}"]) / 4
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder

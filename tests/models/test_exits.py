@@ -12,10 +12,12 @@ from safetensors.torch import load_file, save_file
 
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, InputError
+from mpir.models.bert import exits
 from mpir.models.bert.exits import StateCache
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.tokenise import TokenSequence
+from tests.models.model_makers import add_exits
 
 DOCUMENTS = [
     QueryDocument("does aspirin thin blood", ("aspirin and blood", "yes aspirin does thin the blood .")),
@@ -25,21 +27,6 @@ DOCUMENTS = [
         "risk of blood", tuple(f"{word} does thin the blood in the trial ." for word in ("aspirin", "no") * 6)
     ),
 ]
-
-
-def add_exits(folder: Path, exits: object = [1], seed: int = 5) -> Path:
-    """Give the tiny checkpoint of two layers heads of random weights after some of them."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    names = {str(number): name for number, name in enumerate(("relevance", "sts", "document"))}
-    (folder / "config.json").write_text(json.dumps({**config, "exits": exits, "id2label": names}), encoding="utf-8")
-    weights = load_file(folder / "model.safetensors")
-    torch.manual_seed(seed)
-    for layer in [1]:
-        for part, last in (("dense", "bert.pooler.dense"), ("classifier", "classifier")):
-            for kind in ("weight", "bias"):
-                weights[f"exits.{layer}.{part}.{kind}"] = torch.randn_like(weights[f"{last}.{kind}"]) / 4
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
 
 
 @pytest.fixture
@@ -86,10 +73,11 @@ def test_exits_change_nothing_for_a_whole_reading(checkpoint: Path, tiny_checkpo
 def test_a_deeper_reading_goes_on_from_what_is_kept(
     checkpoint: Path, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = DocumentEncoder(encoder(checkpoint), first_exit=1)
+    monkeypatch.setattr(exits, "LIMIT", limit)
+    whole, embedded = DocumentEncoder(encoder(checkpoint), first_exit=1), list[int]()
     expected, _ = whole.document_outputs(DOCUMENTS[1:])
-    kept, embedded = StateCache(limit), list[int]()
-    shallow, _ = whole.at_first_exit().document_outputs(DOCUMENTS, state_cache=kept)
+    first, deeper = whole.at_first_exit()
+    shallow, _ = first.document_outputs(DOCUMENTS)
     bert = whole.encoder.backend._unpadded
     embed = type(bert)._embed
 
@@ -98,12 +86,12 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
         return embed(self, sequences, batch)
 
     monkeypatch.setattr(type(bert), "_embed", count)
-    values, _ = whole.document_outputs(DOCUMENTS[1:], state_cache=kept)
+    values, _ = deeper.document_outputs(DOCUMENTS[1:])
     np.testing.assert_allclose(values, expected, atol=1e-6)
     assert bool(embedded) == (limit < 2**28)
-    np.testing.assert_allclose(
-        shallow, DocumentEncoder(encoder(checkpoint), depth=1).document_outputs(DOCUMENTS)[0], atol=1e-6
-    )
+    plain = DocumentEncoder(encoder(checkpoint), depth=1).document_outputs(DOCUMENTS)[0]
+    np.testing.assert_allclose(shallow, plain, atol=1e-6)
+    assert (first.identity, deeper.identity) == ({**whole.identity, "depth": 1}, whole.identity)
 
 
 def test_kept_states_stay_in_their_process() -> None:

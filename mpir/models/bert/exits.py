@@ -70,8 +70,8 @@ class StateCache:
     one process: a copy in another process is empty.
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self.layer, self.limit, self._states = 0, limit, dict[bytes, Tensor]()
+    def __init__(self, limit: int | None = None) -> None:
+        self.layer, self.limit, self._states = 0, LIMIT if limit is None else limit, dict[bytes, Tensor]()
 
     def __reduce__(self) -> tuple[type[StateCache], tuple[int]]:
         return StateCache, (self.limit,)

@@ -7,7 +7,7 @@ cached by pair (perspectives/pair_scoring.py). A pair is a document of one sente
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,17 +64,22 @@ def score_documents(
     perspectives: Sequence[Perspective],
     documents: Sequence[QueryDocument],
     *,
+    models: Mapping[int, DocumentModel] | None = None,
     cache: ScoreCache | None = None,
     progress: bool = False,
 ) -> DocumentScores:
     """Score documents and their sentences by perspectives. Each model reads each document, or each pair, once.
+
+    `models` has, by the id of a model of documents, another one that reads in its place, such as to its first exit.
 
     Raises:
         InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
     """
     scores = DocumentScores.of(documents, len(perspectives))
     for numbers in sharing_documents(perspectives):
-        outputs, in_windows = read_documents(_model_of(perspectives[numbers[0]]), documents, cache, progress=progress)
+        model = _model_of(perspectives[numbers[0]])
+        model = model if models is None else models.get(id(model), model)
+        outputs, in_windows = read_documents(model, documents, cache, progress=progress)
         _mark_windows(scores, documents, in_windows)
         for number in numbers:
             rows = scores.rows(perspectives[number].level)

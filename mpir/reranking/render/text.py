@@ -53,6 +53,8 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
         lines.append(f"Sentences that the first pass left out, in all documents: {ranking.left_out}.")
     if unread := sum(ranked.left_out for ranked in ranking.documents):
         lines.append(f"Low-ranked documents that were not encoded: {unread}.")
+    if in_part := sum(ranked.in_part for ranked in ranking.documents):
+        lines.append(f"Low-ranked documents that were read by the model's first layers only: {in_part}.")
     return printable("\n".join(lines))
 
 
