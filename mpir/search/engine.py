@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from tqdm import tqdm
 
+from mpir.core.text.characters import without_surrogates
+from mpir.core.text.query import as_read, is_field_search, report_field_search
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, format_value
 from mpir.search.base import ClosedAtExit
@@ -98,7 +100,7 @@ class EngineIndex(ClosedAtExit):
             EndpointError: the engine cannot be reached, refuses the request, takes too long, or returns what is no
                 complete list of documents with scores.
         """
-        k = whole_number("k", k, maximum=DEEPEST)
+        k, query = whole_number("k", k, maximum=DEEPEST), self._read(query)
         if not has_words(query):
             return []
         # All in one answer: from one page to the next, engines promise neither the same order nor the same documents.
@@ -130,6 +132,7 @@ class EngineIndex(ClosedAtExit):
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by id; 0 for an unknown document, or one without a common word."""
+        query = self._read(query)
         score_of: dict[str, float | None] = {}
         for begin in range(0, len(ids) if has_words(query) else 0, PAGE):
             chosen = list(ids[begin : begin + PAGE])
@@ -192,6 +195,12 @@ class EngineIndex(ClosedAtExit):
         if len(vectors) != 1:
             raise InputError(f"the query {format_value(query)} is longer than the encoder reads; shorten it.")
         return [float(value) for value in vectors[0]]
+
+    def _read(self, query: str) -> str:
+        """Return the words of a query, as mpir's own indexes read them: without field syntax, 4,000 characters long."""
+        if is_field_search(query):
+            report_field_search()
+        return without_surrogates(as_read(query))
 
     def _hits(self, body: Mapping[str, Any], *, scored: bool = True) -> list[Hit]:
         """Return the hits of one search. Raises EndpointError for an answer that is incomplete, or none."""

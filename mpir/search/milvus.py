@@ -47,11 +47,12 @@ class MilvusIndex(EngineIndex):
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         """Return the k best documents, best first; see `EngineIndex.search`."""
-        k = whole_number("k", k, maximum=DEEPEST)
+        k, query = whole_number("k", k, maximum=DEEPEST), self._read(query)
         return self._documents(self._best(query, k)) if has_words(query) else []
 
     def scores_of(self, query: str, ids: Sequence[str]) -> F64:
         """Return the scores (N,) of documents by id; 0 for an unknown document, or one without a common word."""
+        query = self._read(query)
         score_of: dict[str, float | None] = {}
         for begin in range(0, len(ids) if has_words(query) else 0, PAGE):
             chosen = list(ids[begin : begin + PAGE])

@@ -152,3 +152,24 @@ def test_the_command_searches_an_engine(server: Engine, capsys: pytest.CaptureFi
     assert "settings of bm25 and rm3 are for mpir's own indexes; leave them out" in capsys.readouterr().err
     assert main(["search", "--index", address, "--index", "folder", "aspirin"]) == 2
     assert "is in an engine and cannot be searched with others; name it alone" in capsys.readouterr().err
+
+
+@BOTH
+def test_a_query_is_read_as_by_mpir_s_own_indexes(engine: str, server: Engine) -> None:
+    """Without a database's syntax and what NOT excludes, without half a surrogate pair, and 4,000 characters long."""
+    searches = {
+        '("aspirin"[tiab] OR heart[Mesh]) NOT gene[tiab]': {"aspirin", "heart"},
+        "aspirin \ud800": {"aspirin", "\ufffd"},
+        "aspirin " * 2000: {"aspirin"},
+    }
+    with EngineIndex(server.address(engine)) as index:
+        for query, words in searches.items():
+            for search in (index.search, lambda text: index.scores_of(text, ["1"])):
+                search(query)
+                body = server.bodies[-1]["query"]
+                sent = (body["bool"]["must"][0] if "bool" in body else body)["multi_match"]["query"]
+                assert set(sent.split()) == words
+                assert len(sent) <= 4000
+    with EngineIndex(server.address(engine), mode="dense", encoder=Counting()) as index:
+        best = index.search("aspirin[tiab] NOT gene[tiab]", 1)
+        assert [document.id for document in best] == ["1"]
