@@ -2,12 +2,13 @@
 
     {"documents": {"train": "documents.train.jsonl.gz", "dev": "documents.dev.jsonl.gz", "epochs": 2,
                    "teacher": "default", "outputs": {"relevance": "probability", "sts": "0-5", "sia": "0-4"},
-                   "document": "whole"},
+                   "document": "document", "exits": {"2": 0.3, "3": 0.5}},
      "settings": {"batch_size": 16, "max_length": 512}}
 
 `outputs` are the perspectives of sentences, relevance first, with their scales: those of the teacher's outputs in the
 rows. `teacher` is a bundle with these perspectives, whose cross-encoder gives the outputs that rows
-do not have. `document` is the name of the document's own relevance.
+do not have. `document` is the name of the document's own relevance. `exits` are layers after which a reading may end
+(models/bert/exits.py), each with the weight of its loss, where the last layer's is 1.
 
 Rows have a query on each line, with its candidates:
 
@@ -21,7 +22,7 @@ each sentence. Each of the three may be missing or null: the judgement is unknow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,11 @@ from mpir.files.read import read_json, read_json_lines
 from mpir.lab.train.mixture_schema import check_names, single_path
 from mpir.models.perspectives.base import SCALES
 from mpir.types import F32
-from mpir.validation import check_choice, whole_number
+from mpir.validation import check_choice, real_number, whole_number
 
 KEY = "documents"
-KEYS = ("train", "dev", "epochs", "teacher", "outputs", "document")
-OPTIONAL = {"epochs", "teacher"}
+KEYS = ("train", "dev", "epochs", "teacher", "outputs", "document", "exits")
+OPTIONAL = {"epochs", "teacher", "exits"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +52,13 @@ class DocumentMixture:
     document: str
     hashes: tuple[str, str]
     teacher: str | None = None
+    exits: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """The perspectives as a bundle declares them."""
-        common = {"kind": "document-cross-encoder", "checkpoint": "model"}
+        """The perspectives as a bundle declares them; the last exit orders the documents of long lists."""
+        common: dict[str, Any] = {"kind": "document-cross-encoder", "checkpoint": "model"}
+        common |= {"first_exit": max(self.exits)} if self.exits else {}
         sentences = [
             {"name": name, **common, "output": output, "scale": scale}
             for output, (name, scale) in enumerate(self.scales.items())
@@ -88,6 +91,7 @@ def read_document_mixture(path: str | Path, folder: str | Path | None = None) ->
         document=declared["document"],
         hashes=(sha256(train), sha256(dev)),
         teacher=None if (teacher := declared.get("teacher")) is None else single_path(f"{location}: teacher", teacher),
+        exits=_exits(declared.get("exits", {}), f"{location}: exits"),
     )
     if not any(_is_ranking(question) for question in mixture.dev):
         raise InputError(
@@ -115,6 +119,23 @@ def _checked(declared: Any, location: str) -> dict[str, Any]:
         check_choice(f"{location}: outputs: {name}", scale, SCALES)
     check_names([*outputs, declared["document"]], location)
     return declared
+
+
+def _exits(declared: Any, location: str) -> dict[int, float]:
+    """Return the weight of each layer's exit. Raises InputError for another form."""
+    if not isinstance(declared, dict) or not all(name.isdecimal() for name in declared):
+        raise InputError(
+            f'{location} is {format_value(declared)} (expected weights by layer, such as {{"3": 0.5}}). Correct it.'
+        )
+    weights = ((int(name), f"{location}: {name}", value) for name, value in sorted(declared.items(), key=_layer))
+    return {
+        layer: real_number(location, value, "a number above 0", lambda number: number > 0)
+        for layer, location, value in weights
+    }
+
+
+def _layer(item: tuple[str, Any]) -> int:
+    return int(item[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

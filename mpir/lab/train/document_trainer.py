@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,12 +17,14 @@ from mpir.errors import ArtefactError
 from mpir.lab.train.document_loss import DocumentTeacher, question_loss
 from mpir.lab.train.document_mixture import DocumentMixture, TrainingDocument, TrainingQuestion
 from mpir.lab.train.examples import Example
+from mpir.lab.train.exits import add_exits
 from mpir.lab.train.losses import mean_average_precision
 from mpir.lab.train.pretrained import load_encoder
 from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.run_state import RunIdentity, start_of
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.bert.exits import StateCache
 from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.device import choose_device
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
@@ -56,6 +59,8 @@ class DocumentTuner(TrainingRun):
         torch.manual_seed(settings.seed)
         self._start = start_of(settings)
         self.tokenizer, self.model = load_encoder(settings.checkpoint, len(mixture.scales) + 1)
+        if mixture.exits and list(mixture.exits) != getattr(self.model.config, "exits", None):
+            add_exits(self.model, list(mixture.exits), [*mixture.scales, mixture.document])
         self.model.to(self.device)
         self._reader = self._unpadded()
         self._pairs = PairTokenizer(self.tokenizer, settings.max_length)
@@ -89,7 +94,11 @@ class DocumentTuner(TrainingRun):
         """See `TrainingRun`; the facts are the task and the number of documents."""
         question = self._batch(step)
         outputs, counts = self._read(question)
-        loss = question_loss(outputs.float(), question.documents, counts, self._spread)
+        losses = [
+            weight * question_loss(outputs[depth].float(), question.documents, counts, self._spread)
+            for depth, weight in [*self.mixture.exits.items(), (None, 1.0)]
+        ]
+        loss = torch.stack(losses).sum()
         self.scaled(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach(), {"task": "documents", "rows": len(question.documents)}
 
@@ -129,22 +138,29 @@ class DocumentTuner(TrainingRun):
             self._orders = {epoch: order}
         return self._orders[epoch]
 
-    def _read(self, question: TrainingQuestion) -> tuple[torch.Tensor, list[int]]:
-        """Outputs (R, K) of documents and the sentences of their first windows, and the number of these sentences."""
+    def _read(self, question: TrainingQuestion) -> tuple[dict[int | None, torch.Tensor], list[int]]:
+        """Outputs (R, K) of documents and the sentences of their first windows, and the number of these sentences.
+
+        There are outputs of each exit, by its layer, and those of the last layer (None), from one reading.
+        """
         documents = [QueryDocument(question.question, document.sentences) for document in question.documents]
         tokens = tokenise_documents(documents, self._pairs.texts, self.tokenizer.unk_token_id)
         assert self._pairs.template is not None
         windows = DocumentWindows(tokens, self._pairs.template, self.settings.max_length)
         first = np.searchsorted(windows.pair_of, np.arange(len(documents)))
         counts = [end for _, end in (windows.sentences(row) for row in first.tolist())]
+        sequences, states = windows.sequences(first), StateCache(limit=sys.maxsize)
         with self.autocast():
-            return SentenceOutputs().unpadded(self._reader, windows.sequences(first)), counts
+            return {
+                depth: SentenceOutputs(depth, states).unpadded(self._reader, sequences)
+                for depth in (*self.mixture.exits, None)
+            }, counts
 
     @torch.inference_mode()
     def _read_in_eval_mode(self, question: TrainingQuestion) -> tuple[F32, list[int]]:
         self.model.eval()
         outputs, counts = self._read(question)
-        return np.asarray(outputs.float().numpy(force=True)), counts
+        return np.asarray(outputs[None].float().numpy(force=True)), counts
 
     def _unpadded(self) -> UnpaddedBert:
         """The forward pass for training, without dropout: a teacher's outputs are no labels to overfit."""
@@ -164,7 +180,8 @@ class DocumentTuner(TrainingRun):
         """See `TrainingRun`."""
         settings, (train, dev) = asdict(self.settings), self.mixture.hashes
         names = [*self.mixture.scales, self.mixture.document]
-        schedule = fingerprint([settings, self.total, names, self.mixture.teacher])
+        exits = {str(layer): weight for layer, weight in self.mixture.exits.items()}
+        schedule = fingerprint([settings, self.total, names, self.mixture.teacher, *([exits] if exits else [])])
         return RunIdentity(settings=settings, schedule=schedule, start=self._start, data=train, dev=dev)
 
 

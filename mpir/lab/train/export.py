@@ -15,6 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from mpir.core.weights import Weights
 from mpir.files.weights import write_weights
 from mpir.files.write import atomic_folder, write_json
+from mpir.lab.train.exits import restore_exits
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.pretrained import output_layer
 from mpir.lab.train.settings import TrainingSettings
@@ -53,6 +54,7 @@ def export_bundle(
         stored: the number format of the weights, one of `STORED`.
     """
     model = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
+    restore_exits(model, checkpoint)
     for output, (slope, shift) in (calibration or {}).items():
         fold(output_layer(model), output, slope, shift)
     with atomic_folder(folder, BUNDLE) as temporary:

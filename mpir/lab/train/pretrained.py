@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 import mpir.models.conv_knrm  # noqa: F401  (so that transformers knows this type and TK's)
 from mpir.errors import ArtefactError
+from mpir.lab.train.exits import restore_exits
 from mpir.models.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 
@@ -32,6 +33,7 @@ def load_model(checkpoint: str | Path, model_class: Any = None) -> Any:
     )
     model, report = load_pretrained(model_class or default_class, checkpoint, output_loading_info=True)
     _check_loaded(model, report, checkpoint)
+    restore_exits(model, checkpoint)
     return model.float()
 
 
@@ -93,6 +95,7 @@ def _model(checkpoint: str, outputs: int) -> tuple[Any, Any]:
     options = {"config": config, "dtype": torch.float32, "ignore_mismatched_sizes": True, "output_loading_info": True}
     model, report = load_pretrained(AutoModelForSequenceClassification, checkpoint, **options)
     _check_loaded(model, report, checkpoint)
+    restore_exits(model, checkpoint)
     return model, report["mismatched_keys"]
 
 

@@ -17,6 +17,7 @@ from transformers import AutoModelForSequenceClassification
 from mpir.errors import MpirError
 from mpir.files.lock import exclusive
 from mpir.lab.train.checkpointer import Checkpointer, RunLog
+from mpir.lab.train.exits import restore_exits
 from mpir.lab.train.negative_sampler import NegativeSampler, SampledNegatives
 from mpir.lab.train.optimisation import Optimisation
 from mpir.lab.train.progress import training_progress
@@ -89,6 +90,7 @@ class TrainingRun(ABC):
     def load(self, checkpoint: str | Path) -> None:
         """Load the weights of a checkpoint of this run."""
         trained = load_pretrained(AutoModelForSequenceClassification, checkpoint, dtype=torch.float32)
+        restore_exits(trained, checkpoint)
         with checkpoint_errors(checkpoint):
             self.model.load_state_dict(trained.state_dict())
 

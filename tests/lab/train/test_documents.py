@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from mpir import Reranker
 from mpir.app.cli import main
+from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, InputError
+from mpir.lab.train.average import average
 from mpir.lab.train.document_loss import question_loss
 from mpir.lab.train.document_mixture import TrainingDocument, read_document_mixture, read_document_rows
 from mpir.lab.train.document_trainer import DocumentTuner
+from mpir.lab.train.export import export_bundle
 from mpir.lab.train.settings import TrainingSettings
+from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 
 QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"
@@ -107,6 +112,50 @@ def test_the_command_makes_a_bundle_that_reads_documents(
     ranking = reranker.rerank(QUESTION, [f"{BAD}. {BAD}.", f"{BAD}. {GOOD}."])
     assert [perspective.level for perspective in reranker.perspectives] == ["sentence"] * 3 + ["document"]
     assert ranking.documents[0].text.endswith(f"{GOOD}.")
+
+
+def test_exits_learn_with_the_last_layer_and_reach_the_bundle(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
+    mixture.write_text(json.dumps({"documents": {**declared, "exits": {"1": 0.5}}}), encoding="utf-8")
+    run = tuner(mixture, tiny_checkpoint, tmp_path / "run")
+    before = [parameter.clone() for parameter in run.model.exits.parameters()]
+    best = run.run()
+    assert not any(torch.equal(old, new) for old, new in zip(before, run.model.exits.parameters(), strict=True))
+    encoder = DocumentEncoder(Encoder(best, device="cpu", precision="fp32"), depth=1)
+    outputs, _ = encoder.document_outputs([QueryDocument(QUESTION, texts) for texts in ((BAD, GOOD), (BAD, BAD))])
+    assert outputs[2, 0] > outputs[1, 0] and outputs[0, 3] > outputs[3, 3]
+    assert encoder.info.labels == ("relevance", "sts", "sia", "whole")
+    resumed = tuner(mixture, tiny_checkpoint, tmp_path / "run")
+    resumed.load(best)
+    saved, loaded = load_file(best / "model.safetensors"), resumed.model.state_dict()
+    assert "exits.1.dense.weight" in saved
+    for name, weights in saved.items():
+        torch.testing.assert_close(loaded[name], weights)
+    average(best, best, tmp_path / "mean")
+    same = DocumentEncoder(Encoder(tmp_path / "mean", device="cpu", precision="fp32"), depth=1)
+    np.testing.assert_allclose(
+        same.document_outputs([QueryDocument(QUESTION, (GOOD,))])[0],
+        encoder.document_outputs([QueryDocument(QUESTION, (GOOD,))])[0],
+        atol=1e-5,
+    )
+    entries = read_document_mixture(mixture).entries
+    assert {entry["first_exit"] for entry in entries} == {1}
+    export_bundle(best, tmp_path / "bundle", entries, name="x", card="x")
+    stored = DocumentEncoder(Encoder(tmp_path / "bundle/model", device="cpu", precision="fp32"), depth=1)
+    values, _ = stored.document_outputs([QueryDocument(QUESTION, (BAD, GOOD))])
+    np.testing.assert_allclose(values, outputs[:3], atol=0.02)
+
+
+@pytest.mark.parametrize("exits", [{"2": 1.0}, {"0": 1.0}, {"one": 1.0}, {"1": 0}, ["1"]])
+def test_exits_that_are_no_layers_are_refused(
+    mixture: Path, tiny_checkpoint: Path, tmp_path: Path, exits: object
+) -> None:
+    declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
+    mixture.write_text(json.dumps({"documents": {**declared, "exits": exits}}), encoding="utf-8")
+    with pytest.raises(InputError, match="exits"):
+        tuner(mixture, tiny_checkpoint, tmp_path / "run")
 
 
 def test_a_bundle_teaches_the_rows_that_have_no_teacher(
