@@ -30,8 +30,9 @@ class MilvusIndex(EngineIndex):
     """A collection with fields for title, abstract, the BM25 function's output for the mode bm25, and vector for dense.
 
     Its address is one such as ``milvus+https://localhost:19530/pubmed`` or, for a file of milvus-lite,
-    ``milvus+file://FILE/COLLECTION``. The primary key is the document's id, as text. Scores are Milvus's: BM25, or the
-    metric of the vectors' index, which must rank the highest first (cosine or inner product). Threads may share it.
+    ``milvus+file://FILE/COLLECTION``. The primary key is the document's id, a text or number. Scores are Milvus's: BM25,
+    or the metric of the vectors' index, which must rank the highest first (cosine or inner product). Threads may share
+    it.
     """
 
     FIELDS = ("title", "abstract", "words", "vector")
@@ -39,6 +40,10 @@ class MilvusIndex(EngineIndex):
 
     def _check_index(self) -> None:
         super()._check_index()
+        with self._answering():
+            fields = self._client.describe_collection(self.index, timeout=self.timeout)["fields"]
+            (key,) = [field for field in fields if field.get("is_primary")]
+            self._key, self._has_numbers = str(key["name"]), key["type"].name.startswith("INT")
         if (
             _FILE in self.address
         ):  # milvus-lite scores records that are not flushed by statistics of those in the filter
@@ -56,17 +61,22 @@ class MilvusIndex(EngineIndex):
         score_of: dict[str, float | None] = {}
         for begin in range(0, len(ids) if has_words(query) else 0, PAGE):
             chosen = list(ids[begin : begin + PAGE])
-            names = f"id in {json.dumps(chosen, ensure_ascii=False)}"
-            score_of |= {hit.id: hit.score for hit in self._of(chosen, self._best(query, len(chosen), filter=names))}
+            hits = self._best(query, len(chosen), filter=self._among(chosen))
+            score_of |= {hit.id: hit.score for hit in self._of(chosen, hits)}
         return np.array([score_of.get(name, 0.0) for name in ids], np.float64)
 
     def _stored(self, ids: Sequence[str]) -> list[Hit]:
         with self._answering():
-            records = self._client.get(
-                self.index, ids=list(ids), output_fields=["id", *self.fields[:2]], timeout=self.timeout
-            )
-            stored = [{"_id": record["id"], "_source": record} for record in records]
+            # The client's own get() puts ids between quotes as they are, so that one with a quote is a filter.
+            names = [self._key, *self.fields[:2]]
+            records = self._client.query(self.index, filter=self._among(ids), output_fields=names, timeout=self.timeout)
+            stored = [{"_id": record[self._key], "_source": record} for record in records]
         return self._of(ids, read_hits(stored, len(ids), self.address, scored=False))
+
+    def _among(self, ids: Sequence[str]) -> str:
+        """Return the filter for these ids, as numbers where the primary key is one."""
+        numbers = [int(name) for name in ids if name.isascii() and name.isdigit() and len(name) < 19]
+        return f"{self._key} in {json.dumps(numbers if self._has_numbers else list(ids), ensure_ascii=False)}"
 
     def __len__(self) -> int:
         with self._answering():
@@ -89,7 +99,7 @@ class MilvusIndex(EngineIndex):
         with self._answering():
             (hits,) = self._client.search(self.index, [data], **options)
             records = [
-                {"_id": hit["id"], "_score": self._score(hit["distance"]), "_source": dict(hit["entity"])}
+                {"_id": hit[self._key], "_score": self._score(hit["distance"]), "_source": dict(hit["entity"])}
                 for hit in hits
             ]
         return read_hits(records, k, self.address)

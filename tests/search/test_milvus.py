@@ -184,3 +184,47 @@ def test_lists_are_joined_and_what_is_no_result_is_refused(tmp_path: Path) -> No
             pytest.raises(EndpointError, match=message),
         ):
             index.search("heart")
+
+
+def small_collection(path: Path, key: str, ids: Sequence[Any]) -> str:
+    """A collection of short texts with this primary key."""
+    types, client = pymilvus.DataType, pymilvus.MilvusClient(str(path))
+    schema = client.create_schema()
+    options = {"max_length": 100} if isinstance(ids[0], str) else {}
+    schema.add_field(key, types.VARCHAR if options else types.INT64, is_primary=True, **options)
+    schema.add_field("title", types.VARCHAR, max_length=100)
+    schema.add_field("abstract", types.VARCHAR, max_length=100, enable_analyzer=True)
+    schema.add_field("words", types.SPARSE_FLOAT_VECTOR)
+    bm25 = pymilvus.FunctionType.BM25
+    schema.add_function(pymilvus.Function("bm25", bm25, input_field_names=["abstract"], output_field_names=["words"]))
+    indexes = client.prepare_index_params()
+    indexes.add_index("words", "SPARSE_INVERTED_INDEX", metric_type="BM25")
+    client.create_collection("small", schema=schema, index_params=indexes)
+    texts = [{key: identifier, "title": "", "abstract": f"aspirin {n}"} for n, identifier in enumerate(ids)]
+    client.insert("small", texts)
+    client.close()
+    return f"milvus+file://{path}/small"
+
+
+@pytest.mark.parametrize(
+    ("key", "ids"),
+    [("id", ["a'b", 'a"b', "a\\b", "é", "' or id != '"]), ("pmid", [11, 22, 33]), ("pmid", ["PMID 1", "2"])],
+)
+def test_ids_with_quotes_numbers_and_keys_of_other_names(tmp_path: Path, key: str, ids: list[Any]) -> None:
+    index = MilvusIndex(small_collection(tmp_path / "small.db", key, ids))
+    try:
+        names = [str(identifier) for identifier in ids]
+        assert {document.id for document in index.search("aspirin")} == {*names}
+        scores = index.scores_of("aspirin", ["99999999999999999999", *names, "none"])
+        assert [score > 0 for score in scores] == [False, *[True] * len(names), False]
+        for number, name in enumerate(names):
+            assert (index.document(name).id, index.document(name).abstract) == (name, f"aspirin {number}")
+        with pytest.raises(InputError, match="holds no document with id"):
+            index.document("none")
+    finally:
+        index.close()
+
+
+def test_fields_have_one_name_each(address: str) -> None:
+    with pytest.raises(InputError, match=r"fields is .*; expected 4 names"):
+        MilvusIndex(address, fields=("title", "abstract", "vector"))
