@@ -114,8 +114,11 @@ class DenseIndex(ClosedAtExit):
         k = whole_number("k", k)
         self._check(vectors)
         query_of = np.arange(len(vectors)) if query_of is None else query_of
-        longest = self.store.longest(vectors)
-        by_segment = [segment.nearest(vectors, min(k, len(segment.ids)), longest) for segment in self.store.segments]
+        with self.store.reading():
+            longest = self.store.longest(vectors)
+            by_segment = [
+                segment.nearest(vectors, min(k, len(segment.ids)), longest) for segment in self.store.segments
+            ]
         for segment, lists in zip(self.store.segments, by_segment, strict=True):
             self.store.check_scores(segment, vectors, [hits.scores for hits in lists])
         first = np.searchsorted(query_of, np.arange(int(query_of[-1]) + 2 if len(query_of) else 1))

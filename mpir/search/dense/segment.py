@@ -141,12 +141,16 @@ class Segment:
 
         They are rounded as in `nearest`.
         """
-        spans = [np.arange(self.first[i], self.first[i + 1]) for i in documents]
+        spans = [self._rows_of(i) for i in documents]
         rows = np.concatenate([np.zeros(0, np.int64), *spans]).astype(np.int64)
         products = vectors @ reconstruct(self.index, rows).T if len(rows) else np.zeros((len(vectors), 0))
         best = round_rows(products.astype(np.float64), _decimals(vectors, longest)).max(axis=0)
         by_document = np.split(best, np.cumsum([len(span) for span in spans])[:-1])
         return np.array([float(scores.max()) if len(scores) else 0.0 for scores in by_document])
+
+    def _rows_of(self, number: int) -> I64:
+        """Return the rows of a document's vectors; faiss would read others, too. Raises IndexError for those."""
+        return np.arange(*_bounds(self.first, number, self.index.ntotal))
 
     def document(self, number: int, score: float | None = None) -> Document:
         """Return a document, with its id only if texts are not stored."""
@@ -161,7 +165,8 @@ class Segment:
         """Return the highest product (S,) of the vectors (R, W) with each sentence's vectors."""
         if self._sentences is None or self._first_sentence is None:
             return None
-        begin, end = self._first_sentence[number : number + 2]
+        limit = len(self._sentences if self._first_passage is None else self._first_passage)
+        begin, end = _bounds(self._first_sentence, number, limit)
         first = np.arange(begin, end + 1) if self._first_passage is None else self._first_passage[begin : end + 1]
         if begin == end:
             return np.zeros(0, np.float32)
@@ -170,6 +175,14 @@ class Segment:
 
     def _optional_array(self, name: str) -> npt.NDArray[Any] | None:
         return load(self.folder / name) if (self.folder / name).exists() else None
+
+
+def _bounds(first: npt.NDArray[Any], number: int, limit: int) -> tuple[int, int]:
+    """Return where a document's rows begin and end. Raises IndexError for rows beyond the limit."""
+    begin, end = (int(row) for row in first[number : number + 2])
+    if not 0 <= begin <= end <= limit:
+        raise IndexError(f"rows {begin} to {end} of {limit}")
+    return begin, end
 
 
 def _decimals(vectors: F32, longest: float) -> I64:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpir.core.text.types import Document
-from mpir.errors import ArtefactError, InputError, format_value
+from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.files import allow_open, check_files, check_opening
 from mpir.search.base import open_steadily
@@ -55,16 +55,17 @@ class DenseStore:
             self.folder,
             sum((self.folder / segment_name / file).exists() for segment_name in self.info.segments for file in MAPPED),
         )
-        try:
-            self.segments = [
-                Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
-                for name in self.info.segments
-            ]
-        except ArtefactError:
-            check_files(self.folder, self.info.files, REMEDY, content=True)  # the message names the changed file
-            raise
-        bounds = [segment.bounds for segment in self.segments]
-        self._low, self._high = (np.array(ids, np.bytes_) for ids in zip(*bounds, strict=True))
+        with self.reading():
+            try:
+                self.segments = [
+                    Segment(self.folder / name, removed=removed.get(name, ()), parameters=self.parameters)
+                    for name in self.info.segments
+                ]
+            except ArtefactError:
+                check_files(self.folder, self.info.files, REMEDY, content=True)  # the message names the changed file
+                raise
+            bounds = [segment.bounds for segment in self.segments]
+            self._low, self._high = (np.array(ids, np.bytes_) for ids in zip(*bounds, strict=True))
         if self.encoder is not None:
             check_encoder(self.folder, self.info, self.encoder.identity)
 
@@ -121,15 +122,16 @@ class DenseStore:
         """Context manager that verifies the hashes of files after an error, which a changed file may have caused.
 
         Raises:
-            ArtefactError: a file has changed.
+            ArtefactError: a file has changed, or files with the right hashes, as others may write them, do not fit.
         """
         try:
             yield
         except InputError:
             raise
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             check_files(self.folder, self.info.files, REMEDY, content=True)
-            raise
+            reason = shortened(f"{type(error).__name__}: {error}")
+            raise ArtefactError(f"{self.folder}: its files do not fit together ({reason}); {REMEDY}.") from error
 
     def longest(self, vectors: F32) -> float:
         """Return the length of the longest of a sample of the index's vectors, by which scores are rounded.
