@@ -139,5 +139,5 @@ def for_europepmc(step: Step) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Return a word, or a word with its letter as a phrase, because Europe PMC would leave out the "A" of "vitamin A"."""
+    """Return a word, or a word and its letter as a phrase: Europe PMC would leave out the "A" of "vitamin A"."""
     return f'"{word}"' if " " in word and word[0] != '"' else word
