@@ -1,6 +1,7 @@
 """A bundle whose model reads documents as a whole: its columns, its cache, and documents that are not read."""
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,19 @@ def test_columns_of_pairs_and_of_documents_stand_side_by_side(tiny_bundle: Path,
     )
     np.testing.assert_allclose(columns.sentence("relevance"), score(pairs).columns.sentence("relevance"), atol=1e-6)
     assert columns.layout.documents == ("bm25", "whole")
+
+
+def test_memory_grows_with_the_length_of_a_text(bundle: Path, tmp_path: Path) -> None:
+    reranker = Reranker(bundle, device="cpu", precision="fp32", cache=tmp_path)
+    reranker.rerank(QUERY, DOCUMENTS)  # what is imported and prepared once
+
+    def peak(sentences: int) -> int:
+        text = " ".join(f"Aspirin does thin the blood in trial {number}." for number in range(sentences))
+        tracemalloc.start()
+        try:
+            assert len(reranker.rerank(QUERY, [text])[0].sentences) == sentences
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(2_000) < 2.5 * peak(1_000)
