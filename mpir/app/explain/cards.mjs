@@ -4,7 +4,7 @@ import { greatest, least, sum } from "./blend.mjs";
 import { listChart } from "./charts.mjs";
 import { decisionOf } from "./decisions.mjs";
 import { byId, decimal, draw, make, table } from "./elements.mjs";
-import { passes } from "./filter.mjs";
+import { misunderstood, passes } from "./filter.mjs";
 import { actions, documentOf, gradeOf, PAGE, probabilityOf, state } from "./state.mjs";
 import { advice } from "./stopping.mjs";
 import { decisionButtons, recordOf } from "./text_pane.mjs";
@@ -25,7 +25,8 @@ export function drawList() {
   byId("list").replaceChildren(...cards.map((i) => card(i, { rank: ranks.get(i), names, widest, tied })));
   byId("more").hidden = cards.length === left.length;
   const total = state.order.length, filtered = left.length < total ? `; the filter leaves ${left.length} of ${total}` : "";
-  byId("count").textContent = `${cards.length} of ${left.length} shown${filtered}`;
+  const odd = misunderstood(state.filter), problem = odd.length ? `; not understood: ${odd.join(" ")} (fields are year, type, author, journal, grade and is)` : "";
+  byId("count").textContent = `${cards.length} of ${left.length} shown${filtered}${problem}`;
   if (inList && focused !== undefined) byId("list").querySelector(`[data-key="${focused}"]`)?.focus();
   drawChart();
   drawTally();

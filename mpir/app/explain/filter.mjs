@@ -49,6 +49,16 @@ function holds(document, grade, { negated, field, value, quoted }) {
   return text.includes(value.replace(/\s+/g, " ")) !== negated;
 }
 
+const VALUES = { year: YEARS, grade: /^([0-3]|none)$/, is: /^(undecided|included|maybe|excluded|retracted)$/ };
+const FIELD = /^-?([a-z]+):(?!\/\/|\S*\d)/i;
+
+/** The terms of a filter that no document can pass as they were meant: unknown fields, and values that a field never has. */
+export function misunderstood(text) {
+  const odd = parseFilter(text).flat().filter(({ field, value }) => VALUES[field] && !VALUES[field].test(value));
+  const words = [...text.matchAll(TERM)].filter(([, , field, phrase, word]) => !field && phrase === undefined && FIELD.test(word ?? ""));
+  return [...odd.map(({ field, value }) => `${field}:${value}`), ...words.map(([, , , , word]) => word)];
+}
+
 /** Whether a document with a grade passes a filter. */
 export function passes(document, grade, filter) {
   return parseFilter(filter).every((group) => group.some((term) => holds(document, grade, term)));

@@ -260,6 +260,34 @@ def test_nothing_reaches_into_the_margin(opened: Callable[..., Any], ranked: Ran
     assert page.evaluate(OUTSIDE) == []
 
 
+def test_a_title_of_thousands_of_characters_leaves_room_for_others(opened: Callable[..., Any], ranked: Ranked) -> None:
+    data = ranked()[1]
+    data["documents"][0]["sections"]["title"] = "A title that never ends " * 120
+    page = opened(data, viewport={"width": 390, "height": 800})
+    assert max(title.bounding_box()["height"] for title in page.locator("#list .title").all()) < 120
+    page.locator("#list .title", has_text="never ends").click()
+    assert len(page.locator("article h3").inner_text()) > 2800
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_form_fits_a_narrow_screen(chromium: Any, server: Server, width: int) -> None:
+    context = chromium.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(f"{server.url}/explain")
+    label = "a_file_with_a_very_long_name_as_databases_give_them_2026-11-28.mpir (547 documents)"
+    select = f"<select id='mode'><option>{label}</option></select>"
+    page.locator("#limits").evaluate(
+        "(it, html) => { it.hidden = false; it.insertAdjacentHTML('beforebegin', html); }", select
+    )
+    page.locator("#ask details").evaluate("(it) => { it.open = true; }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = (
+        "[...document.querySelectorAll('#ask *')].filter((it) => it.getBoundingClientRect().right > innerWidth - 8)"
+    )
+    assert page.evaluate(f"{outside}.map((it) => it.outerHTML.slice(0, 80))") == []
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1440])
 def test_no_violation_of_accessibility(opened: Callable[..., Any], ranked: Ranked, scheme: str, width: int) -> None:

@@ -19,19 +19,6 @@ from tests.programs import Fork
 
 QUERY = "Does aspirin thin blood?"
 WORDS = tuple("aspirin blood heart attack risk trial patients placebo gene cell kidney children".split())  # noqa: SIM905
-    "aspirin",
-    "blood",
-    "heart",
-    "attack",
-    "risk",
-    "trial",
-    "patients",
-    "placebo",
-    "gene",
-    "cell",
-    "kidney",
-    "children",
-]
 
 
 def export(path: Path, numbers: list[int]) -> str:

@@ -90,6 +90,20 @@ def test_the_filter_takes_quotes_minus_or_years_and_types(text: str, left: str) 
     assert in_node("passes", code, "filter").strip() == left
 
 
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ('iron -"heart: failure" year:2015- type:review OR author:curie is:included grade:none https://a.b/c', []),
+        ("since:x year:201", ["year:201", "since:x"]),
+        ("-is:odd grade:9 iron", ["is:odd", "grade:9"]),
+        ("mesh:iron 10:30 doi:10.1000/a", ["mesh:iron"]),
+    ],
+)
+def test_a_filter_that_is_not_understood_says_so(text: str, odd: list[str]) -> None:
+    code = f"console.log(JSON.stringify(misunderstood({json.dumps(text)})))"
+    assert json.loads(in_node("misunderstood", code, "filter")) == odd
+
+
 def references() -> list[Document]:
     known = Bibliography(
         year=2015, date="2015-03", journal="Annals, of \"x\"", authors=("Curie, M.", "Bohr, N."), types=("Review",),
