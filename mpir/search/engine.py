@@ -80,9 +80,8 @@ class EngineIndex(ClosedAtExit):
         real_number("timeout", timeout, "a number of seconds above 0", lambda value: value > 0)
         self.address, self.name, self.encoder, self.fields = address, mode, encoder, fields or self.FIELDS
         if len(self.fields) != len(self.FIELDS):
-            raise InputError(
-                f"fields is {format_value(tuple(self.fields))}; expected {len(self.FIELDS)} names, such as {self.FIELDS}."
-            )
+            expected = f"{len(self.FIELDS)} names, such as {self.FIELDS}"
+            raise InputError(f"fields is {format_value(tuple(self.fields))}; expected {expected}.")
         self.engine, self.index, self.timeout = engine, index, timeout
         self._client = self._connect(url)
         self._check_index()

@@ -30,9 +30,9 @@ class MilvusIndex(EngineIndex):
     """A collection with fields for title, abstract, the BM25 function's output for the mode bm25, and vector for dense.
 
     Its address is one such as ``milvus+https://localhost:19530/pubmed`` or, for a file of milvus-lite,
-    ``milvus+file://FILE/COLLECTION``. The primary key is the document's id, a text or number. Scores are Milvus's: BM25,
-    or the metric of the vectors' index, which must rank the highest first (cosine or inner product). Threads may share
-    it.
+    ``milvus+file://FILE/COLLECTION``. The primary key is the document's id, a text or number. Scores are Milvus's:
+    BM25, or the metric of the vectors' index, which must rank the highest first (cosine or inner product). Threads may
+    share it.
     """
 
     FIELDS = ("title", "abstract", "words", "vector")

@@ -187,7 +187,7 @@ def test_llama_index_s_nodes_of_evidence_have_ids_and_offsets_of_their_own(defau
 
 @pytest.mark.parametrize("name", ["langchain", "llama-index", "haystack"])
 def test_a_question_that_nothing_answers_has_no_evidence(name: str, default: Reranker) -> None:
-    texts = ["Many a gene is mutated in pancreatic cancer.", "Rain fell on the fields of wheat."]
+    texts = ["Aspirin thins the blood of patients.", "Rain fell on the fields of wheat."]
     assert DROP_INS[name](default, texts, max_tokens=500) == []
 
 
