@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from mpir.errors import OutputError
+from mpir.files.folder_format import FolderFormat
 from mpir.files.paths import checked_path, resolved
 from mpir.files.write import check_folder
 
 Named = tuple[str, str | Path | None]
 """An option and its file, if any."""
+Form = FolderFormat | Callable[[bytes], object]
+"""What an earlier version of an output looks like: a folder's format, or a test of a file's first bytes."""
 HEAD = 2**16
 """Number of bytes at the beginning of a file by which its writer is recognised."""
 _RANKING = re.compile(
@@ -26,6 +30,37 @@ is_benchmark_table = re.compile(rb"### [^\n]*\n\n\d+ queries, candidates by ").m
 _FIELDS = (rb'"id": [^\n]*', rb'"body": [^\n]*', rb'"type": [^\n]*', rb'"documents": \[')
 is_submission = re.compile(rb'\{\n  "questions": \[\n    \{\n      ' + rb"\n      ".join(_FIELDS)).match
 """Whether a file has the fields of a submission in the order of `write_submission`."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file or folder that a command will write, the option that names it, and its form."""
+
+    option: str
+    path: str | Path | None
+    form: Form
+
+
+def check_outputs(outputs: Iterable[Output], read: Iterable[Named] = (), *, overwrite: bool | None = None) -> None:
+    """Check all outputs of a command before its work; every command calls this.
+
+    Each can be written, is neither an input nor another output, and replaces only an earlier version of itself. With
+    `overwrite`, any file is replaced; None is for commands without that option.
+
+    Raises:
+        OutputError: an output cannot be written, or a file would be lost.
+    """
+    named = [output for output in outputs if output.path is not None]
+    inputs = list(read)
+    files = [(output.option, output.path) for output in named if not isinstance(output.form, FolderFormat)]
+    check_files(files, inputs)
+    check_folders(((output.option, output.path) for output in named if isinstance(output.form, FolderFormat)), inputs)
+    for option, path, form in ((output.option, output.path, output.form) for output in named):
+        if isinstance(form, FolderFormat) and path is not None:
+            check_folder(path)
+            form.check_replaceable(path)
+        elif not isinstance(form, FolderFormat):
+            check_replaceable_file(option, path, form, overwrite=overwrite)
 
 
 def check_file(option: str, path: str | Path | None) -> None:
@@ -116,6 +151,16 @@ def _is_within(target: Path, source: Path) -> bool:
 def _is_kept(path: Path) -> bool:
     """Whether content written there persists, unlike in a pipe or device."""
     return path.is_file() or not path.exists()
+
+
+are_values = re.compile(rb"system,query,measure,value\n").match
+"""Whether a file has the values of every query that `mpir evaluate` writes."""
+are_weights = re.compile(rb'\s*\{[^\x00]*"(alpha|beta|beta_bm25)"\s*:').match
+"""Whether a file has weights, which may also be written by hand."""
+is_journal = re.compile(rb'\{"mpir": "[^"\n]*", "settings": "[0-9a-f]+"\}\n').match
+"""Whether a file is a journal of finished work."""
+is_training_log = re.compile(rb'\{[^\n]*"step": ').match
+"""Whether a file is the log of a training run."""
 
 
 def is_run(head: bytes) -> bool:

@@ -74,12 +74,12 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _check_output(folder: Path) -> None:
     """Raise OutputError for a folder that cannot be written, or whose files are not those of an earlier run."""
-    from mpir.files.output_checks import are_figures, check_replaceable_file, is_benchmark_table
+    from mpir.files.output_checks import Form, Output, are_figures, check_outputs, is_benchmark_table
     from mpir.files.write import check_folder
 
     check_folder(folder)
-    check_replaceable_file("--output", folder / "benchmark.json", are_figures)
-    check_replaceable_file("--output", folder / "benchmark.md", is_benchmark_table)
+    forms: dict[str, Form] = {"benchmark.json": are_figures, "benchmark.md": is_benchmark_table}
+    check_outputs(Output("--output", folder / name, form) for name, form in forms.items())
 
 
 def _collections(arguments: argparse.Namespace) -> Iterator[Collection]:

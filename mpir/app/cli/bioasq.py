@@ -154,17 +154,17 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
 
 def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
     """Refuse outputs that would replace an input."""
-    from mpir.files.output_checks import check_files, check_replaceable_file, is_run, is_submission
+    from mpir.files.output_checks import Output, check_outputs, is_journal, is_run, is_submission
 
     names = ("questions", "gold", "weights", "bundle", "lexicon")
     read = [(f"--{name}", getattr(arguments, name)) for name in names]
     read += [("--corpus", path) for path in arguments.corpus or ()]
     read += [("--index", folder) for folder in arguments.index or ()]
     read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
-    check_files([("--output", output), ("--output", run_file)], read)
-    scored, overwrite = _journal_of(output).is_file(), arguments.overwrite
-    check_replaceable_file("--output", output, lambda head: scored and is_submission(head), overwrite=overwrite)
-    check_replaceable_file("--output", run_file, is_run, overwrite=overwrite)
+    scored = _journal_of(output).is_file()
+    submission = Output("--output", output, lambda head: scored and is_submission(head))
+    check_outputs([submission, Output("--output", run_file, is_run)], read, overwrite=arguments.overwrite)
+    check_outputs([Output("--output", _journal_of(output), is_journal)], read)
 
 
 def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:

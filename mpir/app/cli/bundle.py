@@ -19,11 +19,12 @@ examples:
 def run_new(arguments: argparse.Namespace) -> int:
     """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
     from mpir.app.cli.model_options import named_models
+    from mpir.files.output_checks import Output, check_outputs
     from mpir.models.bundles.bundle import BUNDLE
     from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
-    BUNDLE.check_replaceable(arguments.folder)
+    check_outputs([Output("DIR", arguments.folder, BUNDLE)])
     encoders = () if arguments.encoder is None else (arguments.encoder,)
     reranker = Reranker(
         arguments.bundle,

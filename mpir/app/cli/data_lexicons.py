@@ -14,11 +14,11 @@ example:
 
 def run_chexpert(arguments: argparse.Namespace) -> int:
     """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
-    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
+    from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.annotate.lexicon import read_chexpert
 
-    check_files([("--output", arguments.output)], [("PHRASES", arguments.phrases)])
-    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
+    output = Output("--output", arguments.output, is_never_ours)
+    check_outputs([output], [("PHRASES", arguments.phrases)], overwrite=arguments.overwrite)
     lexicon = read_chexpert(arguments.phrases)
     lexicon.save(arguments.output)
     print(f"{arguments.output}: {len(lexicon.phrases)} phrases of {len(lexicon.concepts)} concepts")
@@ -40,12 +40,12 @@ def run_lexicon_pairs(arguments: argparse.Namespace) -> int:
     """Label, write, and print the number of pairs; return 0. Raises MpirError for a user's mistake."""
     from mpir.app.cli.annotate import load_annotation
     from mpir.files.corpora.corpus import read_corpus
-    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
+    from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.annotate.pairs import lexicon_pairs, report_sentences, write_pairs
 
     read = [("PATH", path) for path in arguments.paths]
-    check_files([("--output", arguments.output)], [*read, ("--lexicon", arguments.lexicon)])
-    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
+    output = Output("--output", arguments.output, is_never_ours)
+    check_outputs([output], [*read, ("--lexicon", arguments.lexicon)], overwrite=arguments.overwrite)
     lexicon, negation, matcher = load_annotation(arguments)
     texts = report_sentences(read_corpus(arguments.paths))
     answers = lexicon_pairs(texts, lexicon, negation, matcher, fewest=arguments.fewest)

@@ -54,13 +54,13 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the rows, write and report them; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.lab.train.negative_inputs import check_outputs, read_negative_inputs, write_negatives
+    from mpir.lab.train.negative_inputs import check_negatives_outputs, read_negative_inputs, write_negatives
 
     _refuse_other_options(arguments)
     names = {field.name: field.name for field in fields(NegativeSettings)} | {"documents": "k"}
     options = {field: getattr(arguments, name) for field, name in names.items()}
     settings = NegativeSettings(**{name: value for name, value in options.items() if value is not None})
-    check_outputs(settings, overwrite=arguments.overwrite)
+    check_negatives_outputs(settings, overwrite=arguments.overwrite)
     inputs = read_negative_inputs(settings)
     print("\n".join(write_negatives(settings, inputs, _groups(arguments, settings, inputs))))
     return 0

@@ -31,15 +31,14 @@ examples:
 
 def run(arguments: argparse.Namespace) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
-    from mpir.files.output_checks import check_files, check_replaceable_file, is_never_ours
+    from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
     from mpir.lab.train.triple_candidates import TripleSettings
 
     lists = {"--qrels": arguments.qrels, "--corpus": arguments.corpus or [], "--exclude": arguments.exclude}
     read = [("--run", arguments.run_file), ("--questions", arguments.questions)]
     read += [(option, path) for option, paths in lists.items() for path in paths]
-    check_files([("--output", arguments.output)], read)
-    check_replaceable_file("--output", arguments.output, is_never_ours, overwrite=arguments.overwrite)
+    check_outputs([Output("--output", arguments.output, is_never_ours)], read, overwrite=arguments.overwrite)
     options = {name: value for name, value in vars(arguments).items() if name != "run"}
     names = {field.name for field in fields(TripleSettings)} - {"search", "depth", "number", "evaluation"}
     search = {item.attribute: options[item.attribute] for item in SEARCH_OPTIONS}

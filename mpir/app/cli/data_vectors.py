@@ -19,8 +19,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Train, save, and print the size of the vocabulary. Raises MpirError for a user's mistake."""
     from tqdm import tqdm
 
+    from mpir.files.output_checks import Output, check_outputs
     from mpir.files.read import read_json
-    from mpir.lab.sia.vectors import MADE_BY, train_vectors
+    from mpir.lab.sia.vectors import MADE_BY, VECTORS, train_vectors
+
+    check_outputs([Output("--output", arguments.output, VECTORS)], [("PATH", path) for path in arguments.corpus])
 
     def progress(sentences: Iterable[list[str]]) -> Iterable[list[str]]:
         """Show a progress bar at a terminal."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mpir.evaluate.comparison import Comparison
 
+PICTURES = ("forest", "differences")
+"""The pictures of a comparison."""
 EPILOG_BIOASQ = """\
 The results equal those of BioASQ's own program (phase A) with its version flag: 2 for BioASQ 1 and 2, 3 for 3 and 4,
 5 for 5 to 7, 8 for 8, 9 from BioASQ 9 on. 8 and 9 differ only in gold questions without documents or without
@@ -78,17 +80,33 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
 def _check_outputs(arguments: argparse.Namespace, read: Sequence[str]) -> None:
     """Raise InputError or OutputError for outputs that cannot be written, and for one file that is given twice."""
     from mpir.errors import InputError
-    from mpir.files.output_checks import check_files
+    from mpir.files.output_checks import Output, are_values, check_outputs, is_picture
     from mpir.files.write import check_folder
 
     if repeated := {path for path in read if list(read).count(path) > 1}:
         raise InputError(f"{min(repeated)} is given twice; name each system once.")
-    if arguments.per_query:
-        check_files([("--per-query", arguments.per_query)], [("an input", path) for path in read])
+    pictures: list[Output] = []
     if arguments.plots:
         if len(read) < 2:
             raise InputError("--plots draws differences between systems; give two or more.")
         check_folder(arguments.plots)
+        pictures = [Output("--plots", arguments.plots / name, is_picture) for name in picture_names()]
+    names = ("gold", "qrels", "query_file")
+    inputs = [(f"--{name.removesuffix('_file')}", getattr(arguments, name, None)) for name in names]
+    values = Output("--per-query", arguments.per_query, are_values)
+    check_outputs([values, *pictures], [*inputs, *(("an input", path) for path in read)])
+
+
+def picture_names() -> list[str]:
+    """The files that --plots may write."""
+    from mpir.bioasq.compare import LEVELS
+
+    kinds = [_picture(level, kind) for level in ("", *LEVELS) for kind in PICTURES]
+    return [f"{kind}{suffix}" for kind in kinds for suffix in (".png", ".svg")]
+
+
+def _picture(level: str, kind: str) -> str:
+    return "-".join(filter(None, (level, kind)))
 
 
 def _report(arguments: argparse.Namespace, figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> None:
@@ -164,5 +182,5 @@ def _draw(folder: Path, compared: Mapping[str, Comparison]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for level, comparison in compared.items():
         if comparison.main:
-            forest_plot(folder / "-".join(filter(None, (level, "forest"))), comparison)
-            difference_plot(folder / "-".join(filter(None, (level, "differences"))), comparison)
+            for kind, plot in zip(PICTURES, (forest_plot, difference_plot), strict=True):
+                plot(folder / _picture(level, kind), comparison)

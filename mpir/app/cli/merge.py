@@ -87,10 +87,11 @@ def _existing(path: str) -> Path:
 
 
 def _merge_scored(arguments: argparse.Namespace) -> int:
+    from mpir.files.output_checks import Output, check_outputs
     from mpir.tune.dataset import SCORED
     from mpir.tune.score_shards import merge
 
-    SCORED.check_replaceable(arguments.output)
+    check_outputs([Output("--output", arguments.output, SCORED)])
     dataset = merge(arguments.shards).save(arguments.output)
     print(f"{arguments.output}: {len(dataset.questions)} questions of {len(arguments.shards)} shards.")
     return 0

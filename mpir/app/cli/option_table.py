@@ -16,6 +16,7 @@ from mpir.app.cli.value_options import (
     json_object,
     json_value,
     not_negative,
+    output_path,
     path_list,
     positive,
     price,
@@ -89,8 +90,8 @@ INPUTS = (
         "serve explain": "index of `mpir index`, for /search", "mcp": "index of `mpir index`, for search_index"
         }, type=text_path, metavar="DIR", required="search",
         action="append"),
-    option("--index", {"index": "folder that the index goes to", "data_triples": "candidates from a search, by --mode",
-        "data_negatives": "index of candidates, searched by --mode"}, type=text_path, metavar="DIR", required="index"),
+    option("--index", {"data_triples": "candidates from a search, by --mode",
+        "data_negatives": "index of candidates, searched by --mode"}, type=text_path, metavar="DIR"),
     option("--exclude", {"data_sia": "questions reserved for evaluation"}, type=text_path, metavar="FILE", **SEVERAL),
     option("--exclude", {"data_negatives": "questions reserved for evaluation",
         "data_triples": "questions reserved for evaluation, which are refused"}, type=file_path, metavar="FILE",
@@ -104,10 +105,11 @@ INPUTS = (
 """What commands read."""
 
 OUTPUTS = (
+    option("--index", {"index": "folder that the index goes to"}, type=output_path, metavar="DIR", required="index"),
     option("--output", {"rerank pubmed": "also write the ranking: its suffix tells the form (.html, .csv, .ris, "
             ".nbib, .md, .json, .jsonl, .trec); may be given several times", "bioasq": "the submission (default: "
             "submission.json), or with the suffix .trec a run of all candidates; may be given for both"},
-        dest="outputs", default=[], action="append", type=file_path, metavar="FILE"),
+        dest="outputs", default=[], action="append", type=output_path, metavar="FILE"),
     option("--output", {"benchmark": "folder for benchmark.md and benchmark.json",
         "score": "folder for the scored questions", "merge": "where the joined result goes",
         "tune": "where the weights go", "train": "folder of the run (required)", "data_sia": "folder of the generation",
@@ -115,7 +117,7 @@ OUTPUTS = (
         "data_vectors": "folder for the vectors", "data_chexpert": "the lexicon",
         "data_lexicon-pairs": "the pairs to write",
         "train_average": "folder of the result", "train_shrink": "folder of the new checkpoint",
-        "train_tk": "folder of the checkpoint"}, type=file_path, metavar="PATH",
+        "train_tk": "folder of the checkpoint"}, type=output_path, metavar="PATH",
         required="score merge tune data_sia data_triples data_negatives data_vectors data_chexpert data_lexicon-pairs "
         "train_average train_shrink train_tk"),
     option("--format", {"rerank pubmed": "form of standard output: ris and nbib are references for Zotero, EndNote "
@@ -160,7 +162,7 @@ MODEL_OPTIONS = (
         "data_negatives": "bundle that scores candidates (default: default)"},
         default={**dict.fromkeys(MODELS.split(), "default"), "data_sia": "default", "bundle_new": "default"},
         type=text_path, metavar="DIR|NAME", group="models"),
-    option("--bundle", {"train": "also make a bundle there"}, type=file_path, metavar="DIR"),
+    option("--bundle", {"train": "also make a bundle there"}, type=output_path, metavar="DIR"),
     option("--model", {f"{MODELS} bundle_new": "a reranker, by hub name or folder, whose score joins the bundle's "
             "columns; may be given several times"}, dest="models", default=[], action="append", type=text_path,
         metavar="NAME|DIR", group="models"),
@@ -349,7 +351,7 @@ BIOASQ = (
         "evaluate_run": "break the first measure down by relevant (their number) or length (words)"}, default=[],
         nargs="+", choices=("type", "relevant", "length")),
     option("--per-query", {"evaluate_bioasq evaluate_run": "write every value: CSV of system, query, measure, value"},
-        type=file_path, metavar="FILE"),
+        type=output_path, metavar="FILE"),
     option("--measures", {"evaluate_run": "default: nDCG@10 RR R@100 P@10 AP"}, nargs="+", metavar="NAME"),
     option("--dataset",
         {"benchmark": "an ir_datasets name, such as beir/scifact/test; may be given several times (extra: benchmark)"},
@@ -385,7 +387,7 @@ TUNING = (
         choices=("alternating", "joint", "random", "cutoffs")),
     option("--plots", {"tune": "write pictures (PNG and SVG)",
         "evaluate_bioasq evaluate_run": "draw all pairs and the differences of their queries (PNG and SVG)"},
-        type=file_path, metavar="DIR"),
+        type=output_path, metavar="DIR"),
     option("--seed", {"train": "seed of the order, the sampling and the heads (default: 1)",
         "tune": "seed of folds and search (%(default)s)", "data_sia data_triples data_negatives": SEED,
         "data_vectors train_tk": "seed of the initial values (%(default)s)"},
@@ -411,7 +413,7 @@ TUNING = (
         **NUMBER),
     option("tune.level", {"tune": "significance level for adoption"}, dest="level", default=0.05, type=float,
         metavar="P"),
-    option("tune.log", {"tune": "log of trials (default: OUTPUT.trials.jsonl)"}, dest="log", type=file_path,
+    option("tune.log", {"tune": "log of trials (default: OUTPUT.trials.jsonl)"}, dest="log", type=output_path,
         metavar="FILE"),
 )
 """Scores and weights."""
@@ -459,7 +461,7 @@ BUNDLES = (
         "bundle_calibrate": "a folder with a bundle.json"}, type=text_path, metavar="DIR"),
     option("scored", {"bundle_calibrate": "folder from `mpir score`; several are fitted together"}, nargs="+",
         type=text_path, metavar="SCORED"),  # after the bundle, so not the row of `mpir tune`
-    option("folder", {"bundle_new": "a new folder, or one that this command made"}, type=text_path, metavar="DIR"),
+    option("folder", {"bundle_new": "a new folder, or one that this command made"}, type=output_path, metavar="DIR"),
     option("repository", {"bundle_push": "the hub's repository, created if it does not exist"}, metavar="ORG/NAME"),
     option("--private", {"bundle_push": "make a new repository private"}, default=False, action="store_true"),
     option("--message", {"bundle_push": "commit message"}, metavar="TEXT"),
@@ -500,7 +502,7 @@ LAB = (
     option("--source", {"data_negatives": "where the negatives come from"},
         choices=("search", "candidates", "topics", "titles"),
         required="data_negatives"),
-    option("--dev", {"data_negatives": "rows of titles that are not in OUTPUT"}, type=file_path, metavar="FILE"),
+    option("--dev", {"data_negatives": "rows of titles that are not in OUTPUT"}, type=output_path, metavar="FILE"),
     option("--methods", {"data_sia": "combined, partial, similar, swap, generated, graded, coverage"}, default="",
         metavar="A,B"),
     option("--resume", {"data_sia": "keep the finished work of an interrupted run"}, default=False,

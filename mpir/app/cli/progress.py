@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from mpir.files.read import at_terminal
@@ -32,9 +33,9 @@ def stage(name: str, *, shown: bool) -> Iterator[None]:
         print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
-def report_index(folder: str, documents: int, note: str, **facts: Any) -> None:
+def report_index(folder: str | Path, documents: int, note: str, **facts: Any) -> None:
     """Print an index's number of documents: with a note at a terminal, as JSON with these facts elsewhere."""
     if at_terminal(sys.stdout):
         print(f"{folder}: {documents:,} documents{note}.")
     else:
-        print(json.dumps({"index": folder, "documents": documents, **facts}))
+        print(json.dumps({"index": str(folder), "documents": documents, **facts}))

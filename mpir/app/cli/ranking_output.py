@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
-from mpir.files.output_checks import Named, are_rankings, check_files, check_replaceable_file, is_run
+from mpir.files.output_checks import Named, Output, are_rankings, check_outputs, is_run
 
 if TYPE_CHECKING:
     from mpir.core.text import Document
@@ -71,12 +71,11 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
         raise InputError("--explain, --sentences and --format each choose a form; give one of them.")
     files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
     files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
-    check_files(
-        [(OUTPUT, path) for path in forms],
+    check_outputs(
+        [Output(OUTPUT, path, FORMS[form]) for path, form in forms.items()],
         [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
+        overwrite=arguments.overwrite,
     )
-    for path, form in forms.items():
-        check_replaceable_file(OUTPUT, path, FORMS[form], overwrite=arguments.overwrite)
 
 
 def forms_of_one(arguments: argparse.Namespace) -> list[str]:

@@ -19,7 +19,7 @@ from mpir.app.cli.ranking_output import (
     visible_ranking,
 )
 from mpir.app.cli.ray_options import check_ray_options, chosen_shard, opened_ranker
-from mpir.errors import InputError, OutputError
+from mpir.errors import InputError
 from mpir.files.output_checks import Named
 from mpir.files.read import STDIN
 
@@ -78,20 +78,17 @@ def _inputs(arguments: argparse.Namespace) -> list[Named]:
 
 
 def _check_folder(job: FileJob, read: list[Named]) -> None:
-    from mpir.files.output_checks import check_folders
+    from mpir.files.output_checks import Output, check_outputs
     from mpir.reranking.ranking_files import RANKINGS_SHARD
 
-    check_folders([(OUTPUT, job.output)], read)
-    RANKINGS_SHARD.check_replaceable(job.output)
+    check_outputs([Output(OUTPUT, job.output, RANKINGS_SHARD)], read)
 
 
 def check_rankings_file(option: str, path: Path, *, overwrite: bool) -> None:
     """Raise OutputError for an existing file that does not contain rankings."""
-    from mpir.files.output_checks import are_rankings, check_replaceable_file
+    from mpir.files.output_checks import Output, are_rankings, check_outputs
 
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder; give {option} the name of a file.")
-    check_replaceable_file(option, path, are_rankings, overwrite=overwrite)
+    check_outputs([Output(option, path, are_rankings)], overwrite=overwrite)
 
 
 def write_rankings_file(

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.bioasq.task import score_questions
     from mpir.files.journal import Journal
-    from mpir.files.output_checks import check_folders
+    from mpir.files.output_checks import Output, check_outputs, is_journal
     from mpir.tune.dataset import SCORED, Dataset
     from mpir.tune.score_shards import shard_facts
 
@@ -65,8 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     read = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
     for name in ("index", "questions", "qrels", "graded"):
         read += [(f"--{name}", path) for path in getattr(arguments, name) or ()]
-    check_folders([("--output", arguments.output)], read)
-    SCORED.check_replaceable(arguments.output)
+    journal_path = Path(f"{arguments.output}.scores.jsonl")
+    journal_file = Output("--output", journal_path, is_journal)
+    check_outputs([Output("--output", arguments.output, SCORED), journal_file], read)
     with _opened(arguments) as (questions, index):
         share = shard.share_of(questions)
         reranker = open_scorer(arguments)
@@ -74,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress = shows_progress(arguments)
         with (
             opened_scorer(arguments, reranker) as scorer,
-            Journal(f"{arguments.output}.scores.jsonl", made_by) as journal,
+            Journal(journal_path, made_by) as journal,
         ):
             scored = score_questions(share, index, scorer, journal, candidates=arguments.k, progress=progress)
             dataset = Dataset.collect(scored, made_by).save(arguments.output)

@@ -40,12 +40,16 @@ OF_MIXTURES = ("mixture", "data", "bundle", "calibrate", "without")
 
 def _check_outputs(arguments: argparse.Namespace, settings: TrainingSettings) -> None:
     """Raise OutputError for outputs that would overwrite each other or an input."""
-    from mpir.files.output_checks import check_folders
+    from mpir.files.folder_format import CHECKPOINT
+    from mpir.files.output_checks import Form, Output, check_outputs, is_picture, is_training_log
+    from mpir.models.bundles.bundle import BUNDLE
 
     names = ("mixture", "data", "calibrate", "output")
     read = [(f"--{name}", getattr(arguments, name)) for name in names]
-    written = [("--output", arguments.output / "best"), ("--bundle", arguments.bundle)]
-    check_folders(written, [*read, ("--checkpoint", found_folder(settings.checkpoint))])
+    forms: dict[str, Form] = {"best": CHECKPOINT, "log.jsonl": is_training_log, "curves.png": is_picture}
+    written = [Output("--output", arguments.output / name, form) for name, form in forms.items()]
+    bundle = Output("--bundle", arguments.bundle, BUNDLE)
+    check_outputs([*written, bundle], [*read, ("--checkpoint", found_folder(settings.checkpoint))])
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -67,15 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--corpus is for --objective mlm; leave it out.")
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
-    from mpir.models.bundles.bundle import BUNDLE
     from mpir.models.options import device_names
 
     settings = TrainingSettings.read(arguments.mixture, _settings(arguments))
     device_names(arguments.device)
     _check_outputs(arguments, settings)
-    if arguments.bundle:
-        BUNDLE.check_replaceable(arguments.bundle)
-    elif arguments.calibrate:
+    if arguments.calibrate and not arguments.bundle:
         raise InputError(
             "--calibrate applies to a bundle's probabilities; give its folder with --bundle, or leave it out."
         )

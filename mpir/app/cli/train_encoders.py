@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 from mpir.errors import InputError
+from mpir.files.folder_format import CHECKPOINT, FolderFormat
+from mpir.files.output_checks import Named, Output, check_outputs
 
 EPILOG_AVERAGE = """\
 Without --calibrate, two checkpoints of one architecture are averaged, such as an encoder before and after training.
@@ -27,7 +30,10 @@ def run_average(arguments: argparse.Namespace) -> int:
 
     with needs("train", "averaging bundles"):
         from mpir.lab.train.average import average, average_bundles
+    from mpir.models.bundles.bundle import BUNDLE
 
+    read = [("FIRST", arguments.before), ("SECOND", arguments.after), ("--calibrate", arguments.calibrate)]
+    _check_output(arguments, CHECKPOINT if arguments.calibrate is None else BUNDLE, read)
     if arguments.calibrate is None:
         _refuse_bundles(arguments.before, arguments.after)
         average(arguments.before, arguments.after, arguments.output, arguments.share)
@@ -38,6 +44,11 @@ def run_average(arguments: argparse.Namespace) -> int:
     lines = average_bundles(arguments.before, arguments.after, arguments.output, **options)
     print("\n".join([*lines, f"bundle: {arguments.output}"]))
     return 0
+
+
+def _check_output(arguments: argparse.Namespace, form: FolderFormat, read: Iterable[Named]) -> None:
+    """Raise OutputError for a folder that must not be replaced."""
+    check_outputs([Output("--output", arguments.output, form)], read)
 
 
 def _refuse_bundles(*names: str) -> None:
@@ -63,6 +74,8 @@ def run_shrink(arguments: argparse.Namespace) -> int:
     from mpir.lab.train.shrink import make_smaller
 
     options = {name: getattr(arguments, name) for name in ("layers", "tokens", "corpus", "rows")}
+    texts = [(f"--{name}", path) for name in ("corpus", "rows") for path in options[name]]
+    _check_output(arguments, CHECKPOINT, [("DIR", arguments.checkpoint), *texts])
     layers, share = make_smaller(arguments.checkpoint, arguments.output, **options)
     numbers = ", ".join(str(number + 1) for number in layers)
     print(f"{arguments.output}: layers {numbers}; {arguments.tokens} tokens, {share:.1%} of those in the texts")
@@ -85,5 +98,6 @@ def run_tk(arguments: argparse.Namespace) -> int:
     from mpir.lab.train.tk_init import make_tk
 
     options = {name: getattr(arguments, name) for name in ("heads", "layers", "feed_forward", "seed")}
+    _check_output(arguments, CHECKPOINT, [("VECTORS", arguments.vectors)])
     print(f"checkpoint: {make_tk(arguments.vectors, arguments.output, **options)}")
     return 0

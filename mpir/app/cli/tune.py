@@ -74,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     first = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
     scored = Dataset.concat([first, *map(Dataset.load, arguments.also)])
     objective = Objective(scored, arguments.measure, version=arguments.version)
+    scored = objective.scored
     unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unseen, (0.0, 0.0)) | dict(arguments.bounds)
     old, name = _in_place(arguments, objective)
@@ -106,17 +107,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise OutputError for outputs that would overwrite each other or an input."""
-    from mpir.files.output_checks import check_file, check_files, check_replaceable_file, is_picture
+    from mpir.files.output_checks import Output, are_weights, check_outputs, is_journal, is_picture
 
-    check_file("--output", arguments.output)
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
     log = arguments.log or _log_beside(arguments.output)
-    pictures = [("--plots", arguments.plots / name) for name in PICTURES] if arguments.plots else []
-    check_files(
-        [("--output", arguments.output), ("tune.log", log), *pictures], [*read, ("--against", arguments.against)]
-    )
-    for option, picture in pictures:
-        check_replaceable_file(option, picture, is_picture)
+    pictures = [Output("--plots", arguments.plots / name, is_picture) for name in PICTURES] if arguments.plots else []
+    written = [Output("--output", arguments.output, are_weights), Output("tune.log", log, is_journal), *pictures]
+    check_outputs(written, [*read, ("--against", arguments.against)])
 
 
 def _log_beside(output: Path) -> Path:

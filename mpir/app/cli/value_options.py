@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mpir.core.text.characters import without_surrogates
 from mpir.errors import InputError, format_value
-from mpir.files.output_checks import are_figures, check_files, check_replaceable_file
+from mpir.files.output_checks import Output, are_figures, check_outputs
 from mpir.files.paths import path_text
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def file_path(text: str) -> Path:
     return Path(text_path(text))
 
 
+def output_path(text: str) -> Path:
+    """Parse the path of a file or folder that a command writes, for argparse."""
+    return Path(text_path(text))
+
+
 def check_figures(arguments: argparse.Namespace) -> None:
     """Refuse, before any work, a `--json` file that is not writable, is an input, or has another format.
 
@@ -42,8 +47,7 @@ def check_figures(arguments: argparse.Namespace) -> None:
     options = {f"--{name.replace('_', '-')}": value for name, value in vars(arguments).items() if name != "json"}
     lists = {option: value if isinstance(value, list) else [value] for option, value in options.items()}
     read = [(option, path) for option, paths in lists.items() for path in paths if isinstance(path, str | Path)]
-    check_files([("--json", arguments.json)], read)
-    check_replaceable_file("--json", arguments.json, are_figures)
+    check_outputs([Output("--json", arguments.json, are_figures)], read)
 
 
 def at_least(minimum: int) -> Callable[[str], int]:

@@ -14,7 +14,7 @@ from mpir.core.text import Question
 from mpir.core.text.characters import normalise
 from mpir.errors import InputError
 from mpir.files.corpora.bioasq import read_questions
-from mpir.files.output_checks import are_training_rows, check_files, check_replaceable_file, is_never_ours
+from mpir.files.output_checks import Output, are_training_rows, check_outputs, is_journal, is_never_ours
 from mpir.files.write import atomic_write
 from mpir.lab.gold_sentences import gold_sentences
 from mpir.lab.train.leakage import EvaluationQuestions
@@ -66,7 +66,7 @@ def read_negative_inputs(settings: NegativeSettings) -> NegativeInputs:
     )
 
 
-def check_outputs(settings: NegativeSettings, *, overwrite: bool = False) -> None:
+def check_negatives_outputs(settings: NegativeSettings, *, overwrite: bool = False) -> None:
     """Raise OutputError for outputs that cannot be written, are inputs, or would replace another file.
 
     A training file is known to be mpir's by the journal beside it, which only ``candidates`` have.
@@ -75,11 +75,11 @@ def check_outputs(settings: NegativeSettings, *, overwrite: bool = False) -> Non
     read += [("the questions to exclude", path) for path in settings.exclude]
     read += [("the corpus", path) for path in settings.corpus]
     written = {"the output": settings.output, "the dev rows": settings.dev}
-    check_files(written.items(), read)
-    for option, path in written.items():
-        has_journal = path is not None and Path(f"{path}{SCORES_SUFFIX}").is_file()
-        is_own = are_training_rows if has_journal else is_never_ours
-        check_replaceable_file(option, path, is_own, overwrite=overwrite)
+    journals = {option: None if path is None else Path(f"{path}{SCORES_SUFFIX}") for option, path in written.items()}
+    has_journal = {option for option, path in journals.items() if path is not None and path.is_file()}
+    forms = {option: are_training_rows if option in has_journal else is_never_ours for option in written}
+    check_outputs([Output(option, path, forms[option]) for option, path in written.items()], read, overwrite=overwrite)
+    check_outputs(Output(option, path, is_journal) for option, path in journals.items())
 
 
 def training_row(question: Question, sentence: str, label: float, subset: str) -> TrainingRow:

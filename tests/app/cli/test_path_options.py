@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.value_options import file_path, text_path
+from mpir.app.cli.value_options import file_path, output_path, text_path
 from mpir.errors import InputError, OutputError
 from mpir.files.paths import checked_path
 from mpir.files.write import cache_folder
@@ -33,7 +33,7 @@ def test_every_option_that_names_a_file_or_folder_is_a_path() -> None:
     for action in actions(make_parser()):
         names = str(action.metavar)
         if any(word in names for word in ("FILE", "DIR", "PATH", "SCORED")):
-            assert action.type in (text_path, file_path), action
+            assert action.type in (text_path, file_path, output_path), action
             paths += 1
     assert paths > 50
 

@@ -353,7 +353,10 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
         (("w.json", "scored/questions.json"), "questions.json: is also SCORED, which would be lost; give tune.log"),
         (("scored/questions.json", "t"), "questions.json: is also SCORED, which would be lost; give --output"),
         (("p/weights.png", "t", "p"), "weights.png: is also --output"),
-        (("w.json", "thesis.txt"), "thesis.txt: exists and is not a journal of mpir, so it is kept; choose"),
+        (
+            ("w.json", "thesis.txt"),
+            "thesis.txt: exists and was not written by tune.log, so it is not replaced; remove it or choose",
+        ),
     ],
 )
 def test_tuning_writes_over_nothing(
