@@ -203,16 +203,21 @@ class Columns:
     def select(self, queries: Bool) -> tuple[Columns, Bool, Bool]:
         """Return the columns of some queries (Q,), and masks of their documents (D,) and sentences (N,)."""
         documents = queries[self.query_of]
+        selected, sentences = self.select_documents(documents)
+        query_of = (np.cumsum(queries) - 1)[selected.query_of]
+        return replace(selected, query_of=query_of, queries=int(queries.sum())), documents, sentences
+
+    def select_documents(self, documents: Bool) -> tuple[Columns, Bool]:
+        """Return the columns of all queries with some of the documents (D,), and a mask of their sentences (N,)."""
         sentences = documents[self.document_of]
-        selected = Columns(
-            layout=self.layout,
+        selected = replace(
+            self,
             documents=self.documents[documents],
             sentences=self.sentences[sentences],
-            query_of=(np.cumsum(queries) - 1)[self.query_of[documents]],
+            query_of=self.query_of[documents],
             document_of=(np.cumsum(documents) - 1)[self.document_of[sentences]],
-            queries=int(queries.sum()),
         )
-        return selected, documents, sentences
+        return selected, sentences
 
     @classmethod
     def stack(cls, sets: Sequence[Columns]) -> Columns:

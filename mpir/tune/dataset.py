@@ -3,11 +3,13 @@
 scored/manifest.json    format, column names, settings, sizes, the hash of every file, a checksum
 scored/questions.json   the questions with their gold documents and snippets
 scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
-                        documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages
+                        documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages,
+                        documents_left_out
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,17 +28,23 @@ from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with
 from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, write_json
+from mpir.reranking.cascade import AUTO
 from mpir.reranking.prepare import BM25
 from mpir.types import F64, I64, Bool
 from mpir.version import __version__
 
+log = logging.getLogger(__name__)
 FORMAT = 3
 MANIFEST, QUESTIONS = "manifest.json", "questions.json"
 MARKER = "document_of.npy"
 """A file that identifies scored questions: folders without it are not replaced."""
 OWNERS = {"question_of": "query_of", "document_of": "document_of"}
 """Files of owners, and their names among the columns."""
-CANDIDATE_ARRAYS = ("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages")
+LEFT_OUT = "documents_left_out"
+CANDIDATE_ARRAYS = (
+    *("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages"),
+    LEFT_OUT,
+)
 _ARRAYS = (*OWNERS, *CANDIDATE_ARRAYS, "document_scores", "sentence_scores")
 
 
@@ -52,7 +60,7 @@ def _listed(folder: Path) -> Iterator[str]:
 
 SCORED = FolderFormat(marker=MARKER, names=(QUESTIONS, *(f"{name}.npy" for name in _ARRAYS)), listed=_listed)
 """Files of a folder of scored questions."""
-OF_DOCUMENTS = {"documents", "documents_in_passages"}
+OF_DOCUMENTS = {"documents", "documents_in_passages", LEFT_OUT}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +69,9 @@ class Dataset:
 
     `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
     a sentence among the question's own; `in_passages` (N,) some model read the sentence in passages, and
-    `documents_in_passages` (D,) the document. `made_by` has the settings of scoring; `data` is the
-    fingerprint of the content, "" for a set that was never written.
+    `documents_in_passages` (D,) the document. `documents_left_out` (D,) some model did not read the document,
+    so that its score there is a placeholder on which nothing is fitted (`without_left_out`). `made_by` has the settings
+    of scoring; `data` is the fingerprint of the content, "" for a set that was never written.
 
     Raises:
         InputError: no questions, or a repeated candidate of one question.
@@ -77,6 +86,7 @@ class Dataset:
     lexical: F64
     in_passages: Bool
     documents_in_passages: Bool
+    documents_left_out: Bool
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
     data: str = field(default="", compare=False)
 
@@ -173,6 +183,8 @@ class Dataset:
             **owners,
             queries=len(questions),
         )
+        if LEFT_OUT not in arrays:
+            arrays[LEFT_OUT] = _no_flags(root, manifest["made_by"], len(arrays["documents"]))
         candidate_arrays = {name: arrays[name] for name in CANDIDATE_ARRAYS}
         return cls(
             questions=questions,
@@ -192,6 +204,24 @@ class Dataset:
         }
         questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
         return replace(self, questions=questions, columns=columns, **candidate_arrays)
+
+    def without_left_out(self) -> Dataset:
+        """Return the set without the documents that some model did not read, whose scores are placeholders.
+
+        They still count among a question's gold documents, so what a ranking misses by them lowers its recall.
+        """
+        if not (count := int(np.count_nonzero(self.documents_left_out))):
+            return self
+        log.warning(
+            "%d of %d documents were not read by every model, so nothing is fitted on them; score without a "
+            "cascade to use them",
+            count,
+            len(self.documents),
+        )
+        chosen = ~np.asarray(self.documents_left_out)
+        columns, sentences = self.columns.select_documents(chosen)
+        arrays = {name: getattr(self, name)[chosen if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS}
+        return replace(self, columns=columns, **arrays)
 
     def join_columns(self, added: Dataset) -> Dataset:
         """Join the columns of two sets of the same questions, such as a new perspective that was scored alone.
@@ -218,6 +248,7 @@ class Dataset:
             columns=columns,
             in_passages=self.in_passages | added.in_passages,
             documents_in_passages=self.documents_in_passages | added.documents_in_passages,
+            documents_left_out=self.documents_left_out | added.documents_left_out,
             made_by=made_by,
             data=fingerprint([self.data, added.data]),
         )
@@ -287,6 +318,13 @@ def _read_array(path: Path) -> npt.NDArray[Any]:
         raise ArtefactError(f"{path}: is damaged ({error}); score the questions again.") from error
 
 
+def _no_flags(folder: Path, made_by: Mapping[str, Any], count: int) -> Bool:
+    """Return the flags (D,) of a set without them. Raises ArtefactError where documents may have been left out."""
+    if made_by.get("cascade") == AUTO:
+        raise ArtefactError(f"{folder}: does not say which documents its cascade left out; score the questions again.")
+    return np.zeros(count, bool)
+
+
 def _question(values: Mapping[str, Any]) -> Question:
     """Restore a question with its gold; ids are plain ones, not the PubMed URLs of BioASQ's files."""
     documents, snippets = values["documents"], values["snippets"]
@@ -305,4 +343,5 @@ def _candidate_arrays(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
         "lexical": scored.lexical,
         "in_passages": scored.in_passages,
         "documents_in_passages": scored.documents_in_passages,
+        LEFT_OUT: scored.documents_left_out,
     }

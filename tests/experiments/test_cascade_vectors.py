@@ -64,6 +64,7 @@ def scored(tmp_path: Path) -> Dataset:
         lexical=np.array([3.0, 1.0, 0.0, 0.0, 2.0, 1.0, 1.0, 0.0]),
         in_passages=np.zeros(8, bool),
         documents_in_passages=np.zeros(4, bool),
+        documents_left_out=np.zeros(4, bool),
     ).save(tmp_path / "scored")
 
 

@@ -54,6 +54,7 @@ def free() -> Dataset:
         lexical=lexical,
         in_passages=np.zeros(6, bool),
         documents_in_passages=np.zeros(6, bool),
+        documents_left_out=np.zeros(6, bool),
     )
 
 

@@ -64,6 +64,21 @@ def rising(seed: int = 1) -> Dataset:
     return replace(scored, columns=columns, made_by={"perspectives": MODELS})
 
 
+def test_placeholders_of_documents_that_were_not_read_teach_nothing() -> None:
+    scored = rising()
+    is_left_out = np.arange(len(scored.documents)) % 3 == 0
+    sentences = np.where(is_left_out[scored.columns.document_of][:, None], -9.0, scored.columns.sentences)
+    columns = replace(scored.columns, sentences=sentences)
+    invented = fit_calibration(replace(scored, columns=columns, documents_left_out=is_left_out))
+    expected = fit_calibration(replace(scored, documents_left_out=is_left_out))
+    assert (invented.document, invented.sentence, invented.lowest) == (
+        expected.document,
+        expected.sentence,
+        expected.lowest,
+    )
+    assert invented.made_by["document"]["judged"] == np.count_nonzero(~is_left_out)
+
+
 def test_both_regressions_and_what_they_were_fitted_on() -> None:
     scored = rising()
     result, judged = fit_calibration(scored), judge(scored)

@@ -146,6 +146,7 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
         lexical=np.ones(sentences),
         in_passages=np.zeros(sentences, bool),
         documents_in_passages=np.zeros(2, bool),
+        documents_left_out=np.zeros(2, bool),
     )
 
 
