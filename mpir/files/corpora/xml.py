@@ -18,8 +18,8 @@ from mpir.files.read import open_bytes
 _PullParser: TypeAlias = "ET.XMLPullParser[Any]"
 _BLOCK = 2**14
 """Block size in bytes; elements of a block live together, and larger blocks slow the garbage collector."""
-_DEEPEST = 50_000
-"""Maximum nesting depth; JATS has about 30. Time grows with the square of the depth."""
+_DEEPEST = 256
+"""Maximum nesting depth, as libxml2 has it; JATS has about 30. Readers may look at an element for each ancestor."""
 _ANNOTATIONS = ("annotation", "annotation-xml")
 _EXPONENT = re.compile(r"\s*[-−–+]?\s*\d{1,4}\s*")
 _BEHIND_ROOT = {

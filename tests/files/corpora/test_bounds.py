@@ -92,10 +92,26 @@ def test_a_record_without_end_is_refused(
         _read(tmp_path, name, content, read)
 
 
+CHAINS = {"i": ("<i>", "</i>"), "sup": ("<i>1", "</i><sup>2</sup>"), "msup": ("<msup>", "<mn>2</mn></msup>")}
+LIBRARY = "<xml><records><record><titles><title>Salt {0}</title></titles><notes>{0}</notes></record></records></xml>"
+PAPER = "<article><front><article-meta><abstract><p>Salt {0}</p></abstract></article-meta></front></article>"
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("form", [LIBRARY, PAPER, _articles([(1, "{0}")])], ids=["EndNote", "JATS", "PubMed"])
+def test_nested_elements_take_linear_time(tmp_path: Path, form: str, chain: str) -> None:
+    opening, closing = CHAINS[chain]
+    count("nested XML")
+    small, large = (
+        _written(tmp_path / str(size), "a.xml", form.format((opening * 240 + closing * 240) * size)) for size in (8, 32)
+    )
+    assert _seconds(lambda: list(read_corpus([large]))) < 10 * max(_seconds(lambda: list(read_corpus([small]))), 0.01)
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_nesting_is_refused(tmp_path: Path, closed: bool) -> None:
     nested = "<sup>" * 100_000 + ("</sup>" * 100_000 if closed else "")
-    with pytest.raises(InputError, match="elements are nested more than 50,000 deep"):
+    with pytest.raises(InputError, match="elements are nested more than 256 deep"):
         _read(tmp_path, "a.xml", _articles([(1, nested)]), lambda path: read_pubmed([path]))
 
 
