@@ -16,13 +16,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from mpir.app.serve.body import Arriving, check_media_type, decoded, parse_body
+from mpir.app.serve.cost import tokens_of
 from mpir.app.serve.dialects import DIALECTS, Answer, dialect_of, signs_in
 from mpir.app.serve.dialects.score import SCORE, joined, pairs_in
 from mpir.app.serve.host_check import HostCheck
 from mpir.app.serve.openapi import DESCRIPTION, DocumentedApp, rerank_options, search_options
 from mpir.app.serve.pages import add_pages
 from mpir.app.serve.ranking_stream import MEDIA, Event, encoded
-from mpir.app.serve.requests import RerankRequest, read_rerank, read_search, tokens_of
+from mpir.app.serve.requests import RerankRequest, read_rerank, read_search
 from mpir.app.serve.responses import AsciiJSON, RequestContext, Work, error_response, search_answer, searches_of
 from mpir.app.serve.service import Service, unless_gone
 from mpir.app.serve.settings import ApiError

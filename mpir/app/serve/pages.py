@@ -16,11 +16,12 @@ from starlette.responses import RedirectResponse, Response
 from mpir.app.explain.decision import Decision, read_decision
 from mpir.app.explain.library import MODE, Library
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
+from mpir.app.serve.cost import tokens_of
 from mpir.app.serve.fields import Body, Query, expected, validated
 from mpir.app.serve.ranking_stream import MEDIA as MEDIA_OF_STREAMS
 from mpir.app.serve.ranking_stream import Event, ranking_events
 from mpir.app.serve.reference import reference_page
-from mpir.app.serve.requests import RerankBody, read_rerank, read_search, tokens_of
+from mpir.app.serve.requests import RerankBody, read_rerank, read_search
 from mpir.app.serve.responses import RequestContext, Work, searches_of
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import ApiError

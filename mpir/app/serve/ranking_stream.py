@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from mpir.app.explain.page import page_data, unread_page_data
+from mpir.app.serve.cost import tokens_of
 from mpir.app.serve.documents import check_sentences
-from mpir.app.serve.requests import tokens_of
 from mpir.app.serve.service import Service
 from mpir.core.text import Document
 from mpir.core.text.query import as_read

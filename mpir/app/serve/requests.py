@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SkipValidation
 
+from mpir.app.serve.cost import check_tokens, document_tokens, query_tokens
 from mpir.app.serve.documents import read_documents
 from mpir.app.serve.fields import (
     Body,
@@ -23,7 +24,6 @@ from mpir.app.serve.fields import (
 )
 from mpir.app.serve.settings import ApiError, Limits
 from mpir.core.text import Document
-from mpir.core.text.query import as_read
 from mpir.integrations.common import SENTENCES
 from mpir.reranking.evidence import FLOOR
 
@@ -117,6 +117,8 @@ class RerankRequest:
 
     body: RerankBody
     documents: tuple[Document, ...]
+    tokens: int
+    """The cost of scoring the request, in estimated tokens."""
 
     @property
     def top_n(self) -> int | None:
@@ -139,11 +141,6 @@ class RerankRequest:
         document: Any = self.body.documents[index]
         return dict(document) if isinstance(document, Mapping) else {"text": document}
 
-    @property
-    def tokens(self) -> int:
-        """The cost of scoring the request, in estimated tokens."""
-        return tokens_of(self.body.query, self.documents)
-
 
 def read_rerank(model: type[RerankBody], values: Mapping[str, Any], limits: Limits) -> RerankRequest:
     """Read a rerank request from a body.
@@ -154,7 +151,9 @@ def read_rerank(model: type[RerankBody], values: Mapping[str, Any], limits: Limi
     body = validated(model, values)
     _check_query(body.query, limits)
     documents = read_documents(body.documents, model.name_of("documents"), body.rank_fields, limits)
-    return RerankRequest(body, documents)
+    tokens = document_tokens(documents)
+    check_tokens(tokens, limits)
+    return RerankRequest(body, documents, 1 + tokens + query_tokens(body.query, documents))
 
 
 def read_search(values: Mapping[str, Any], limits: Limits) -> SearchBody:
@@ -171,14 +170,3 @@ def read_search(values: Mapping[str, Any], limits: Limits) -> SearchBody:
 def _check_query(query: str, limits: Limits) -> None:
     if len(query) > limits.query:
         raise ApiError(413, f"query has {len(query)} characters; expected at most {limits.query}.")
-
-
-def tokens_of(query: str, documents: Sequence[Document]) -> int:
-    """The estimated cost of scoring documents: four characters per token, and the query again for every sentence."""
-    characters = sum(len(document.title) + len(document.abstract) for document in documents)
-    sentences = max(len(documents) + characters // 120, sum(map(_apparent_sentences, documents)))
-    return 1 + (characters + sentences * len(as_read(query))) // 4
-
-
-def _apparent_sentences(document: Document) -> int:
-    return sum(document.abstract.count(end) for end in (". ", "? ", "! "))

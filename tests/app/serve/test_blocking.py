@@ -22,6 +22,8 @@ QUERY = "does aspirin thin blood"
 SHORTEST = "A? " * 83_000
 """As many sentences as a document may have by its length."""
 SMALL = {"query": QUERY, "documents": ["Aspirin does thin the blood."]}
+LARGE = ("--set", "serve.max_body=67108864")
+"""A limit that lets as many tokens pass."""
 SOON = 15
 """Seconds in which the server certainly answers again, on a busy machine; without an end the request took minutes."""
 
@@ -29,7 +31,7 @@ SOON = 15
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["/rerank", "/explain/ranking"])
 def test_a_request_of_millions_of_sentences_ends_with_its_time(start_server: Callable[..., Server], path: str) -> None:
-    server = start_server("--set", "serve.timeout=3", "--set", "serve.max_sentences=10000000")
+    server = start_server("--set", "serve.timeout=3", "--set", "serve.max_sentences=10000000", *LARGE)
     assert server.post(path, {"query": QUERY, "documents": [SHORTEST] * 60}).status_code == 504
     begin = time.monotonic()
     while server.post("/rerank", SMALL).status_code != 200:
