@@ -110,7 +110,7 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
     ranked = {query: _positions(run[query]) for query in qrels if run.get(query)}
     values: dict[Any, dict[str, float]] = {measure: {} for measure in parsed.values()}
     try:
-        evaluator = ir_measures.evaluator(list(values), grades)
+        evaluator = ir_measures.evaluator(list(values), _with_grade_of_zero(grades, ranked))
         for program in getattr(evaluator, "evaluators", [evaluator]):  # together they would give undefined values as 0
             for metric in program.iter_calc(ranked):
                 values[metric.measure][metric.query_id] = metric.value
@@ -124,6 +124,20 @@ def evaluate_queries(qrels: Qrels, run: Run, measures: Sequence[str] = DEFAULT_M
         name: {query: values[measure][query] for query in qrels if query in values[measure]}
         for name, measure in parsed.items()
     }
+
+
+def _with_grade_of_zero(grades: Mapping[str, dict[str, int]], ranked: Run) -> dict[str, dict[str, int]]:
+    """Add a document without relevance to queries with negative grades only (spam, or pooled and not judged).
+
+    The document is in no ranking, so no measure changes. Without a grade of 0 or more, trec_eval's nDCG without a
+    cut-off reads memory before an array: its value may be any, and it may never end.
+    """
+    result = dict(grades)
+    for query, of_documents in grades.items():
+        if of_documents and max(of_documents.values()) < 0:
+            longest = max(map(len, (*of_documents, *ranked.get(query, ()))))
+            result[query] = {**of_documents, "0" * (longest + 1): 0}
+    return result
 
 
 def _check(name: str, table: Mapping[str, Mapping[str, Any]], expected: str, fits: Callable[[Any], bool]) -> None:

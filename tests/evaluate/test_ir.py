@@ -2,6 +2,8 @@
 
 import math
 import random
+import subprocess
+import sys
 
 import ir_measures
 import numpy as np
@@ -185,3 +187,32 @@ def test_means_are_those_of_ir_measures_with_negative_grades_too(measure):
 def test_a_measure_that_is_written_right_is_not_called_wrong(measure, message):
     with pytest.raises(InputError, match=message):
         evaluate_run(QRELS, RUN, [measure])
+
+
+NEGATIVE_GRADES = """
+import random
+import subprocess
+import sys
+from mpir.evaluate import evaluate_queries
+
+generator = random.Random(3)
+for _ in range(300):
+    qrels = {
+        f"q{query}": {f"d{number}": generator.choice([-2, -1]) for number in range(generator.randint(1, 8))}
+        for query in range(3)
+    }
+    qrels["other"] = {f"d{number}": generator.choice([-1, 0, 1, 2]) for number in range(generator.randint(1, 8))}
+    run = {query: {f"d{n}": generator.random() for n in range(generator.randint(1, 12))} for query in qrels}
+    values = evaluate_queries(qrels, run, ["nDCG", "AP", "P@5", "Judged@5", "NumRet"])
+    for query, grades in qrels.items():
+        judged = sum(document in grades for document in sorted(run[query], key=run[query].get)[:-6:-1])
+        assert values["Judged@5"][query] == judged / 5 or values["Judged@5"][query] == judged / len(run[query])
+        assert values["NumRet"][query] == len(run[query])
+        if query != "other":
+            assert [values[name][query] for name in ("nDCG", "AP", "P@5")] == [0, 0, 0]
+"""
+
+
+def test_a_query_with_negative_grades_only_is_zero_at_once():
+    """In a process of its own, because a program in C that does not end cannot be interrupted."""
+    subprocess.run([sys.executable, "-c", NEGATIVE_GRADES], check=True, timeout=300)
