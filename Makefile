@@ -68,7 +68,7 @@ fuzz: .venv/ready  ## 10,000 malformed requests to a running server, 5,000 mutat
 FAULTS := $(shell grep -rlE 'tests\.(faults\.report|damage|threads) import' tests --include='test_*.py') \
 	tests/faults tests/lab/ray tests/files tests/search tests/app/serve tests/app/explain tests/app/cli/test_path_options.py \
 	tests/models/llm/test_trust.py tests/models/test_checkpoint_code.py tests/models/test_damaged_checkpoints.py \
-	tests/test_programs.py tests/test_code_from_files.py tests/test_windows.py
+	tests/test_programs.py tests/test_code_from_files.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm
 	OMP_NUM_THREADS=1 MPIR_FAULTS=200 MPIR_KILLS=16 MPIR_FLIPS=1000 MPIR_FUZZ=2100 MPIR_SEARCHES=10000 $(BIN)/python -m pytest $(RANDOM) -p tests.faults.report $(FAULTS)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.report import count
+
 WITHOUT_POSIX = """
 import sys
 HIDDEN = ("crypt", "curses", "fcntl", "grp", "nis", "ossaudiodev", "pty", "pwd", "readline", "resource", "spwd",
@@ -39,6 +41,7 @@ except ApiError as error:
 
 def run(code: str, *words: str, folder: Path) -> str:
     """The standard output of a program that POSIX's modules are hidden from."""
+    count("programs without POSIX's modules")
     command = [sys.executable, "-c", WITHOUT_POSIX + code, *words]
     finished = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert finished.returncode == 0, finished.stderr

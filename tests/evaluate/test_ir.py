@@ -12,6 +12,7 @@ import pytest
 from mpir.errors import InputError
 from mpir.evaluate import evaluate_queries, evaluate_run
 from mpir.evaluate.ir import DEFAULT_MEASURES, compare_runs
+from tests.faults.report import count
 
 QRELS = {"1": {"a": 1, "b": 2, "c": 0}, "2": {"d": 1}}
 RUN = {"1": {"c": 3.0, "a": 2.0, "b": 1.0}}
@@ -215,4 +216,5 @@ for _ in range(300):
 
 def test_a_query_with_negative_grades_only_is_zero_at_once():
     """In a process of its own, because a program in C that does not end cannot be interrupted."""
+    count("queries with negative grades only", 900)
     subprocess.run([sys.executable, "-c", NEGATIVE_GRADES], check=True, timeout=300)

@@ -18,6 +18,7 @@ from mpir.models.bundles.bundle import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.tune.fit_calibration import fit_calibration
 from mpir.tune.judgements import judge
+from tests.faults.report import count
 from tests.tune.conftest import random_pairs
 
 
@@ -66,6 +67,7 @@ def rising(seed: int = 1) -> Dataset:
 
 def test_placeholders_of_documents_that_were_not_read_teach_nothing() -> None:
     scored = rising()
+    count("scores of documents that were not read")
     is_left_out = np.arange(len(scored.documents)) % 3 == 0
     sentences = np.where(is_left_out[scored.columns.document_of][:, None], -9.0, scored.columns.sentences)
     columns = replace(scored.columns, sentences=sentences)
