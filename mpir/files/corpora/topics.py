@@ -90,7 +90,8 @@ def _sgml_fields(block: str) -> dict[str, str]:
     fields: dict[str, str] = {}
     for tag, text in zip(pieces[1::2], pieces[2::2], strict=True):
         name = tag.lower()
-        fields.setdefault(_SGML_NAMES.get(name, name), " ".join(_LABEL.sub("", text, count=1).split()))
+        label = _LABEL.match(text)
+        fields.setdefault(_SGML_NAMES.get(name, name), " ".join(text[label.end() if label else 0 :].split()))
     return fields
 
 
