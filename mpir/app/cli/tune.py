@@ -110,12 +110,13 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     from mpir.files.output_checks import Output, are_weights, check_outputs, is_journal, is_picture
 
     read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
+    read.append(("--against", arguments.against))
     weights = Output("--output", arguments.output, are_weights)
-    check_outputs([weights])  # the name of the log depends on it
+    check_outputs([weights], read)  # the name of the log depends on it
     log = arguments.log or _log_beside(arguments.output)
     pictures = [Output("--plots", arguments.plots / name, is_picture) for name in PICTURES] if arguments.plots else []
     written = [weights, Output("tune.log", log, is_journal), *pictures]
-    check_outputs(written, [*read, ("--against", arguments.against)])
+    check_outputs(written, read)
 
 
 def _log_beside(output: Path) -> Path:
