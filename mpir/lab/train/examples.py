@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import InputError, error_context, format_value
+from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.files.read import read_json_lines
+
+KEYS = ("id", "question", "sentence", "label")
+"""The keys that every row has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +46,31 @@ def read_rows(path: Path, top: float, *, distilled: bool = False) -> list[Exampl
 
 def _row(item: Mapping[str, Any]) -> Example:
     """Parse a line's object as a row. Raises InputError for a missing key, invalid id, or label of another type."""
-    if "id" in item and not _is_id(item["id"]):
+    if missing := [key for key in KEYS if key not in item]:
+        raise InputError(
+            f"lacks {format_names(missing)} (got {format_names(item) or 'no key'}, expected {format_names(KEYS)}). "
+            "Rename the keys, or leave the row out."
+        )
+    if not _is_id(item["id"]):
         raise InputError(
             f"the id is {format_value(item['id'])}; expected a string or a whole number that names the question."
         )
+    teacher, subset = item.get("teacher"), item.get("kind")
+    return Example(
+        group=str(item["id"]),
+        question=item["question"],
+        sentence=item["sentence"],
+        label=_number("label", item["label"]),
+        teacher=None if teacher is None else _number("teacher", teacher),
+        subset="" if subset is None else str(subset),
+    )
+
+
+def _number(key: str, value: Any) -> float:
     try:
-        teacher, subset = item.get("teacher"), item.get("kind")
-        return Example(
-            group=str(item["id"]),
-            question=item["question"],
-            sentence=item["sentence"],
-            label=float(item["label"]),
-            teacher=None if teacher is None else float(teacher),
-            subset="" if subset is None else str(subset),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        message = f"expected id, question, sentence and a numeric label; {error} is at fault."
-        raise InputError(message) from error
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{key} is {format_value(value)} (expected a number). Correct the row.") from None
 
 
 def _is_id(value: Any) -> bool:

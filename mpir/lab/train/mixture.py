@@ -318,6 +318,13 @@ def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], location
                 f"{location}: the question {format_value(group[0].group)} has no {lacks} row, which a ranking loss "
                 "needs; add one, leave the question out, or use bce alone."
             )
+        questions = list(dict.fromkeys(row.question for row in group))
+        if len(questions) > 1:
+            raise InputError(
+                f"{location}: the id {format_value(group[0].group)} is that of several questions "
+                f"({format_value(questions[0])}, {format_value(questions[1])}), whose rows a ranking loss would "
+                "compare. Give each question an id of its own, or use bce alone."
+            )
 
 
 def _groups(rows: list[Example]) -> list[list[Example]]:

@@ -595,11 +595,22 @@ def test_what_is_left_out(mixture: Path) -> None:
         ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
         ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
         ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
-        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: expected id, question, sentence"),
+        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: lacks question, sentence, label .got id, expected"),
         ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: the sentence is missing; expected a text"),
         ({"train": [{"file": "blank.jsonl"}]}, r"blank\.jsonl:1: the sentence is ' '; expected a text"),
         ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: the question is \['why'\]; expected a text"),
-        ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: expected id, question, sentence and a numeric label"),
+        ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: label is 1000.* .expected a number"),
+        ({"train": [{"file": "word.jsonl"}]}, r"word\.jsonl:1: label is 'yes' .expected a number"),
+        ({"train": [{"file": "none.jsonl"}]}, r"none\.jsonl:1: label is missing .expected a number"),
+        ({"train": [{"file": "teacher.jsonl"}]}, r"teacher\.jsonl:1: teacher is 'x' .expected a number"),
+        (
+            {"train": [{"file": "names.jsonl"}]},
+            r"names\.jsonl:1: lacks question .got id, sentence, label, query",
+        ),
+        (
+            {"train": [{"file": "shared.jsonl"}]},
+            "the id 'q0' is that of several questions .*a ranking loss would compare",
+        ),
         ({"lossess": 1}, "'relevance': a key is 'lossess'; choose from name, losses, train, dev, pooling"),
         ({"train": [{"file": "relevance.jsonl", "epoch": 7}]}, "train: a key is 'epoch'; choose from file, epochs"),
         ({"train": [{"file": "relevance.jsonl", "corpus": "c"}]}, "train: a key is 'corpus'; choose from file, epochs"),
@@ -628,6 +639,12 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
     write(folder / "blank.jsonl", [{**good[0], "sentence": " "}])
     write(folder / "list.jsonl", [{**good[0], "question": ["why"]}])
     write(folder / "huge.jsonl", [{**good[0], "label": 10**400}])
+    write(folder / "word.jsonl", [{**good[0], "label": "yes"}])
+    write(folder / "none.jsonl", [{**good[0], "label": None}])
+    write(folder / "teacher.jsonl", [{**good[0], "teacher": "x"}])
+    named = {key: value for key, value in good[0].items() if key != "question"}
+    write(folder / "names.jsonl", [{**named, "query": "why"}])
+    write(folder / "shared.jsonl", [*good, {**good[1], "question": "another"}])
     write(folder / "empty.jsonl", [])
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0] |= changes
