@@ -22,7 +22,8 @@ from tests.conftest import WORDS
 library = pytest.importorskip("sentence_transformers")
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
 SIZES |= {"initializer_range": 0.3, "pad_token_id": 0, "max_position_embeddings": 64}
-MODERN = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3, "local_attention": 16}
+MODERN = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+MODERN |= {"local_attention": 32}  # a mask that is far from all words would see nothing, which has no defined value
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]", ",", "!"]
 QUERIES = ["does aspirin thin blood", "", "risk of heart attack in patients !"]
 TEXTS = ["yes aspirin does thin the blood .", "the heart", "a trial of aspirin , in patients . " * 3, "gene !"]
@@ -100,9 +101,9 @@ def test_scores_are_those_of_sentence_transformers(form: Callable[..., Path], ba
         queries = model.encode_query([query for query, _ in pairs], batch_size=batch)
         documents = model.encode_document([text for _, text in pairs], batch_size=batch)
         expected = model.similarity_pairwise(queries, documents).numpy()
-        np.testing.assert_allclose(score(folder, pairs, over_length="truncate"), expected, atol=1e-5)
+        np.testing.assert_allclose(score(folder, pairs, over_length="truncate"), expected, atol=1e-5, rtol=1e-5)
     in_passages = score(folder, pairs)
-    np.testing.assert_allclose(in_passages[: len(PAIRS)], expected[: len(PAIRS)], atol=1e-5)
+    np.testing.assert_allclose(in_passages[: len(PAIRS)], expected[: len(PAIRS)], atol=1e-5, rtol=1e-5)
 
 
 def test_it_ranks_beside_a_bundle(base: Path, tiny_bundle: Path, tmp_path: Path) -> None:
