@@ -3,8 +3,9 @@
 After Chapman et al., "A Simple Algorithm for Identifying Negated Findings and Diseases in Discharge Summaries" (2001)
 and its later form with many triggers. The nearest trigger before and the nearest after a mention decide. A trigger
 that overlaps the mention or lies in an address does not count, and one that a hyphen joins to a word ("HIV-negative")
-applies to that word only. A file of triggers has the format of NegEx's published lists, one ``phrase<TAB>[KIND]`` per
-line. The shipped lists are mpir's own: negation.txt, hedges.txt ("possible", "history of") and, for chest X-rays,
+applies to that word only. A semicolon ends a scope; an answer ("fever: none") and a sign ("fever (-)") negate what
+stands before them. A file of triggers has the format of NegEx's published lists, one ``phrase<TAB>[KIND]`` per line.
+The shipped lists are mpir's own: negation.txt, hedges.txt ("possible", "history of") and, for chest X-rays,
 radiology.txt.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +22,8 @@ from typing import Literal, NamedTuple, get_args
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
 from mpir.files.read import place_of, read_lines
-from mpir.lab.annotate.phrases import ANY_ENDING, Span, canonical, compiled, fold, occurrences
+from mpir.lab.annotate.note_marks import clause_ends, is_answer, signs
+from mpir.lab.annotate.phrases import ANY_ENDING, GAP, Span, canonical, compiled, fold, occurrences
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
 TriggerType = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
@@ -30,7 +32,10 @@ SHIPPED = {name: Path(__file__).with_name(f"{name}.txt") for name in ("negation"
 DEFAULT = ("negation", "hedges")
 BEFORE: Mapping[str, Status] = {"PREN": "negated", "PREP": "possible", "PREH": "historical"}
 AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "historical"}
-PAST: set[TriggerType] = {"PREH", "POSH"}
+PAST: Set[TriggerType] = {"PREH", "POSH"}
+NEGATING: Set[TriggerType] = {"PREN", "POST"}
+ANSWER: Set[TriggerType] = {"POST"}
+CLAUSE_END: Set[TriggerType] = {"CONJ"}
 STRENGTH: Sequence[Status] = ("negated", "possible", "historical", AFFIRMED)
 ADJACENT_ONLY = {"free", "non"}
 """Triggers that apply only to the adjacent word: "pain free", but not "pain, free T4"."""
@@ -45,6 +50,17 @@ class Verdict(NamedTuple):
     trigger: str = ""
 
 
+class _Triggers(NamedTuple):
+    """The triggers and marks of a sentence with their kinds, and which are present, historical and of one word only."""
+
+    sentence: str
+    folded: str
+    types: Mapping[Span, Set[TriggerType]]
+    present: list[Span]
+    past: list[Span]
+    bound: list[Span]
+
+
 class NegEx:
     """Triggers by phrase, and the rule by which they decide.
 
@@ -56,13 +72,16 @@ class NegEx:
     def __init__(self, triggers: Iterable[tuple[str, TriggerType]]) -> None:
         """Take (phrase, kind) pairs; a phrase may have several kinds, such as ``resolved`` with PREN and POST.
 
+        Three full stops in a phrase stand for up to six words: ``no ... difference`` also means "no clear difference".
 
         Raises:
             InputError: no trigger, or one of unknown kind.
         """
         self.triggers: dict[str, set[TriggerType]] = {}
         for phrase, trigger_type in triggers:
-            self.triggers.setdefault(canonical(phrase), set()).add(_check(phrase, trigger_type, "triggers"))
+            self.triggers.setdefault(canonical(phrase).replace("...", GAP), set()).add(
+                _check(phrase, trigger_type, "triggers")
+            )
         if not self.triggers:
             raise InputError("NegEx: there are no triggers; give at least one, with its kind.")
 
@@ -89,31 +108,51 @@ class NegEx:
         """The verdict on each mention of a sentence, given as (begin, end) in it."""
         if not mentions:
             return []
+        triggers = self._triggers_of(sentence)
+        if not triggers.types:
+            return [Verdict(AFFIRMED)] * len(mentions)
+        return [self._verdict(triggers, mention) for mention in mentions]
+
+    def _triggers_of(self, sentence: str) -> _Triggers:
         text = fold(sentence)
-        triggers = occurrences(self._pattern, sentence)
-        bound = [span for span in triggers if _is_bound(text, span)]
-        loose = sorted(set(triggers).difference(bound)) if bound else triggers
-        past = [span for span in loose if self._trigger_types(text, span) <= PAST]
-        present = [span for span in loose if not self._trigger_types(text, span) <= PAST]
-        return [self._verdict(text, sentence, mention, (present, past, bound)) for mention in mentions]
+        types = {span: self._trigger_types(sentence, span) for span in occurrences(self._pattern, sentence)}
+        marks = dict.fromkeys(signs(text), ANSWER)
+        bound = [*(span for span in types if _is_bound(text, span)), *marks]
+        answers = [span for span, names in types.items() if names is ANSWER]
+        types |= dict.fromkeys(clause_ends(text, answers), CLAUSE_END) | marks
+        loose = sorted(types.keys() - bound) if bound else sorted(types)
+        past = [span for span in loose if types[span] <= PAST]
+        present = [span for span in loose if not types[span] <= PAST]
+        return _Triggers(sentence, text, types, present, past, sorted(bound))
 
-    def _trigger_types(self, text: str, trigger: Span) -> set[TriggerType]:
-        return self.triggers[canonical(text[slice(*trigger)])]
+    def _trigger_types(self, sentence: str, trigger: Span) -> Set[TriggerType]:
+        """The kinds of a trigger at its position in a sentence, where it may be an answer."""
+        words = sentence[slice(*trigger)]
+        types = self.triggers.get(canonical(words)) or self._gapped_types(words)
+        return ANSWER if types & NEGATING and is_answer(sentence, trigger) else types
 
-    def _verdict(self, text: str, sentence: str, mention: Span, triggers: tuple[list[Span], ...]) -> Verdict:
-        """The strongest verdict of the nearest triggers, given as present, historical and one-word triggers.
+    def _gapped_types(self, words: str) -> Set[TriggerType]:
+        folded = fold(words)
+        return next((types for pattern, types in self._gapped if pattern.fullmatch(folded)), set())
 
-        Only present triggers end a scope, so "no history of" negates.
-        """
+    @cached_property
+    def _gapped(self) -> list[tuple[re.Pattern[str], Set[TriggerType]]]:
+        return [(compiled([phrase]), types) for phrase, types in self.triggers.items() if GAP in phrase]
+
+    def _verdict(self, triggers: _Triggers, mention: Span) -> Verdict:
+        """The strongest verdict of the nearest triggers. Only present triggers end a scope: "no history of" negates."""
         verdicts = []
         for side, status_of in ((self._before, BEFORE), (self._after, AFTER)):
-            near, ago, bound = (side(text, spans, mention) for spans in triggers)
+            near, ago, bound = (
+                side(triggers.folded, spans, mention) for spans in (triggers.present, triggers.past, triggers.bound)
+            )
             if near and ago and abs(near[0] - mention[0]) < abs(ago[0] - mention[0]):
                 ago = None
             adjacent = bound if bound and _gap(bound, mention) <= 1 else None
             for trigger in filter(None, (near, ago, adjacent)):
-                types = self._trigger_types(text, trigger) & status_of.keys()
-                verdicts += [Verdict(status_of[name], sentence[slice(*trigger)]) for name in types]
+                types = triggers.types.get(trigger) or self._trigger_types(triggers.sentence, trigger)
+                words = triggers.sentence[slice(*trigger)]
+                verdicts += [Verdict(status_of[name], words) for name in types & status_of.keys()]
         return min(verdicts, key=lambda verdict: STRENGTH.index(verdict.status), default=Verdict(AFFIRMED))
 
     def _before(self, text: str, triggers: list[Span], mention: Span) -> Span | None:

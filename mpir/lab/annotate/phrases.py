@@ -11,6 +11,9 @@ from mpir.core.text.characters import LIGATURES
 
 Span = tuple[int, int]
 ANY_ENDING = "*"
+GAP = "\ue00a"
+"""In place of a word of a phrase: up to six words."""
+_GAP = r"[\s\-]++(?:[^\W_]++[\s\-]++){0,6}?"
 _JOIN = re.compile(r"[\s\-]+")
 _ADDRESS = re.compile(r"(?<!\S)\S*?(?:://|www\.|@)\S+")
 _LETTERS = str.maketrans(LIGATURES)
@@ -39,13 +42,19 @@ def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
     phrase that ends with ``*`` matches any ending. Phrases are grouped by their first letters, so most are never tried.
     """
     groups: dict[str, list[str]] = {}
+    gapped: dict[str, list[str]] = {}
     for phrase in sorted(set(phrases), key=lambda text: (-len(text.rstrip(ANY_ENDING)), text)):
-        groups.setdefault(phrase.rstrip(ANY_ENDING).split(" ")[0][:2], []).append(phrase)
+        beginning, gap, ending = phrase.partition(f" {GAP} ")
+        if gap:
+            gapped.setdefault(beginning, []).append(ending)
+        else:
+            groups.setdefault(phrase.rstrip(ANY_ENDING).split(" ")[0][:2], []).append(phrase)
     alternatives = [
         re.escape(start) + "(?:" + "|".join(_escape(phrase[len(start) :]) for phrase in members) + ")"
         for start, members in sorted(groups.items(), key=lambda item: -len(item[0]))
     ]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
+    gaps = [rf"{_escape(beginning)}{_GAP}(?:{'|'.join(map(_escape, ends))})" for beginning, ends in gapped.items()]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(gaps + alternatives)})(?!\w)")
 
 
 def _escape(phrase: str) -> str:

@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mpir.errors import InputError
 from mpir.lab.annotate import NegEx
@@ -68,7 +70,7 @@ def test_a_trigger_inside_an_address_does_not_count() -> None:
 def test_every_mention_has_its_own_verdict() -> None:
     text = "No edema or mass, but a nodule; old scar resolved."
     spans = [(text.index(word), text.index(word) + len(word)) for word in ("edema", "mass", "nodule", "scar")]
-    assert [verdict.status for verdict in RULES.judge(text, spans)] == ["negated", "negated", "negated", "negated"]
+    assert [verdict.status for verdict in RULES.judge(text, spans)] == ["negated", "negated", "affirmed", "negated"]
     text = text.replace(";", ", but")
     spans = [(text.index(word), text.index(word) + len(word)) for word in ("edema", "mass", "nodule", "scar")]
     assert [verdict.status for verdict in RULES.judge(text, spans)] == ["negated", "negated", "affirmed", "negated"]
@@ -119,6 +121,72 @@ def test_the_shipped_lists_know_common_speech(text: str, status: str) -> None:
 )
 def test_a_trigger_that_belongs_to_a_word_speaks_of_that_word_only(text: str, status: str) -> None:
     assert judged(text, rules=SHIPPED_LISTS)[0] == status
+
+
+ANSWERS = ["none", "No", "absent", "negative", "denied", "not present", "nil"]
+ADVERBS = ["", "significant ", "statistically significant ", "clear ", "evidence of a "]
+COMPARED = ["difference in", "association with", "effect on", "reduction in", "higher risk of", "change in"]
+
+
+@given(
+    st.sampled_from(ANSWERS),
+    st.sampled_from(["{}: {}{}", "{} - {}{}", "{} ({}){}", "{} = {}{}"]),
+    st.sampled_from([".", "; rash: yes", ", rash: yes", "  RASH: yes", " Rash: yes", ""]),
+)
+def test_an_answer_speaks_of_what_stands_before_it(answer: str, form: str, following: str) -> None:
+    text = f"Cough: yes, {form.format('edema', answer, following)}"
+    assert judged(text, rules=SHIPPED_LISTS) == ("negated", answer)
+    assert judged(text, "cough", SHIPPED_LISTS)[0] == "affirmed"
+    if "ash" in following:
+        assert judged(text, "rash", SHIPPED_LISTS)[0] == "affirmed"
+
+
+@given(st.sampled_from(["No {}", "Without {}", "She denies {}"]), st.sampled_from(["; {}", "; she had {}", ";{} rose"]))
+def test_a_semicolon_ends_the_scope(denial: str, following: str) -> None:
+    text = denial.format("rash") + following.format("edema")
+    assert [judged(text, word, SHIPPED_LISTS)[0] for word in ("rash", "edema")] == ["negated", "affirmed"]
+
+
+@given(
+    st.sampled_from(["There was no {}{} edema.", "We saw rats without {}{} edema.", "It did not show any {}{} edema."]),
+    st.sampled_from(ADVERBS),
+    st.sampled_from(COMPARED),
+)
+def test_no_difference_in_a_finding_denies_no_finding(form: str, adverb: str, compared: str) -> None:
+    assert judged(form.format(adverb, compared), rules=SHIPPED_LISTS)[0] == "affirmed"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Edema (-), rash (+).", "negated"),
+        ("Rash (-), edema (+).", "affirmed"),
+        ("Edema (−), rash.", "negated"),
+        ("Edema -ve.", "negated"),
+        ("Pt w/o edema.", "negated"),
+        ("Ø edema", "negated"),
+        ("(-)-Epicatechin in edema", "affirmed"),
+        ("FINDINGS: No edema", "negated"),
+        ("Complications: none  DIAGNOSIS: edema", "affirmed"),
+        ("None had edema.", "negated"),
+        ("Edema was not observed.", "negated"),
+        ("He is not without edema.", "affirmed"),
+        ("No rash, mass or change in edema.", "negated"),  # the comma ends what "no" compares
+        ("It did not reduce edema.", "affirmed"),
+        ("He denies changes in vision or edema.", "negated"),
+        ("No edema or change in mass.", "negated"),
+    ],
+)
+def test_marks_and_turns_of_notes(text: str, status: str) -> None:
+    assert judged(text, rules=SHIPPED_LISTS)[0] == status
+
+
+def test_full_stops_in_a_trigger_stand_for_words() -> None:
+    rules = NegEx([("no", "PREN"), ("no ... trace of", "PSEU")])
+    assert judged("no trace of edema", rules=rules)[0] == "affirmed"
+    assert judged("no very clear or late trace of edema", rules=rules)[0] == "affirmed"
+    assert judged("no a b c d e f g trace of edema", rules=rules)[0] == "negated"
+    assert judged("no rash, and a trace of edema", rules=rules)[0] == "negated"
 
 
 def test_a_file_has_the_published_form(tmp_path: Path) -> None:
