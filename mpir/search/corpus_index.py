@@ -25,7 +25,7 @@ from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import part_of
 from mpir.search.indexer import build_index, fill_index, write_lucene
 from mpir.search.java import anserini_version
-from mpir.search.lucene_writer import analyzer_name, join_indexes
+from mpir.search.lucene_writer import Analysis, join_indexes
 from mpir.search.manifest import IndexInfo
 from mpir.version import __version__
 
@@ -56,14 +56,14 @@ def index_files(
         InputError: as `build_index` and `read_collection`; finished groups are kept.
         OutputError: as `build_index`, or another process builds the index; finished groups are kept.
     """
-    options: dict[str, Any] = {"source": source or {}, "threads": threads, "stop_words": stop_words}
+    options: dict[str, Any] = {"source": source or {}, "threads": threads}
     if files := pubmed_files(paths):
         target = Path(folder)
         with _groups_folder(target) as groups_folder, tqdm(unit=" records", disable=not progress) as bar:
             groups = _Groups(files, groups_folder, stop_words, bar)
-            return fill_index(target, groups.write, **options)
+            return fill_index(target, groups.write, analysis=Analysis(stop_words), **options)
     with naming_places(paths):
-        return build_index(read_collection(paths), folder, progress=progress, **options)
+        return build_index(read_collection(paths), folder, progress=progress, stop_words=stop_words, **options)
 
 
 def remove_groups(folder: str | Path) -> None:
@@ -99,7 +99,7 @@ class _Groups:
     def __init__(self, files: Sequence[Path], folder: Path, stop_words: StopWords, bar: tqdm[Any]) -> None:
         self._files, self._folder, self._stop_words, self._bar = files, folder, stop_words, bar
         self._names = [{"name": file.name, "sha256": sha256(file)} for file in files]
-        self._settings = {"analyzer": analyzer_name(stop_words), "anserini": anserini_version(), "mpir": __version__}
+        self._settings = {"analyzer": Analysis(stop_words).name, "anserini": anserini_version(), "mpir": __version__}
         self._reader, self._groups = PubmedReader(), list[Path]()
         self._read = self._documents = 0
 

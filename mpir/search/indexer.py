@@ -23,7 +23,7 @@ from mpir.files.read import read_json
 from mpir.files.write import atomic_folder
 from mpir.search.dense.build_dir import DENSE, sources_in
 from mpir.search.java import java_class, java_error, reason
-from mpir.search.lucene_writer import STOP_WORDS, indexing_options, to_record
+from mpir.search.lucene_writer import STOP_WORDS, Analysis, indexing_options, to_record
 from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
 from mpir.validation import optional_whole_number
 
@@ -40,6 +40,7 @@ def build_index(
     threads: int | None = None,
     progress: bool = False,
     stop_words: StopWords = "english",
+    folds_accents: bool = True,
 ) -> IndexInfo:
     """Index title and abstract of every document with Lucene, and store both, so that no second store is needed.
 
@@ -56,13 +57,16 @@ def build_index(
         progress: show a bar on standard error.
         stop_words: the words to leave out of texts and queries: Lucene's English stop words, the same without "no" and
             "not" (``not-no``), or ``none``.
+        folds_accents: whether "Behçet" is the word "behcet"; only the changes of an older index have accents.
 
     Raises:
         InputError: no documents, a repeated id, less than one thread, or unknown stop words.
         OutputError: the folder cannot be written, or contains something other than an index of mpir.
     """
-    write = partial(write_lucene, tqdm(documents, desc="Indexing", unit=" documents", disable=not progress))
-    return fill_index(Path(folder), write, source=source or {}, threads=threads, stop_words=stop_words)
+    bar = tqdm(documents, desc="Indexing", unit=" documents", disable=not progress)
+    write = partial(write_lucene, bar, folds_accents=folds_accents)
+    analysis = Analysis(stop_words, folds_accents)
+    return fill_index(Path(folder), write, source=source or {}, threads=threads, analysis=analysis)
 
 
 def fill_index(
@@ -71,7 +75,7 @@ def fill_index(
     *,
     source: Mapping[str, Any],
     threads: int | None,
-    stop_words: StopWords,
+    analysis: Analysis,
 ) -> IndexInfo:
     """Build an index that replaces `target` at its end; arguments and errors are `build_index`'s.
 
@@ -79,15 +83,15 @@ def fill_index(
     the number of documents.
     """
     threads = optional_whole_number("threads", threads, maximum=MOST_THREADS)
-    stop_words_of(stop_words)
+    stop_words_of(analysis.stop_words)
     INDEX.check_replaceable(target)
     vectors = _same_vectors(target, source)
     with atomic_folder(target, INDEX) as folder:
         lucene = folder / LUCENE_FOLDER
-        options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(stop_words, folder)]
+        options = ["-threads", str(threads or os.cpu_count() or 1), *indexing_options(analysis.stop_words, folder)]
         count = write(lucene, target, options)
         _check(lucene, count, target)
-        info = describe(folder, count, dict(source), stop_words)
+        info = describe(folder, count, dict(source), analysis)
         write_info(folder, info)
         for name in vectors:
             link_files(target / name, folder / name)
@@ -136,7 +140,9 @@ INDEX = FolderFormat(marker=MANIFEST, names=("*.part.lock",), listed=_listed)
 """The files of an index, and of the vectors in it."""
 
 
-def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, options: list[str]) -> int:
+def write_lucene(
+    documents: Iterable[Document], lucene: Path, target: Path, options: list[str], *, folds_accents: bool = True
+) -> int:
     """Write documents to a new Lucene index of one segment, and return their number.
 
     Raises:
@@ -145,7 +151,7 @@ def write_lucene(documents: Iterable[Document], lucene: Path, target: Path, opti
     count, stream = 0, iter(documents)
     with _indexer(lucene, target, options) as indexer:
         while batch := list(islice(stream, BATCH)):
-            added = indexer.addRawDocuments([to_record(document) for document in batch])
+            added = indexer.addRawDocuments([to_record(document, folds_accents=folds_accents) for document in batch])
             if added != len(batch):
                 raise OutputError(
                     f"{target}: Lucene accepted {added} of the {len(batch)} documents from id "

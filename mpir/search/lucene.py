@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from mpir.core.text.characters import greek_forms, has_greek, without_surrogates
+from mpir.core.text.characters import greek_forms, has_greek, without_accents, without_surrogates
 from mpir.core.text.legible import legible
 from mpir.core.text.query import is_field_search, report_field_search, truncated_query, without_question_words
 from mpir.core.text.terms import is_truncated, split_truncated, wildcard, without_marks
@@ -198,6 +198,8 @@ class LuceneIndex(ClosedAtExit):
         if is_field_search(query):
             report_field_search()
         legible_query = without_surrogates(legible(truncated_query(query)))
+        if self.info.analysis.folds_accents:
+            legible_query = without_accents(legible_query)
         return legible_query if self.question_words else without_question_words(legible_query)
 
     def _words(self, query: str) -> Any:
@@ -321,6 +323,12 @@ def _check_alike(infos: Mapping[Path, IndexInfo]) -> None:
             raise InputError(
                 f"{folder}: its stop words are {info.stop_words!r}, and those of {first} are "
                 f"{infos[first].stop_words!r}; search only indexes with the same settings together."
+            )
+        if info.analyzer != infos[first].analyzer:
+            older, newer = (first, folder) if info.analysis.folds_accents else (folder, first)
+            raise InputError(
+                f"{older}: its words have accents, as in older indexes, and those of {newer} have none; build the "
+                "older one again to search both together."
             )
 
 

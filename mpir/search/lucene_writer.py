@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
-from mpir.core.text.characters import without_surrogates
+from mpir.core.text.characters import without_accents, without_surrogates
 from mpir.core.text.legible import legible
 from mpir.core.text.terms import StopWords, stop_words_of
 from mpir.core.text.types import Document
@@ -22,22 +22,39 @@ from mpir.files.paths import resolved
 from mpir.search.java import java_class, java_error, reason
 
 PORTER = "DefaultEnglishAnalyzer (Porter)"
-ANALYZERS: Mapping[str, StopWords] = {
-    PORTER if name == "english" else f"{PORTER}, stop words: {name}": name for name in get_args(StopWords)
+
+
+class Analysis(NamedTuple):
+    """How the words of an index were made: without these stop words, and with or without accents."""
+
+    stop_words: StopWords
+    folds_accents: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name in manifests."""
+        parts = [PORTER, *["without accents"] * self.folds_accents]
+        return ", ".join(parts if self.stop_words == "english" else [*parts, f"stop words: {self.stop_words}"])
+
+
+ANALYZERS: Mapping[str, Analysis] = {
+    analysis.name: analysis
+    for analysis in (Analysis(words, folds) for folds in (False, True) for words in get_args(StopWords))
 }
-"""Stop words by the analyzer's name in the manifest of an index."""
+"""Analyses by the name in the manifest of an index; those with accents are of older indexes."""
 STOP_WORDS = "stop-words.txt"
 
 
-def to_record(document: Document) -> str:
+def to_record(document: Document, *, folds_accents: bool = True) -> str:
     """Return the JSON that Anserini stores, of which it indexes `contents`, in ASCII so that no character is lost.
 
-    `contents` has the legible title and abstract (`mpir.core.text.legible`) and a full stop, each on its own line;
+    `contents` has the legible title and abstract, without accents, and a full stop, each on its own line;
     `given` has the original texts, if they differ. The full stop is not a term, but keeps Anserini from dropping a
     document without text.
     """
     title, abstract = without_surrogates(document.title), without_surrogates(document.abstract)
     contents, raw = f"{legible(title)}\n{legible(abstract)}\n.", f"{title}\n{abstract}\n."
+    contents = without_accents(contents) if folds_accents else contents
     record = {"id": without_surrogates(document.id), "contents": contents, "title_length": str(len(title))}
     return json.dumps(record if contents == raw else record | {"given": raw})
 
@@ -47,11 +64,6 @@ def from_record(record: str, score: float | None = None) -> Document:
     values = json.loads(record)
     text, length = values.get("given", values["contents"]), int(values["title_length"])
     return Document(values["id"], text[:length], text[length + 1 : -2], score=score)
-
-
-def analyzer_name(stop_words: StopWords) -> str:
-    """Return the name in manifests of the analyzer with these stop words."""
-    return next(name for name, choice in ANALYZERS.items() if choice == stop_words)
 
 
 def analyzer(stop_words: StopWords) -> Any:

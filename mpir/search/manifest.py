@@ -14,7 +14,7 @@ from mpir.files.checksum import read_json_with_checksum, write_json_with_checksu
 from mpir.files.corpora.corpus import is_same_corpus
 from mpir.files.files import Files, are_files, check_files, list_files
 from mpir.search.java import anserini_version
-from mpir.search.lucene_writer import ANALYZERS, analyzer_name
+from mpir.search.lucene_writer import ANALYZERS, Analysis
 from mpir.version import __version__
 
 FORMAT = 1
@@ -42,11 +42,16 @@ class IndexInfo:
     @property
     def stop_words(self) -> StopWords:
         """The stop words of the index."""
+        return self.analysis.stop_words
+
+    @property
+    def analysis(self) -> Analysis:
+        """How the words of the index were made."""
         return ANALYZERS[self.analyzer]
 
 
 def describe(
-    folder: Path, documents: int, source: Mapping[str, Any], stop_words: StopWords, *, known: Files | None = None
+    folder: Path, documents: int, source: Mapping[str, Any], analysis: Analysis, *, known: Files | None = None
 ) -> IndexInfo:
     """Return the manifest of an index that was just built; files with `known` entries are not hashed again."""
     paths = [path for path in (folder / LUCENE_FOLDER).iterdir() if path.name != "write.lock"]
@@ -58,7 +63,7 @@ def describe(
         source=source,
         mpir=__version__,
         anserini=anserini_version(),
-        analyzer=analyzer_name(stop_words),
+        analyzer=analysis.name,
         format=FORMAT,
         files=files,
     )

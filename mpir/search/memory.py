@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpir.core.cancellation import raise_if_cancelled
-from mpir.core.text.characters import composed, greek_names
+from mpir.core.text.characters import composed, greek_names, without_accents
 from mpir.core.text.legible import legible
 from mpir.core.text.query import truncated_query
 from mpir.core.text.terms import Background, StopWords, split_truncated, terms, without_marks, word_pattern
@@ -128,7 +128,9 @@ class MemoryIndex:
         """Add the weights of all words that a truncated one stands for to the scores (N,)."""
         assert self._bm25 is not None
         stem = terms(without_marks(word), stop_words="none")
-        pattern = re.compile("|".join([word_pattern(greek_names(composed(word))), *map(re.escape, stem)]))
+        pattern = re.compile(
+            "|".join([word_pattern(greek_names(without_accents(composed(word)))), *map(re.escape, stem)])
+        )
         forms = [form for form in self._bm25.vocab_dict if form and pattern.fullmatch(form)]
         sparse = self._bm25.scores
         numbers = [self._bm25.vocab_dict[form] for form in forms]

@@ -67,7 +67,7 @@ def update_index(
         info, vectors = read_info(target), _whole_vectors(target, encoder)
         changes = _Changes(list(documents) if vectors else documents, {without_surrogates(name) for name in deleted})
         with atomic_folder(target, INDEX) as temporary:
-            how: dict[str, Any] = {"threads": threads, "progress": progress, "stop_words": info.stop_words}
+            how: dict[str, Any] = {"threads": threads, "progress": progress, **info.analysis._asdict()}
             build_index(changes, temporary / CHANGES, **how)
             _link_lucene(target, temporary)
             _apply(changes, temporary, target)
@@ -137,7 +137,7 @@ def _describe(temporary: Path, target: Path, before: IndexInfo, source: Mapping[
     reader = java_class("io.anserini.index.IndexReaderUtils").getReader(str(resolved(temporary / LUCENE_FOLDER)))
     documents = int(reader.numDocs())
     reader.close()
-    info = describe(temporary, documents, _updated(before.source, source), before.stop_words, known=before.files)
+    info = describe(temporary, documents, _updated(before.source, source), before.analysis, known=before.files)
     write_info(temporary, info)
     return info
 

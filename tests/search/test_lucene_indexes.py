@@ -12,6 +12,7 @@ from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.search import LuceneIndex, build_index
 from mpir.search.memory import Rm3
+from mpir.search.updates import update_index
 
 RANDOM = random.Random(5)
 WORDS = [f"word{number}" for number in range(120)]
@@ -87,3 +88,30 @@ def test_indexes_that_do_not_belong_together(folder: Path, folders: list[Path], 
     stored.write_bytes(stored.read_bytes()[::-1])
     with pytest.raises(ArtefactError, match=r"damaged: is damaged \(lucene/"):
         LuceneIndex([folders[0], tmp_path / "damaged"])
+
+
+ACCENTED = [
+    Document("1", "", "Colchicine in Behçet disease."),
+    Document("2", "", "Behcet and Sjo\u0308gren."),
+    Document("3", "", "Salt."),
+]
+
+
+@pytest.mark.parametrize("query", ["Behçet", "behcet", "BEHC\u0327ET", "behçe*[ti]", "BEHÇET's"])
+def test_accents_make_no_other_word(tmp_path: Path, query: str) -> None:
+    build_index(ACCENTED, tmp_path / "new")
+    with LuceneIndex(tmp_path / "new") as index:
+        assert {hit.id: hit.abstract for hit in index.search(query)} == {d.id: d.abstract for d in ACCENTED[:2]}
+        assert (index.scores_of(query, ["1", "2"]) > 0).all()
+
+
+def test_an_older_index_is_read_as_it_was_made(tmp_path: Path) -> None:
+    info = build_index(ACCENTED, tmp_path / "old", folds_accents=False)
+    assert info.analyzer == "DefaultEnglishAnalyzer (Porter)"
+    update_index([Document("4", "", "Behçet and uveitis.")], tmp_path / "old")
+    with LuceneIndex(tmp_path / "old") as index:
+        assert sorted(hit.id for hit in index.search("Behçet")) == ["1", "4"]
+        assert [hit.id for hit in index.search("Behcet")] == ["2"]
+    build_index([Document("5", "", "Behçet")], tmp_path / "new")
+    with pytest.raises(InputError, match=r"old: its words have accents, as in older indexes, and those of .*new have"):
+        LuceneIndex([tmp_path / "new", tmp_path / "old"])

@@ -147,3 +147,8 @@ def test_forms_of_a_truncated_word_are_as_rare_as_the_commonest() -> None:
 
 def test_a_mark_outside_a_search_is_no_truncation() -> None:
     assert bm25_scores("thromb* of nurs*", FORMS).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("query", ["Behçet", "behcet", "Behc\u0327et", "behçe*[ti]"])
+def test_accents_make_no_other_word(query: str) -> None:
+    assert (bm25_scores(query, ["Behcet", "Tears are salty.", "Behçet"]) > 0).tolist() == [True, False, True]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mpir.core.text.characters import without_accents
 from mpir.core.text.field_codes import BEGIN, FIELD, LIMIT, LIMIT_NEXT, LINE
 from mpir.core.text.terms import is_truncated, terms, with_marks, word_pattern
 
@@ -229,4 +230,4 @@ def _occurs(term: str, words: str) -> bool:
 def _folded(words: Iterable[str]) -> Iterator[str]:
     """Return words as BM25 has them, except those with marks of truncation."""
     for word in words:
-        yield from [word.lower()] if is_truncated(word) else terms(word, stop_words="none")
+        yield from [without_accents(word.lower())] if is_truncated(word) else terms(word, stop_words="none")

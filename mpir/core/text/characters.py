@@ -22,6 +22,38 @@ def composed(text: str) -> str:
     return text if text.isascii() else _ACCENTED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
+_MARKS = range(0x300, 0x370)
+_LATIN = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+
+
+def _base(character: str) -> str:
+    """Return a letter without its accents: itself, unless it is composed of an ASCII letter and marks."""
+    parts = unicodedata.normalize("NFD", character)
+    return parts[0] if parts[0].isascii() and all(ord(mark) in _MARKS for mark in parts[1:]) else character
+
+
+_WITHOUT_ACCENTS = {
+    **{code: _base(chr(code)) for code in _LATIN},
+    **dict.fromkeys(_MARKS, ""),
+    **str.maketrans({"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l"}),
+    **str.maketrans({"Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "TH", "ı": "i"}),
+}
+_ANY_ACCENT = re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]")
+_SYMBOL = re.compile(r"(?<!\w)([\u00c0-\u024f\u1e00-\u1eff])(?!\w)")
+"""A letter of its own, such as the unit Å, which is no "a"."""
+
+
+def without_accents(text: str) -> str:
+    """Return a text with plain letters in place of accented Latin ones in words: "Behçet" becomes "Behcet".
+
+    Databases differ in them: Embase writes "Sjogren" and PubMed "Sjögren". Other scripts stay as they are.
+    """
+    if text.isascii() or not _ANY_ACCENT.search(text):
+        return text
+    pieces = _SYMBOL.split(composed(text))
+    return "".join(piece if number % 2 else piece.translate(_WITHOUT_ACCENTS) for number, piece in enumerate(pieces))
+
+
 def normalise(text: str) -> str:
     """Keep lower-case words and digits only, so that punctuation, case and spacing don't hide a repeated question."""
     return " ".join(re.findall(r"\w+", composed(text).casefold()))

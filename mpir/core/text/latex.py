@@ -32,7 +32,9 @@ _DOCUMENT = re.compile(
     r"\\documentclass.*?\\begin\s*\{document\}|\\usepackage(?:\[[^\]]*\])?\{[^}]*\}|\\end\s*\{document\}", re.DOTALL
 )
 _DEGREE = re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))")
-_EXPONENT = re.compile(r"(?<=\d)\s*\^\s*(?:\{\s*([-−–+]?\s*\d+)\s*\}|(\d))")
+_EXPONENT = re.compile(
+    r"(?<=\d)\s*\^\s*(?:\{(?:\s|\\[,;:!])*(?:\{([-−–+])\}|([-−–+]?))\s*(\d+)\s*\}|\{\s*\{([-−–+]?)\s*(\d+)\}\s*\}|(\d))"
+)
 _RAISED = re.compile(r"(?<!\d)\s*\^\s*(?=[{\\\w*])")
 _LOWERED = re.compile(r"_\s*(?:\{\s*\{?([\w.,+/-]{1,20})\}?\s*\}|(\w)(?!\w))")
 _BEFORE_SPACE = re.compile(r"(\\[A-Za-z]+)\s+(?=[\d=<>+\\-])")
@@ -47,6 +49,8 @@ _REWRITTEN = tuple(
         (rf"\\(?:url|path|nolinkurl){_PLACE}{_ARGUMENT}", r"{\1}"),
         (rf"\\[dtc]?frac{_PLACE}{_ARGUMENT}{_ARGUMENT}", r"{\1/\2}"),
         (r"\\[dtc]?frac\s*(\d)\s*(\d)", r"{\1/\2}"),
+        (rf"\\foreignlanguage{_OPTION}{_ARGUMENT}(?=\s*\{{)", ""),
+        (rf"\\ang{_OPTION}{_ARGUMENT}", r"{\1°}"),
         (rf"\\(?:SI|qty){_OPTION}{_ARGUMENT}{_OPTION}{_ARGUMENT}", r"{\1\,\2}"),
         (rf"\\(?:textcolor|colorbox){_OPTION}{_ARGUMENT}{_ARGUMENT}", r"{\2}"),
         (rf"\\(?:begin|end){_ARGUMENT}(?:\{{[lcr|]*\}})?", " "),
@@ -54,19 +58,31 @@ _REWRITTEN = tuple(
     )
 )
 """Commands with arguments that become other LaTeX."""
+_GREEK = re.compile(
+    rf"\\(?:textgreek|greek){_PLACE}{_ARGUMENT}|\\foreignlanguage\s*\{{(?:poly)?greek\}}{_ARGUMENT}"
+    r"|\{\s*\\greektext(?![A-Za-z])\s*([^{}\\]*)\}"
+)
+"""Texts in the encoding of Greek fonts (LGR), where "m" is μ."""
+_LGR = str.maketrans(
+    "abgdezhjiklmnxoprstufqywcABGDEZHJIKLMNXOPRSTUFQYW", "αβγδεζηθικλμνξοπρστυφχψωςΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ"
+)
 _STYLES = """
 textsubscript textsuperscript ce text mbox hbox textnormal noindent newline linebreak par num si unit ensuremath mathrm
-mathit mathbf mathsf mathtt mathnormal boldsymbol operatorname textup textmd textgreek foreignlanguage it bf em rm sf tt
+mathit mathbf mathsf mathtt mathnormal boldsymbol operatorname textup textmd it bf em rm sf tt
 sc sl itshape bfseries upshape normalfont tiny scriptsize footnotesize small normalsize large Large displaystyle limits
-left right big Big bigl bigr protect relax xspace per hspace vspace
+left right big Big bigl bigr protect relax xspace hspace vspace
 """
 _TRANSPARENT = frozenset(_STYLES.split())
 """Commands that style, group or space: only their arguments are read."""
+_FONTS = frozenset({"textrm", "textit", "textbf", "textsf", "texttt"})
 _DOCUMENTS = "title author date maketitle includegraphics cite citep citet ref label frac dfrac tfrac url href"
 _REFUSED = frozenset(_DOCUMENTS.split())
 """Commands that pylatexenc would drop, replace by a remark, or fail on, because an argument is missing."""
 _FORMULA = re.compile(rf"\\ensuremath{_ARGUMENT}")
-_SUPERSCRIPT = re.compile(r"\\textsuperscript\s*\{\s*\$?\s*([-−–+]?)\s*\$?\s*(\d{1,4})\s*\$?\s*\}")
+_SUPERSCRIPT = re.compile(
+    r"\\textsuperscript\s*\{\s*\$?\s*\{?((?:--?|[−–+]|\\text(?:minus|endash)|\\ensuremath\{-\})?)"
+    r"[\s{}]*\$?\s*(\d{1,4})\s*\}?\s*\$?\s*\}"
+)
 _NAME = re.compile(r"\\([A-Za-z]+)\*?")
 _ARGUMENTS = re.compile(r"(?:\s*\{[^{}]*\})*")
 _UNITS = {
@@ -74,6 +90,10 @@ _UNITS = {
     **{"gram": "g", "litre": "l", "liter": "l", "metre": "m", "meter": "m", "mole": "mol", "molar": "M", "second": "s"},
     **{"minute": "min", "hour": "h", "day": "d", "hertz": "Hz", "volt": "V", "gray": "Gy", "becquerel": "Bq"},
     **{"dalton": "Da", "watt": "W", "joule": "J", "newton": "N", "kelvin": "K", "pascal": "Pa", "percent": "%"},
+    **{f"u{unit}": f"μ{unit}" for unit in ("g", "m", "s", "l", "L", "mol", "M", "A", "V", "W", "J", "Hz")},
+    **{name: name for name in ("ng", "pg", "fg", "kg", "nm", "cm", "mm", "km", "ms", "ns", "ml", "mL", "nmol", "mmol")},
+    **{name: name for name in ("pmol", "mol", "kHz", "MHz", "Hz", "mV", "kV", "kPa", "Pa", "kJ", "eV", "keV", "kDa")},
+    **{"per": "/", "square": "²", "cubic": "³", "textmicro": "μ", "umu": "μ", "textmiddot": "·"},
     **{"degreeCelsius": "°C", "mg": "mg", "kg": "kg", "ml": "ml", "squared": "²", "cubed": "³"},
 }
 _SYMBOLS = {
@@ -108,7 +128,7 @@ def plain_latex(text: str, unknown: set[str] | None = None) -> str:
         return text
     if "\\" in text:
         text = _LINE_END.sub(" ", _DOUBLED.sub(lambda match: "\\" if _is_known(match[1]) else match[0], text))
-        text = _FORMULA.sub(r"$\1$", _SUPERSCRIPT.sub(_superscript, text))
+        text = _GREEK.sub(_greek, _FORMULA.sub(r"$\1$", _SUPERSCRIPT.sub(_superscript, text)))
     text = _without_formulas(text)
     commands = dict[str, str]()
     if "\\" in text:
@@ -161,6 +181,7 @@ def _is_formula(match: re.Match[str]) -> bool:
     content = match[2]
     if content is None:
         return True
+    content = content.strip("{}") or content
     behind = match.string[match.end() : match.end() + 1]
     if content[0] in "\\^_<>=":
         return True
@@ -174,17 +195,25 @@ def _is_formula(match: re.Match[str]) -> bool:
 def _inside(content: str, before: str = "") -> str:
     """Return a formula's content as LaTeX outside formulas, with the exponent of a number before it raised."""
     if "\\" in content:
-        content = _NAME.sub(lambda match: "" if match[1] in _TRANSPARENT else match[0], content)
+        content = _NAME.sub(lambda match: "" if match[1] in _TRANSPARENT | _FONTS else match[0], content)
         content = _BEFORE_SPACE.sub(r"\1{} ", _DEGREE.sub("°", content))
         content = content.replace(r"\{", "{").replace(r"\}", "}")
     before = before if before.isdigit() else ""
-    content = _EXPONENT.sub(lambda match: raised(match[1] or match[2]), before + content)[len(before) :]
+    content = _EXPONENT.sub(lambda match: raised("".join(filter(None, match.groups()))), before + content)[
+        len(before) :
+    ]
     return _LOWERED.sub(lambda match: match[1] or match[2], _RAISED.sub("", content))
 
 
 def _superscript(match: re.Match[str]) -> str:
-    exponent = match[1] + match[2]
+    exponent = (match[1] if len(match[1]) < 2 else "−") + match[2]
     return raised(exponent) if match.string[: match.start()][-1:].isdigit() else exponent
+
+
+def _greek(match: re.Match[str]) -> str:
+    """Return the letters of a Greek font as Greek letters, unless they are commands or Greek letters already."""
+    letters = match[match.lastindex or 1]
+    return f"{{{letters}}}" if "\\" in letters else f"{{{letters.translate(_LGR)}}}"
 
 
 def _held(text: str, commands: dict[str, str], unknown: set[str] | None) -> str:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, get_args
 
-from mpir.core.text.characters import composed, greek_names
+from mpir.core.text.characters import composed, greek_names, without_accents
 from mpir.validation import check_choice
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 
 def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
-    """Return a text's words for BM25, without stop words; "α" and TeX's "\\alpha" are the word "alpha".
+    """Return a text's words for BM25, without stop words and accents; "α" and TeX's "\\alpha" are the word "alpha".
 
     Stop words are Lucene's 33 English ones (``english``); the same without "no" and "not" (``not-no``), where "no
     effusion" must differ from "effusion"; or ``none``.
@@ -31,7 +31,11 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
         InputError: the name is unknown.
     """
     left_out = stop_words_of(stop_words)
-    return [_singular(word) for word in _WORD.findall(greek_names(composed(text).lower())) if word not in left_out]
+    return [_singular(word) for word in _WORD.findall(_folded(text)) if word not in left_out]
+
+
+def _folded(text: str) -> str:
+    return greek_names(without_accents(composed(text).lower()))
 
 
 @cache
@@ -147,4 +151,9 @@ class Background:
 @cache
 def pubmed_background() -> Background:
     """Return the shipped frequencies from PubMed abstracts (made by data_scripts/document_frequencies.py)."""
-    return Background.from_tsv((files("mpir.core.text") / SHIPPED).read_bytes())
+    background = Background.from_tsv((files("mpir.core.text") / SHIPPED).read_bytes())
+    frequencies = dict(background.frequencies)
+    for word, count in background.frequencies.items():
+        if not word.isascii() and (plain := without_accents(word)) != word:  # counted before accents were left out
+            frequencies[plain] = frequencies.get(plain, 0) + count
+    return Background(background.documents, frequencies)

@@ -7,8 +7,10 @@ and everything after the body.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -49,6 +51,9 @@ _SILENT = {
 """Elements that answer no question."""
 _BREAK = "\0"  # not allowed in XML
 _MARKS = ("xref", "fn")
+_SIGNS = re.compile(r"\s*[-‐-―−,;&]?\s*")
+"""What stands between superscript references."""
+_BRACKET = re.compile(r"\s*[\[\]()]\s*")
 
 
 def read_papers(path: str | Path) -> Iterator[Document]:
@@ -141,6 +146,7 @@ def _clean(element: ET.Element) -> None:
     for parent in list(element.iter()):
         if parent.tag == "alternatives":
             _choose(parent)
+        _silence_between(parent)
         for child in parent:
             if _is_silent(child, parent):
                 _silence(child)
@@ -167,6 +173,32 @@ def _is_silent(child: ET.Element, parent: ET.Element) -> bool:
     raised = child.tag == "sup" and (parent.tag == "xref" or child.find(".//xref") is not None)
     heading = child.tag == "title" and parent.tag != "caption"
     return raised or heading or child.tag in _SILENT
+
+
+def _silence_between(parent: ET.Element) -> None:
+    """Remove the signs between superscript references, such as the dash of "1–3", raised or not."""
+    children = list(parent)
+    for before, child, after in zip(children, children[1:], children[2:], strict=False):
+        if child.tag == "sup" and _is_mark(before) and _is_mark(after) and _is_sign(child):
+            _silence(child)
+    for before, after in pairwise(children):
+        for bracket, mark in ((before, after), (after, before)):
+            if bracket.tag == "sup" and _is_mark(mark) and _BRACKET.fullmatch("".join(bracket.itertext())):
+                _silence(bracket)
+        if _is_mark(before) and _is_mark(after) and _SIGNS.fullmatch(before.tail or ""):
+            before.tail = None
+
+
+def _is_mark(element: ET.Element) -> bool:
+    """Whether an element is a superscript reference, or a sign between two."""
+    if element.tag == "xref":
+        inner = [child for child in element if child.tag == "sup"]
+        return len(inner) == 1 and not (element.text or "").strip()
+    return element.tag == "sup" and (element.find(".//xref") is not None or _is_sign(element))
+
+
+def _is_sign(element: ET.Element) -> bool:
+    return not (element.tail or "").strip() and _SIGNS.fullmatch("".join(element.itertext())) is not None
 
 
 def _silence(element: ET.Element) -> None:

@@ -1,9 +1,13 @@
 """The words that BM25 counts, and Harman's rules for plurals."""
 
-import pytest
+import unicodedata
 
-from mpir.core.text.characters import greek_forms
-from mpir.core.text.terms import terms
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mpir.core.text.characters import greek_forms, without_accents
+from mpir.core.text.terms import pubmed_background, terms
 
 
 def test_terms_are_singular_words_without_stop_words() -> None:
@@ -43,3 +47,34 @@ def test_mu_is_a_word_but_for_units() -> None:
     assert [greek_forms(word) for word in ("tnfα", "tnfalpha", "μ", "menu", "kappa")] == [
         *(("tnfalpha",), ("tnfα",), ("mu",), (), ("κ",))
     ]
+
+
+NAMES = [
+    "Behçet",
+    "Sjögren",
+    "Ménière",
+    "Guillain-Barré",
+    "Löffler",
+    "Chédiak",
+    "Łukasz",
+    "Đorđević",
+    "Ångström",
+    "Bjørn",
+]
+
+
+@given(st.sampled_from(NAMES), st.sampled_from(["NFC", "NFD"]), st.booleans())
+def test_accents_make_no_other_term(name: str, form: str, upper: bool) -> None:
+    written = unicodedata.normalize(form, name.upper() if upper else name)
+    assert terms(written) == terms(without_accents(name))
+    assert "".join(terms(written)).isascii()
+
+
+def test_letters_that_stand_for_something_else_stay() -> None:
+    assert terms("1.5 Å of 5 μg/ml, χ² and Straße") == ["1", "5", "å", "5", "μg", "ml", "chi²", "strasse"]
+    assert without_accents("がйάअ") == "がйάअ"
+
+
+def test_frequencies_count_words_with_accents() -> None:
+    frequencies = pubmed_background().frequencies
+    assert frequencies["sjogren"] >= frequencies["sjögren"] > 1

@@ -1,8 +1,11 @@
 import gzip
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mpir.core.text.split import split
 from mpir.errors import InputError
@@ -193,3 +196,31 @@ def test_a_translated_abstract_comes_before_highlights(tmp_path: Path) -> None:
     (tmp_path / "a.nxml").write_text(f"<article><front><article-meta>{abstracts}</article-meta></front></article>")
     (document,) = read_papers(tmp_path / "a.nxml")
     assert document.abstract == "Salt."
+
+
+REFERENCE = '<xref ref-type="bibr" rid="r1"><sup>{}</sup></xref>'
+RAISED = '<sup><xref ref-type="bibr" rid="r1">{}</xref></sup>'
+
+
+@given(
+    st.lists(st.sampled_from([REFERENCE, RAISED]), min_size=2, max_size=4),
+    st.sampled_from("-–—,;"),
+    st.sampled_from(["<sup>{}</sup>", "<sup>{} </sup>", "{}"]),
+)
+def test_signs_between_raised_references_go_with_them(references: list[str], sign: str, form: str) -> None:
+    marks = form.format(sign).join(reference.format(number) for number, reference in enumerate(references))
+    body = f"<p>Rats sleep{marks}. Na<sup>+</sup>,K<sup>+</sup> and Cl<sup>–</sup>{REFERENCE.format(5)}.</p>"
+    assert read_body(body) == "Rats sleep. Na+,K+ and Cl–."
+
+
+def test_raised_brackets_go_with_their_reference() -> None:
+    assert read_body(f"<p>Rats sleep.<sup>[</sup>{REFERENCE.format(1)}<sup>]</sup> Mice</p>") == "Rats sleep. Mice"
+    assert read_body('<p>See <xref ref-type="fig" rid="f">Fig. 1</xref>–<xref rid="g">3</xref>.</p>') == "See Fig. 1–3."
+
+
+def read_body(body: str) -> str:
+    meta = '<front><article-meta><article-id pub-id-type="pmid">1</article-id></article-meta></front>'
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.nxml"
+        path.write_text(f"<article>{meta}<body>{body}</body></article>", encoding="utf-8")
+        return next(iter(read_papers(path))).abstract
