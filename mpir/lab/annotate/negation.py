@@ -121,9 +121,14 @@ class NegEx:
         answers = [span for span, names in types.items() if names is ANSWER]
         types |= dict.fromkeys(clause_ends(text, answers), CLAUSE_END) | marks
         loose = sorted(types.keys() - bound) if bound else sorted(types)
-        past = [span for span in loose if types[span] <= PAST]
-        present = [span for span in loose if not types[span] <= PAST]
-        return _Triggers(sentence, text, types, present, past, sorted(bound))
+        return _Triggers(
+            sentence=sentence,
+            folded=text,
+            types=types,
+            present=[span for span in loose if not types[span] <= PAST],
+            past=[span for span in loose if types[span] <= PAST],
+            bound=sorted(bound),
+        )
 
     def _trigger_types(self, sentence: str, trigger: Span) -> Set[TriggerType]:
         """The kinds of a trigger at its position in a sentence, where it may be an answer."""
