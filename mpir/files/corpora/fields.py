@@ -23,7 +23,7 @@ Value = str | Sequence[str]
 """A field's text, or its texts."""
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
-COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid")
+COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid", "pid")
 """Names of a collection's ids, by preference; TREC-COVID's judgements use cord_uid."""
 ACCESSION_NUMBERS = ("an", "accessionnumber", "accessionnum", "uniqueidentifier")
 LIST_IDS = (

@@ -12,9 +12,10 @@ from typing import Any, Literal
 from mpir.errors import InputError
 from mpir.files.corpora.containers import container_of
 from mpir.files.corpora.fields import TEXTS, field_name
-from mpir.files.corpora.json_documents import flattened, has_text, holds_records, is_list_name
+from mpir.files.corpora.json_documents import is_list_name
+from mpir.files.corpora.json_records import has_text, holds_records, unwrapped
 from mpir.files.corpora.tables import HEAD_LINES, SEPARATOR_LINE, SEPARATORS, find_header
-from mpir.files.corpora.tripclick import is_documents
+from mpir.files.corpora.tripclick import DOCUMENTS
 from mpir.files.encodings import wide_encoding
 from mpir.files.read import STDIN, open_bytes
 
@@ -30,6 +31,7 @@ _BY_NAME: dict[str, Format] = {
     **dict.fromkeys(("*.jsonl", "*.ndjson"), "jsonl"),
     **dict.fromkeys(("*.nbib", "*.ris", "pubmed-*.txt"), "references"),
     **{"*.csv": "table", "*.pdf": "pdf", "*.xlsx": "workbook"},
+    **dict.fromkeys(DOCUMENTS, "tripclick"),
     **{"*.ciw": "web-of-science", "*.enw": "refer", "*.bib": "bibtex"},
 }
 _OPEN_NAMES = ("*.txt", "*.tsv", "*.tab", "*.json")
@@ -64,8 +66,6 @@ def format_of(path: Path) -> Format | None:
         InputError: no reader supports the file, such as an archive or a web page (the message names it), or it cannot
             be read.
     """
-    if is_documents(path):
-        return "tripclick"
     by_name = format_by_name(path)
     if str(path) == STDIN:
         return "jsonl"
@@ -78,7 +78,7 @@ def format_of(path: Path) -> Format | None:
 
 def is_corpus_file(path: Path) -> bool:
     """Whether a file in a folder has documents, judged by its name or, if that is ambiguous, by its content."""
-    if is_documents(path) or format_by_name(path):
+    if format_by_name(path):
         return True
     if not any(fnmatch(_name(path), pattern) for pattern in _OPEN_NAMES):
         return False
@@ -112,6 +112,8 @@ def _text_format(path: Path, text: str, by_name: Format | None) -> Format | None
         return "tripclick" if _TRIPCLICK.match(text) else "xml"
     if start in ("{", "["):
         return _json_format(text.lstrip(), by_name)
+    if by_name == "tripclick" and "\t" in text.lstrip().partition("\n")[0]:
+        return "table" if _begins_with_header(text) else by_name
     columns = _columns_of_header(text)
     if columns > 2 or (by_name == "table" and columns == 2):  # a cell may look like another format
         return "table"
@@ -125,7 +127,7 @@ def _json_format(text: str, by_name: Format | None) -> Format | None:
     if isinstance(value, dict) and not (any(is_list_name(key) for key in value) and not remainder.strip()):
         if by_name == "jsonl" or has_text(value):
             return "jsonl"
-        return "json" if has_text(flattened(value)) or ("questions" not in value and holds_records(value)) else None
+        return "json" if has_text(unwrapped(value)) or ("questions" not in value and holds_records(value)) else None
     if by_name == "jsonl" and not isinstance(value, list) and text[0] == "{":
         return "jsonl"
     names = re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)
@@ -152,6 +154,12 @@ def _tagged_format(text: str, by_name: Format | None) -> Format | None:
     if by_name in signs:
         return by_name
     return min(signs, key=lambda known: signs[known], default=None)
+
+
+def _begins_with_header(text: str) -> bool:
+    """Whether the first line of a text names columns of documents, rather than being a document with its id."""
+    cells = text.lstrip().partition("\n")[0].split("\t")
+    return any(field_name(cell) in TEXTS for cell in cells) and not any(map(str.isdecimal, "".join(cells)))
 
 
 def _columns_of_header(text: str) -> int:

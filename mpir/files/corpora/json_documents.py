@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.fields import TEXTS, field_name, report_unread
+from mpir.files.corpora.fields import field_name, report_unread
 from mpir.files.corpora.identifiers import ListId
+from mpir.files.corpora.json_records import is_paper, records_inside, unwrapped
 from mpir.files.corpora.jsonl import record_document
 from mpir.files.json_stream import JsonStream
 
@@ -28,7 +28,8 @@ _LISTS = frozenset(
 """Names of an object's list of documents."""
 _AROUND_LISTS = frozenset(("resultlist", "response", "message", "hits", "data", "fullstudiesresponse", "results"))
 """Names of objects around such a list."""
-_AROUND_RECORD = ("_source", "study", "document")
+_HELD = 1000
+"""Maximum elements of a list that are read ahead, until the object around it turns out to be a record or none."""
 
 
 def is_list_name(name: str) -> bool:
@@ -54,7 +55,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, Any]]]
         location = f"{path}:{line}"
         if not isinstance(element, dict):
             raise InputError(f"{location}: expected a JSON object for each document (got {format_value(element)}).")
-        record = flattened(element)
+        record = unwrapped(element)
         document = record_document(record, location, needs_id=False)
         yield replace(document, id=ListId(document.id)) if _is_csl(record) else document, record
 
@@ -72,79 +73,33 @@ def _elements(path: str | Path) -> Iterator[tuple[Any, int]]:
 
 
 def _of_object(stream: JsonStream) -> Iterator[tuple[Any, int]]:
-    """Yield the elements of an object's lists of documents or, if it has none, the object itself."""
-    line, fields, has_list = stream.line, dict[str, Any](), False
+    """Yield the object itself if it is a record or has no list of documents, else the elements of its lists."""
+    line, fields, held, has_list = stream.line, dict[str, Any](), list[tuple[Any, int]](), False
     for name in stream.names():
-        is_list = field_name(name) in _LISTS and stream.next_character() == "["
-        if is_list:
-            has_list = True
-            yield from stream.elements()
-        elif field_name(name) in _AROUND_LISTS and stream.next_character() == "{":
-            has_list = True
-            yield from _of_object(stream)
-        else:
+        elements = None if is_paper(fields) else _documents_of(stream, name)
+        if elements is None:
             fields[name], _ = stream.value()
-    if not has_list:
-        yield from ((element, line) for element in _records(fields))
-
-
-def _records(fields: dict[str, Any]) -> Iterator[Any]:
-    """Yield an object itself or, if it has no text but holds objects with texts, these: a list, or objects by id."""
-    if has_text(flattened(fields)):
-        yield fields
-        return
-    lists = [value for value in fields.values() if isinstance(value, list) and any(map(_is_record, value))]
-    by_id = {name: value for name, value in fields.items() if _is_record(value)}
-    if lists:
-        yield from chain.from_iterable(lists)
-    elif by_id:
-        yield from ({"id": name, **value} for name, value in by_id.items())
+            continue
+        has_list = True
+        for element in elements:
+            held.append(element)
+            if len(held) >= _HELD:  # a list so long is the file's
+                yield from held
+                yield from elements
+                held, fields = [], {}
+    if is_paper(fields):
+        yield fields, line
+    elif has_list:
+        yield from held
     else:
-        yield fields
+        yield from ((element, line) for element in records_inside(fields))
 
 
-def holds_records(value: dict[str, Any]) -> bool:
-    """Whether an object without a text holds objects with texts, in a list or by id."""
-    inner = chain.from_iterable(child if isinstance(child, list) else (child,) for child in value.values())
-    return any(map(_is_record, inner))
-
-
-def _is_record(value: Any) -> bool:
-    return isinstance(value, dict) and has_text(flattened(value))
-
-
-def has_text(record: Mapping[str, Any]) -> bool:
-    """Whether a record has a field for a title or body."""
-    return any(field_name(name) in TEXTS for name in record)
-
-
-def flattened(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a flat record; for a study of ClinicalTrials.gov, the fields of its modules that contain text."""
-    for name in _AROUND_RECORD:
-        inner = next((value for key, value in record.items() if field_name(key) == field_name(name)), None)
-        if isinstance(inner, dict):
-            return flattened({**{key: value for key, value in record.items() if value is not inner}, **inner})
-    section = _inner(record, "protocolsection")
-    if not section:
-        return record
-    names, texts = _inner(section, "identificationmodule"), _inner(section, "descriptionmodule")
-    values = {field_name(key): value for key, value in (*names.items(), *texts.items())}
-    bodies = [values[name] for name in ("briefsummary", "detaileddescription") if isinstance(values.get(name), str)]
-    title = values.get("brieftitle") or values.get("officialtitle")
-    status, conditions = _inner(section, "statusmodule"), _inner(section, "conditionsmodule")
-    dates = {field_name(key): value for key, value in status.items()}
-    return {
-        "nctId": values.get("nctid"),
-        "title": title,
-        "abstract": "\n\n".join(bodies),
-        "date": _inner(dates, "startdatestruct").get("date"),
-        "keywords": [word for name in ("conditions", "keywords") for word in conditions.get(name) or ()],
-    }
-
-
-def _inner(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = next((value for key, value in record.items() if field_name(key) == name), None)
-    return value if isinstance(value, dict) else {}
+def _documents_of(stream: JsonStream, name: str) -> Iterator[tuple[Any, int]] | None:
+    """Return the elements of the list that follows, if its name is one for documents; None for another value."""
+    if field_name(name) in _LISTS and stream.next_character() == "[":
+        return stream.elements()
+    return _of_object(stream) if field_name(name) in _AROUND_LISTS and stream.next_character() == "{" else None
 
 
 def _is_csl(record: Mapping[str, Any]) -> bool:

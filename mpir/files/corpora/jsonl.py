@@ -23,6 +23,7 @@ from mpir.files.corpora.fields import (
     telling_key,
 )
 from mpir.files.corpora.identifiers import pmid_of
+from mpir.files.corpora.json_records import unwrapped, with_metadata
 from mpir.files.corpora.json_values import json_values, with_abstract
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.record import bibliography_of
@@ -54,13 +55,21 @@ def record_document(record: Mapping[str, Any], location: str, *, needs_id: bool 
         location: its place, for messages.
         needs_id: refuse a record without an id, which otherwise gets one of its words.
     """
-    record = with_abstract(record)
-    has_id = needs_id or not is_blank(record.get(telling_key(record, IDS)))
-    identity = _checked_id(record, location) if has_id else ""
-    check_has_text(record, location)
-    title, body = (record_text(record, telling_key(record, names), location) for names in (TITLES, BODIES))
-    document = Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(record)))
+    record = with_abstract(unwrapped(record))
+    whole = with_metadata(record)
+    named = record if not is_blank(record.get(telling_key(record, IDS))) else whole
+    has_id = needs_id or not is_blank(named.get(telling_key(named, IDS)))
+    identity = _checked_id(named, location) if has_id else ""
+    check_has_text(whole, location)
+    title, body = (_text_of(record, whole, names, location) for names in (TITLES, BODIES))
+    document = Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(whole)))
     return document if has_id else replace(document, id=content_id(document))
+
+
+def _text_of(record: Mapping[str, Any], whole: Mapping[str, Any], names: tuple[str, ...], location: str) -> str:
+    """Return a record's text under one of these names, else its metadata's."""
+    text = record_text(record, telling_key(record, names), location)
+    return text if text or whole is record else record_text(whole, telling_key(whole, names), location)
 
 
 def record_id(record: Mapping[str, Any]) -> Any:

@@ -74,6 +74,7 @@ def read_table(path: str | Path) -> Iterator[Document]:
     begin = header.line + skipped + 1
     quoting = csv.QUOTE_NONE if _is_of_web_of_science(header.cells) else csv.QUOTE_MINIMAL
     rows = _rows(chain(head[header.line :], lines), path, begin, separator=header.separator, quoting=quoting)
+    rows = _without_row_names(rows)
     return report_unread(path, row_documents(rows, path, begin, header.line + 1))
 
 
@@ -111,12 +112,41 @@ def row_documents(
     Raises:
         InputError: as `read_table`.
     """
-    header = list(next(rows, []))
-    columns = _columns(header, place_of(path, line))
+    header, longer = list(next(rows, [])), list[int]()
+    columns, width = _columns(header, place_of(path, line)), len(header)
     for row_number, cells in enumerate(rows, number + 1):
+        if len(cells) > width and any(cell.strip() for cell in cells[width:]):
+            longer.append(row_number)
         if cells and (cells[0].strip() or any(cell.strip() for cell in cells)) and cells != header:
             document = document_of(_values(cells, columns))
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
+    if longer:
+        message = "%s: %d rows have more cells than the header, which are not read (the first is row %d); look for a %s"
+        log.warning(message, path, len(longer), longer[0], "separator that is not in quotation marks")
+
+
+def _without_row_names(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield the rows of a table without a first column that the header does not name.
+
+    R's write.table names rows so: the header is one cell shorter than each row. Rows that end with a separator have one
+    more cell, too, but a blank one at the end; and a separator inside a text is followed by a space.
+    """
+    header = next(rows, [])
+    first = list(islice(rows, HEAD_LINES))
+    begin = len(header) > 1 and _have_names(header, [cells for cells in first if any(map(str.strip, cells))])
+    yield header
+    for cells in chain(first, rows):
+        yield cells[begin:]
+
+
+def _have_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    is_longer = bool(rows) and all(len(cells) == len(header) + 1 for cells in rows)
+    if not is_longer or not any(cells[-1].strip() for cells in rows):
+        return False
+    names = [cells[0] for cells in rows]
+    if names == [str(number) for number in range(1, len(names) + 1)]:
+        return True
+    return len(names) == len(set(names)) > 1 and not any(cells[1].startswith(" ") for cells in rows)
 
 
 def _documents_by_row(rows: Iterator[list[str]], path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:

@@ -13,7 +13,6 @@ Search Engine" (2021); Bajaj et al., "MS MARCO: A Human Generated MAchine Readin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 
 from mpir.core.text.types import Document
@@ -27,11 +26,6 @@ DOCUMENTS = tuple(
 )
 """Names of document files, which are read as a corpus in a folder."""
 SEPARATOR = "<eot>"
-
-
-def is_documents(path: str | Path) -> bool:
-    """Whether a file has the name of one of TripClick's or MS MARCO's document files."""
-    return any(fnmatch(Path(path).name, pattern) for pattern in DOCUMENTS)
 
 
 def read_documents(path: str | Path) -> Iterator[Document]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
 from mpir.files.corpora import read_corpus
+from mpir.files.corpora.formats import format_by_name
 from mpir.files.corpora.topics import read_topics
 from mpir.files.corpora.tripclick import (
-    is_documents,
     read_documents,
 )
 
@@ -84,7 +84,7 @@ def test_a_folder_of_them_is_a_corpus(tmp_path: Path) -> None:
     written(tmp_path, "docs_grp_01.txt", DOCUMENTS.replace("17", "27").replace("18", "28"))
     written(tmp_path, "README.txt", "not a document")
     assert [document.id for document in read_corpus([tmp_path])] == ["17", "18", "27", "28"]
-    assert not is_documents("docs_grp.txt.md5")
+    assert format_by_name(Path("docs_grp.txt.md5")) is None
 
 
 def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
