@@ -59,7 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     print(tabulate(rows, ("a copy", "found", "recall (95 %)", "joined with another"), "github"))
     rows = []
     for name, alter in LOOK_ALIKES.items():
-        number, *joined = joins(originals, list(map(alter, originals, others)))
+        trial = {"nct": "NCT01111222"} if alter is _same_trial else {}
+        number, *joined = joins(
+            [_with(original, **trial) for original in originals], list(map(alter, originals, others))
+        )
         rows.append((name, number, sum(joined)))
         wrong += sum(joined)
     print("\n" + tabulate(rows, ("another paper", "papers", "joined with an original"), "github"))
@@ -231,10 +234,44 @@ def _second_part(original: Document, other: Document) -> Document:
     return _with(copy_of(replace(original, title=title, abstract=other.abstract), _no_doi), pages="77")
 
 
+def _erratum(original: Document, _: Document) -> Document:
+    """A notice that repeats the paper's title and abstract, in the next volume and under its own DOI."""
+    copy = replace(copy_of(original, _all()), title=f"Erratum to: {original.title}")
+    return _with(copy, doi="10.1000/erratum", year=(Bibliography.of(original.metadata).year or 0) + 1, volume="901")
+
+
+def _reply(original: Document, other: Document) -> Document:
+    """A reply to the paper on the next page of the same volume, by its authors, without an abstract."""
+    return _with(replace(copy_of(original, _no_abstract), title=f"{original.title}: authors' reply"), doi=None)
+
+
+def _congress(original: Document, _: Document) -> Document:
+    """A congress abstract of the same title and authors in the year before."""
+    fields = {"journal": "Abstracts of the Annual Congress", "abbreviation": None, "issn": None, "volume": None}
+    year = (Bibliography.of(original.metadata).year or 0) - 1
+    return _with(copy_of(original, _no_abstract), **fields, doi=None, pages=None, year=year, date=None)
+
+
+def _other_journal(original: Document, _: Document) -> Document:
+    """A notice or column of the same title, year, volume and page in another journal, such as an acknowledgement."""
+    fields = {"journal": "Another Journal", "abbreviation": None, "issn": None, "authors": None}
+    return _with(copy_of(original, _no_abstract), **fields, doi=None)
+
+
+def _same_trial(original: Document, other: Document) -> Document:
+    """Another paper of the same trial."""
+    return _with(copy_of(other, _all()), nct="NCT01111222")
+
+
 LOOK_ALIKES: dict[str, Callable[[Document, Document], Document]] = {
     "the same title, other authors, year and pages": _namesake,
     "the same DOI (of a supplement), another text": _supplement,
     "the same title with “part 2”, another abstract": _second_part,
+    "an erratum that repeats title and abstract": _erratum,
+    "the authors' reply, without an abstract": _reply,
+    "a congress abstract of the same title and authors": _congress,
+    "the same title, volume and page in another journal": _other_journal,
+    "another paper of the same trial": _same_trial,
 }
 """Different papers, each made of an original and an unrelated paper."""
 

@@ -14,7 +14,8 @@ _IS_SUFFIX = re.compile(_SUFFIX)
 _IS_DEGREE = re.compile(r"(?:M\.?D|Ph\.?\s?D|M\.?Sc|M\.?P\.?H|R\.?N|MBBS|FRCP|DrPH|PharmD|DDS|DVM)\.?")
 _NAME_AND_INITIALS = re.compile(rf"\S.* (?:[^\W\d_a-z]\.?-?){{1,4}}\.?(?: {_SUFFIX})?")
 _INITIALS_AND_NAME = re.compile(r"(?:[^\W\d_a-z]\.[ -]?){1,4} ?\S.*")
-_ANY_SEPARATOR = re.compile(r"[;；、\n]|\s\|\s|\|")
+_SEPARATORS = (re.compile("[;；]"), re.compile(r"[|、\n]"))
+"""Separators of names, by preference."""
 _AND = re.compile(r",?\s+(?:and|und|et|og|och|[yei])\s+|,?\s*&\s*", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[,，]\s*")
 _OTHERS = re.compile(
@@ -53,10 +54,8 @@ def split_authors(text: str) -> list[str]:
     if (names := listed(text)) is not None:
         return names
     text = _OTHERS.sub("", _unescaped(text))
-    pieces = _ANY_SEPARATOR.split(text)
-    if len(pieces) == 1:
-        return _by_conjunction(text)
-    return [name for piece in pieces for name in (_by_conjunction(piece) if _AND.search(piece) else [piece.strip()])]
+    separator = next((separator for separator in _SEPARATORS if separator.search(text)), None)
+    return split_listed(map(str.strip, separator.split(text))) if separator else _by_conjunction(text)
 
 
 def split_listed(names: Iterable[str]) -> list[str]:

@@ -34,6 +34,8 @@ _NUMBER = {name.lower(): number for number, name in enumerate(MONTHS, 1)}
 _LONGEST = 20
 """Maximum characters of a date without a year."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_BASIC = re.compile(r"((?:1[5-9]|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?(?:\.0|T?\d{6}Z?|T[\d:.+Z-]*)?")
+"""ISO 8601's basic form: "20150301", also as a float, and "20150301T120000"."""
 _MONTH = r"(?P<month>0?[1-9]|1[0-2]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)"
 _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _AFTER = _DAY.replace("day", "after")
@@ -161,8 +163,14 @@ def split_names(text: str) -> list[str]:
 
 def year_of(text: str) -> int | None:
     """Return the first year in a text, such as "2009 Mar-Apr" or "2009/03/01"."""
-    match = _YEAR.search(text)
+    match = _YEAR.search(_extended(text))
     return int(match[0]) if match else None
+
+
+def _extended(text: str) -> str:
+    """Return a date without separators with hyphens; other texts unchanged."""
+    match = _BASIC.fullmatch(text.strip()) if text[:6].strip().isdecimal() else None
+    return "-".join(filter(None, match.groups())) if match else text
 
 
 def date_of(texts: Iterable[str]) -> tuple[int | None, str]:
@@ -171,7 +179,7 @@ def date_of(texts: Iterable[str]) -> tuple[int | None, str]:
     A text may lack the year, as Web of Science's "MAR 1" beside "2009" does.
     """
     year, date, partial = None, "", ""
-    for text in texts:
+    for text in map(_extended, texts):
         if (text_year := year_of(text)) is None or year not in (None, text_year):
             partial = partial or ("" if text_year or len(text) > _LONGEST else text.strip())
             continue

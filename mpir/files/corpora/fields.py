@@ -23,7 +23,9 @@ Value = str | Sequence[str]
 """A field's text, or its texts."""
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
-COLLECTION_IDS = ("corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid", "pid")
+RANKED_ID = "rankeddocument"
+"""The name of the ids in tables that mpir wrote."""
+COLLECTION_IDS = (RANKED_ID, "corduid", *PMIDS, "id", "_id", "docid", "docno", "documentid", "uid", "pid")
 """Names of a collection's ids, by preference; TREC-COVID's judgements use cord_uid."""
 ACCESSION_NUMBERS = ("an", "accessionnumber", "accessionnum", "uniqueidentifier")
 LIST_IDS = (
@@ -136,7 +138,19 @@ LINKS = (
 DATABASES = ("db", "database", "databasename", "databaseprovider", "remotedatabasename", "remotedatabaseprovider")
 FURTHER_IDS = (
     *("ids", "externalids", "pmc", "pmcid", "pmcids", "nctnumber", "nctid", "nct", "eid", "ut", "utuniquewosid", "pui"),
-    *("uniquewosid", "lensid", "paperid", "corduid", "embaseaccessionid", "openalex", "arxivid", "arxiv", "c2", "s2id"),
+    *(
+        "uniquewosid",
+        "lensid",
+        "paperid",
+        "corduid",
+        "embaseaccessionid",
+        "openalex",
+        "arxivid",
+        "arxiv",
+        "c2",
+        "s2",
+        "s2id",
+    ),
     *("semanticscholarid", "corpusid", "cochraneid", "wos", "scopus", "embase", "cord", "cochrane", "lens"),
 )
 """Names of ids that a record may have in addition to the one that identifies its document."""

@@ -38,6 +38,7 @@ from mpir.files.corpora.fields import (
     LINKS,
     NOTES,
     PMIDS,
+    RANKED_ID,
     REMARKS,
     RETRACTIONS,
     TITLES,
@@ -72,6 +73,8 @@ _DATABASE = re.compile(
     r"MED|PPR|PMC|AGR|CBA|ETH|HIR|PAT|(?:scopus|medline|pubmed|embase|wos|web of science)", re.IGNORECASE
 )
 _NO = frozenset(("false", "no", "n", "f", "0", "0.0", "not retracted"))
+_BEFORE_PAGES = re.compile(r"^\s*pp?\.?\s*(?=\d)", re.IGNORECASE)
+_RANGE = re.compile(r"([a-z]*)\d+-(?:\1)?\d+(?![\w-])", re.IGNORECASE)
 _DASHES = re.compile(r"\s*[-–—]+\s*")
 _NUMBER = re.compile(r"\d{7,12}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])(?! )")
@@ -92,8 +95,8 @@ def document_of(values: Mapping[str, Value]) -> Document:
     text = _text(values[name]) if name else ""
     noted = _noted(values, names)
     pmid = _pmid(values, names, noted) or pmid_of(text, prefixed=True)
-    if pmid and text == pmid and name in PMIDS:  # the common case
-        identity = pmid
+    if name == RANKED_ID or (pmid and text == pmid and name in PMIDS):  # the common case
+        identity = text
     else:
         several = split_ids(text) if name in _PMID_ELSEWHERE else [text]
         identity = clean_id(several[0], is_pmid=name in PMIDS) if name else ""
@@ -271,15 +274,17 @@ def _heading(keyword: str) -> str:
 
 
 def _add_pages(metadata: dict[str, Any]) -> None:
-    first, last = metadata.pop("firstpage", ""), metadata.pop("lastpage", "")
+    """Join the first and last page; some programs write the whole range in one of their fields, or both."""
+    pages = [_DASHES.sub("-", metadata.pop(name, "")).strip("+") for name in ("firstpage", "lastpage")]
     number = metadata.pop("articlenumber", "")
-    if pages := "-".join(dict.fromkeys(filter(None, (first, last)))) or number:
-        metadata.setdefault(PAGES, pages)
+    whole = next((text for text in pages if _RANGE.match(text)), "")
+    if text := whole or "-".join(dict.fromkeys(filter(None, pages))) or number:
+        metadata.setdefault(PAGES, text)
 
 
 def _add_page_range(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     if pages := first_telling(map(_text, values)):
-        metadata[PAGES] = _DASHES.sub("-", pages)
+        metadata[PAGES] = _DASHES.sub("-", _BEFORE_PAGES.sub("", pages))
 
 
 def _add_journal(metadata: dict[str, Any], values: Iterable[Value]) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.embase import records_by_row, separator_by_row
-from mpir.files.corpora.fields import IDS, KNOWN, READ, TEXTS, field_name, report_unread
+from mpir.files.corpora.fields import IDS, KNOWN, RANKED_ID, READ, TEXTS, field_name, report_unread
+from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.record import document_of
 from mpir.files.read import place_of, read_lines
 
@@ -29,6 +30,8 @@ _LINES_OF_HEADER = 5
 _LOOKED_AT = 1000
 _TAGS_OF_WEB_OF_SCIENCE = {"pt", "ut"}
 """Column names in Web of Science's tables are tags, and cells are not quoted."""
+_OF_RANKING = {"rank", "document", "title"}
+"""Column names of the tables that mpir writes."""
 _ODD_IN_WEB_OF_SCIENCE = {"pt", "da", "cn", "si", "mh"}
 """Tags of Web of Science that mean something else in other formats."""
 csv.field_size_limit(
@@ -114,6 +117,8 @@ def row_documents(
     """
     header, longer = list(next(rows, [])), list[int]()
     columns, width = _columns(header, place_of(path, line)), len(header)
+    if any(name == RANKED_ID for name, _ in columns):
+        rows = (list(map(without_guards, cells)) for cells in rows)
     for row_number, cells in enumerate(rows, number + 1):
         if len(cells) > width and any(cell.strip() for cell in cells[width:]):
             longer.append(row_number)
@@ -192,6 +197,8 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
     if _is_of_web_of_science(header):
         read = {name: field for name, field in read.items() if name not in _ODD_IN_WEB_OF_SCIENCE}
         read |= {"id": "keywordsplus", **({"ca": "groupauthors"} if "ca" in names else {})}
+    if set(names) >= _OF_RANKING:
+        read["document"] = RANKED_ID
     columns = [(read[name], position) for position, name in enumerate(names) if name in read]
     if not any(name in TEXTS for name, _ in columns):
         names_text = format_names(names) or "no columns"

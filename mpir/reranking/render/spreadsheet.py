@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
-from mpir.files.corpora.bibliography import JOURNAL, LISTS, TYPES, YEAR, Bibliography
+from mpir.files.corpora.authors import split_authors
+from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, LISTS, TYPES, YEAR, Bibliography, split_names
+from mpir.files.corpora.formula_guard import guarded
+from mpir.files.corpora.identifiers import REGISTRIES
 
 _NAMES = ("pmid", "doi")
 """Identifiers that documents from reference files and tables have in addition to their ids."""
@@ -32,12 +34,10 @@ _FURTHER = (
     ),
     *("abbreviation", "pmcid", "nct", "url"),
 )
+_REGISTRIES = tuple(name for name in REGISTRIES if name not in (*_NAMES, *_FURTHER))
+"""Further ids of a reference."""
+_OPTIONAL = (*_FURTHER, *_REGISTRIES)
 """Further fields of a reference, in the last columns."""
-_FORMULA = re.compile(r"""(^|;)(?=[\s"]*(?:[=@＝＠＋－]|[+-](?!\d++\.?+\d*+\s*+(?:;|$))))""")
-"""The start of a cell that a spreadsheet would compute as a formula, unless it is a number. "-Omics" would be shown as
-#NAME?, and a formula in a title could run commands. An apostrophe in front, as OWASP recommends, keeps the cell a text.
-In locales with a decimal comma a semicolon separates cells, even inside a text; some programs also read full-width
-signs as operators."""
 _SIGNATURE = "\ufeff"
 """The byte order mark, without which Excel does not recognise UTF-8."""
 
@@ -70,9 +70,22 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section", "answer probability"] if sentences else [])]
     heads += ["blended score"] if sentences else ["probability", "blended score", *of_documents]
     heads += reading
-    heads += ["sentence" if sentences else "best sentence", *([] if sentences else ["abstract", *_FURTHER])]
+    heads += [
+        "sentence" if sentences else "best sentence",
+        *([] if sentences else ["abstract", *_FURTHER, *_REGISTRIES]),
+    ]
     heads += ["query id", "query"]
-    optional = {*_NAMES, *_KNOWN, *_FURTHER, "abstract", "probability", "answer probability", "query id", "query"}
+    optional = {
+        *_NAMES,
+        *_KNOWN,
+        *_FURTHER,
+        *_REGISTRIES,
+        "abstract",
+        "probability",
+        "answer probability",
+        "query id",
+        "query",
+    }
     telling = {head for row in rows for head in optional if row.get(head) not in (None, "")}
     return [head for head in dict.fromkeys(heads) if head not in optional - telling]
 
@@ -95,8 +108,16 @@ def _known_of(document: RankedDocument) -> dict[str, Any]:
     """Return the id, the title and the bibliographic fields of a document."""
     known = Bibliography.of(document.metadata)
     values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
-    texts = {name: "; ".join(value) if name in LISTS else value for name, value in values.items()}
+    texts = {name: _joined(name, value) if name in LISTS else value for name, value in values.items()}
+    texts |= {name: document.metadata.get(name) for name in _REGISTRIES}
     return {"document": document.id, "title": document.title, "abstract": document.text, **texts}
+
+
+def _joined(name: str, values: Sequence[str]) -> str:
+    """Return names in one text; a semicolon ends a single one that would otherwise be read as several."""
+    text = "; ".join(values)
+    names = (split_authors if name == AUTHORS else split_names)(text)
+    return text if len(values) != 1 or names == list(values) else f"{text};"
 
 
 def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
@@ -113,4 +134,4 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = printable(" ".join(value.split()))
-    return _FORMULA.sub(r"\1'", text)
+    return guarded(text)

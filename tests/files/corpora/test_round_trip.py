@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from mpir.core.results import RankedDocument, RankedList
 from mpir.core.weights import Weights
 from mpir.files.corpora import read_corpus
 from mpir.files.corpora.bibliography import Bibliography
+from mpir.reranking.ranking import Ranking
 from mpir.reranking.render.references import to_nbib, to_ris
 from mpir.reranking.render.spreadsheet import spreadsheet
 from tests.faults.report import count
@@ -108,3 +111,82 @@ def _ranking(record: Bibliography, path: Path) -> RankedList:
     return RankedList(
         query="salt", documents=(ranked,), weights=Weights(alpha={"answers": 1.0}), candidates=1, left_out=0
     )
+
+
+awkward = st.sampled_from(
+    [
+        *(
+            "=SUM(A1)",
+            "-Omics; -1; +Salt",
+            "'=quoted",
+            "''-x",
+            "a;=b",
+            "@home",
+            "+1",
+            "－全角",
+            "Salt | sweat",
+            "c('a', 'b')",
+        ),
+        *(
+            '"Salt" and sweat',
+            "Johnson & Johnson",
+            "Heart and Lung Study Group",
+            "Salt, sweat, tears and milk",
+            "[Salt]",
+        ),
+        *("American Salt Association and American Sweat Association", "Doe, J., Roe, R.", "Salt's", "1.0", "007"),
+        *("c('a', 'b')", "[Salt]"),
+    ]
+)
+documents = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["PX-1", "007", "1.0", "a b", "=1", "https://doi.org/10.1/A", "30111222", "a.ris:7"]),
+        "title": awkward | _phrases,
+        "text": awkward | _phrases.map("{} is salty.".format),
+        "metadata": st.fixed_dictionaries(
+            {"authors": st.lists(_names, min_size=2, max_size=3, unique=True)},
+            optional={
+                "journal": _phrases,
+                "year": st.integers(1950, 2026),
+                "keywords": st.lists(_phrases, min_size=1, max_size=3, unique=True),
+                "trials": st.just(["NCT01111222", "NCT01111223"]),
+                "pmid": st.just("30111222"),
+                "doi": st.just("10.1000/x.1"),
+                "pmcid": st.just("PMC7"),
+                "nct": st.just("NCT01111222"),
+                "wos": st.just("000600000000001"),
+                "scopus": st.just("2-s2.0-85000000001"),
+                "embase": st.just("L614142"),
+                "s2": st.just("0123456789" * 4),
+                "cochrane": st.just("CN-01234567"),
+                "lens": st.just("000-111-222-333-444"),
+                "cord": st.just("ug7v899j"),
+                "openalex": st.just("W77"),
+            },
+        )
+        | awkward.filter(lambda name: name[:1].isalpha() and ";" not in name and name != "Doe, J., Roe, R.").map(
+            lambda name: {"authors": [name], "types": [name]}
+        ),
+    }
+)
+
+
+@settings(max_examples=EXAMPLES * 10)
+@given(document=documents)
+def test_csv_and_json_of_mpir_come_back_whole(
+    tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("own")
+    ranked = RankedDocument(**document, index=0, score=1.0, scores={}, ranks={}, shares={}, best=(), sentences=())
+    ranking = Ranking(
+        query="salt", documents=(ranked,), weights=Weights(alpha={"answers": 1.0}), candidates=1, left_out=0
+    )
+    (folder / "a.csv").write_text(spreadsheet(ranking), encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps(ranking.to_dict()), encoding="utf-8")
+    for name in ("a.csv", "a.json"):
+        (read,) = read_corpus([folder / name])
+        if document["id"] != "https://doi.org/10.1/A" or name == "a.csv":
+            assert read.id == document["id"]
+        assert (read.title, read.abstract, dict(read.metadata)) == tuple(
+            document[key] for key in ("title", "text", "metadata")
+        )
