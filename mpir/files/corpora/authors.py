@@ -24,6 +24,9 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 """What stands for authors who are not named."""
+_LONGEST_END = 24
+_ODD = re.compile(r"[()\[\]/;&\d…等]|,[^,]*,|[,.]{2}|,$|\b[Aa]l\b|thers|ohne|u\.\s?a\.|др\.|\bcols?\b|tros\b|olleagues")
+"""Pieces of names that are not written plainly."""
 _PERSONS_ID = re.compile(
     r"\s*[(\[]\s*(?:orcid\s*:?\s*)?(?:https?://(?:www\.)?orcid\.org/)?(?:\d{5,}|(?:\d{4}-){3}\d{3}[\dX]"
     r"|[A-Z]{1,3}-\d{4}-\d{4})\s*[)\]]|/[A-Z]{1,3}-\d{4}-\d{4}\b",
@@ -53,7 +56,7 @@ def split_authors(text: str) -> list[str]:
     """
     if (names := listed(text)) is not None:
         return names
-    text = _OTHERS.sub("", _unescaped(text))
+    text = _without_others(_unescaped(text))
     separator = next((separator for separator in _SEPARATORS if separator.search(text)), None)
     return split_listed(map(str.strip, separator.split(text))) if separator else _by_conjunction(text)
 
@@ -65,9 +68,9 @@ def split_listed(names: Iterable[str]) -> list[str]:
 
 def plain_author(name: str) -> str:
     """Return a name without a person's number, in the form "Doe, Jane Jr"; "" for "et al."."""
-    if "," not in name and name.replace(" ", "").isalpha() and name[-2:].lower() != "al":  # the common case
-        return name if name.lower() != "others" else ""
-    name = _OTHERS.sub("", _PERSONS_ID.sub("", name)).strip(" ,;&")
+    if not _ODD.search(name):  # the common case
+        return name
+    name = _without_others(_PERSONS_ID.sub("", name)).strip(" ,;&")
     if match := _SUFFIX_LAST.fullmatch(name):
         return f"{match[1]}, {match[2]} {match[3]}"
     if match := _SUFFIX_SECOND.fullmatch(name):
@@ -76,16 +79,22 @@ def plain_author(name: str) -> str:
 
 
 def _of_one(text: str) -> list[str]:
-    text = _unescaped(text)
+    text = _unescaped(text) if "&" in text else text
     if ";" in text:
         return [name.strip() for name in text.split(";")]
-    if text.count(",") < 1:
+    first, _, second = text.partition(",")
+    if "," not in second and (" " not in first or " " not in second.strip()):  # one person
         return [text]
     persons = _AND.split(text)
     if len(persons) > 1 and all("," in person for person in persons):
         return [name for person in persons for name in _of_one(person)]
     pieces = _with_suffixes(_COMMA.split(text.strip(" ,")))
     return pieces if all(map(_NAME_AND_INITIALS.fullmatch, pieces)) else _in_pairs(pieces) or [text]
+
+
+def _without_others(text: str) -> str:
+    match = _OTHERS.search(text, max(0, len(text) - _LONGEST_END))
+    return text[: match.start()] if match else text
 
 
 def _unescaped(text: str) -> str:

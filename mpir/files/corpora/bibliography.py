@@ -169,7 +169,7 @@ def year_of(text: str) -> int | None:
 
 def _extended(text: str) -> str:
     """Return a date without separators with hyphens; other texts unchanged."""
-    match = _BASIC.fullmatch(text.strip()) if text[:6].strip().isdecimal() else None
+    match = _BASIC.fullmatch(text.strip()) if len(text) > 5 and text[:6].strip().isdecimal() else None
     return "-".join(filter(None, match.groups())) if match else text
 
 

@@ -284,7 +284,7 @@ def _add_pages(metadata: dict[str, Any]) -> None:
 
 def _add_page_range(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     if pages := first_telling(map(_text, values)):
-        metadata[PAGES] = _DASHES.sub("-", _BEFORE_PAGES.sub("", pages))
+        metadata[PAGES] = _DASHES.sub("-", _BEFORE_PAGES.sub("", pages) if pages[0] in "pP" else pages)
 
 
 def _add_journal(metadata: dict[str, Any], values: Iterable[Value]) -> None:

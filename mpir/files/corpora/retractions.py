@@ -20,17 +20,22 @@ _BEHIND = re.compile(
 )
 
 
-_HINT = re.compile(r"retract|retirad|zurückgezogen|撤", re.IGNORECASE)
+_HINTS = ("retract", "retirad", "zurückgezogen", "撤")
 
 
 def is_retracted_title(title: str) -> bool:
     """Whether a title says that the paper was retracted: "RETRACTED: …", "… (Retracted article. See vol. 33, 2017)"."""
-    return _HINT.search(title) is not None and bool(_BEFORE.match(title) or _BEHIND.search(title))
+    return _may_have_mark(title) and bool(_BEFORE.match(title) or _BEHIND.search(title))
 
 
 def without_retraction_mark(title: str) -> str:
     """Return a title without the mark of a retracted paper."""
-    if _HINT.search(title) is None:
+    if not _may_have_mark(title):
         return title
     before = _BEFORE.match(title)
     return _BEHIND.sub("", title[before.end() :] if before else title)
+
+
+def _may_have_mark(title: str) -> bool:
+    title = title.lower()
+    return any(hint in title for hint in _HINTS)
