@@ -268,10 +268,10 @@ SCRIPTS = (
     Script("experiments.submissions.two_bundles", "--scored {work}/scored {work}/scored --bundles fast fast"),
     Script("experiments.training.document_readers", "--rows {work}/documents.jsonl --bundles fast"),
     Script(
-        "experiments.stopping.reranking",
-        "--data {data} --collections med --limit 1 --plot {work}/reranking.png",
-        data=("med",),
-        packages=("sklearn", "matplotlib"),
+        "experiments.stopping.reviews",
+        "--data {data} --scores {work}/scores --reviews Antihistamines --draws 1",
+        data=("reviews",),
+        packages=("sklearn",),
     ),
     Script("experiments.stopping.simulate", "--data {data} --collections med --runs 2 --limit 2", data=("med",)),
     Script(

@@ -1,18 +1,21 @@
-"""Screen test collections in simulation: when does the stopping test stop, what is missed, what is saved?
+"""Screen reviews and test collections in simulation: when does the stopping test stop, what is missed, what is saved?
 
+    python -m experiments.stopping.simulate --orders orders.json
     python -m experiments.stopping.simulate --data DATA --json stopping.json
 
-A run draws a query and 80 % of its candidates at random, ranks them by BM25 (or at random), and reads them in that
-order; the test is made after every ten documents. Candidates are the whole collection (MED, Cranfield, NFCorpus) or
-BM25's first 1,000 of BioASQ's full pool. Recall is that of the drawn candidates. No model runs.
+A run draws 80 % of a review's records and reads them in an order that `experiments.stopping.reviews` wrote; or it draws
+a query and 80 % of its candidates, ranks them by BM25 (or at random), and reads them in that order. The test is made
+after every document. Candidates are the whole collection (MED, Cranfield, NFCorpus) or BM25's first 1,000 of BioASQ's
+full pool. Recall is that of the drawn candidates. No model runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,25 +29,24 @@ from experiments.common.test_sets import read_med, read_nfcorpus
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
-from mpir.evaluate.stopping import stopping_test
+from mpir.evaluate.stopping import CONFIDENCE, stopping_test
 from mpir.files.corpora import read_jsonl
 from mpir.files.write import write_json
 from mpir.search.memory import MemoryIndex
 from mpir.types import F64, Bool
 
-SHARE, STEP, POOL = 0.8, 10, 1000
-"""The share of the candidates in a run, the documents between two tests, and BioASQ's candidates."""
+SHARE, POOL = 0.8, 1000
+"""The share of the candidates in a run, and BioASQ's candidates."""
 TARGETS = (0.95, 0.8)
 """Target recall."""
 
 
 @dataclass(frozen=True)
 class Screening:
-    """The BM25 scores (D,) of a query's candidates, which of them are relevant (D,), and their texts (D,)."""
+    """The scores (D,) of a query's candidates, and which of them are relevant (D,)."""
 
     scores: F64
     relevant: Bool
-    texts: Sequence[str]
 
 
 def med(data: Path, limit: int) -> Iterator[Screening]:
@@ -76,6 +78,16 @@ def bioasq(data: Path, limit: int) -> Iterator[Screening]:
     yield from _screenings(documents, queries, qrels, POOL)
 
 
+def reviews(path: Path) -> dict[str, list[Screening]]:
+    """Each review's orders of reading."""
+    results = json.loads(path.read_text(encoding="utf-8"))
+    return {result["review"]: [_in_order(labels) for labels in result["labels"]] for result in results}
+
+
+def _in_order(labels: list[int]) -> Screening:
+    return Screening(-np.arange(float(len(labels))), np.array(labels, bool))
+
+
 COLLECTIONS = {"bioasq": bioasq, "med": med, "nfcorpus": nfcorpus, "cranfield": cranfield}
 
 
@@ -89,7 +101,7 @@ def _screenings(
         rows = np.argsort(-scores, kind="stable")[: depth or None]
         relevant = np.array([qrels.get(query, {}).get(names[row], 0) > 0 for row in rows])
         if relevant.any():
-            yield Screening(scores[rows], relevant, [texts[row] for row in rows])
+            yield Screening(scores[rows], relevant)
 
 
 def drawn(screening: Screening, generator: np.random.Generator, *, by_score: bool) -> Bool:
@@ -100,7 +112,7 @@ def drawn(screening: Screening, generator: np.random.Generator, *, by_score: boo
 
 
 def stopped_at(relevant: Bool, recall: float, confidence: float) -> int:
-    """Return the number of documents read when the test stops, a multiple of `STEP`, or all of them.
+    """Return the number of documents read when the test stops, or all of them.
 
     Between two relevant documents p only falls, so the last look there is the first one to try, and the stop is then
     searched by halving.
@@ -112,7 +124,7 @@ def stopped_at(relevant: Bool, recall: float, confidence: float) -> int:
 
     start = 0
     for end in [*(1 + np.flatnonzero(relevant)), total + 1]:
-        looks = range(start + (-start) % STEP, end, STEP)
+        looks = range(start, end)
         if looks and stops(looks[-1]):
             return looks[bisect_left(looks, True, key=stops)]
         start = end
@@ -120,8 +132,11 @@ def stopped_at(relevant: Bool, recall: float, confidence: float) -> int:
 
 
 def summary(screenings: list[Screening], runs: int, *, by_score: bool, target: tuple[float, float]) -> dict[str, float]:
-    """Simulate: the mean recall at the stop, how often the target is missed, and the share of documents not read."""
-    generator, recalls, saved = np.random.default_rng(0), [], []
+    """Simulate: mean recall at the stop, how often the target is missed, and the shares of reading saved and overshot.
+
+    The overshoot is the share of the documents that were read after the target was reached.
+    """
+    generator, recalls, saved, overshoot = np.random.default_rng(0), [], [], []
     while len(recalls) < runs:
         relevant = drawn(screenings[generator.integers(len(screenings))], generator, by_score=by_score)
         if not relevant.any():
@@ -129,23 +144,28 @@ def summary(screenings: list[Screening], runs: int, *, by_score: bool, target: t
         read = stopped_at(relevant, *target)
         recalls.append(relevant[:read].sum() / relevant.sum())
         saved.append(1 - read / len(relevant))
+        needed = 1 + int(np.argmax(relevant.cumsum() >= target[0] * relevant.sum() - 1e-9))
+        overshoot.append(max(0, read - needed) / len(relevant))
     shares = np.array(recalls)
     return {
         "recall": float(shares.mean()),
         "lowest tenth": float(np.quantile(shares, 0.1)),
         "missed": float((shares < target[0] - 1e-9).mean()),
         "saved": float(np.mean(saved)),
+        "overshoot": float(np.mean(overshoot)),
     }
 
 
 def main() -> int:
     """Simulate, print, and write the figures."""
     parser = script_parser(__doc__)
-    parser.add_argument("--data", type=file_path, required=True, help="the folder with the collections")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=file_path, help="the folder with the collections")
+    source.add_argument("--orders", type=file_path, metavar="FILE", help="what `experiments.stopping.reviews` wrote")
     parser.add_argument("--collections", nargs="+", choices=COLLECTIONS, default=list(COLLECTIONS))
     parser.add_argument("--runs", type=positive, default=1000, help="runs for each row (1,000)")
     parser.add_argument("--limit", type=positive, default=1000, help="most queries of a collection (1,000)")
-    parser.add_argument("--confidence", type=float, default=0.95, help="that the target is reached (0.95)")
+    parser.add_argument("--confidence", type=float, default=CONFIDENCE, help=f"1 minus the p to stop at ({CONFIDENCE})")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     return guarded("simulate", lambda: run(arguments))
@@ -155,18 +175,26 @@ def run(arguments: argparse.Namespace) -> int:
     """A row for each collection, order and target."""
     check_figures(arguments)
     rows = []
-    for name in arguments.collections:
-        screenings = list(COLLECTIONS[name](arguments.data, arguments.limit))
-        for by_score in (True, False):
-            for recall in TARGETS if by_score else TARGETS[:1]:
-                target = recall, arguments.confidence
-                figures = summary(screenings, arguments.runs, by_score=by_score, target=target)
-                order = "BM25" if by_score else "random"
-                rows.append({"collection": name, "queries": len(screenings), "order": order} | _named(target) | figures)
-                print(tabulate([rows[-1]], headers={} if len(rows) > 1 else "keys", floatfmt=".3f"), flush=True)
+    for name, screenings, order in sources(arguments):
+        for recall in TARGETS if order == "BM25" else TARGETS[:1]:
+            target = recall, arguments.confidence
+            figures = summary(screenings, arguments.runs, by_score=order != "random", target=target)
+            rows.append({"name": name, "orders": len(screenings), "order": order} | _named(target) | figures)
+            print(tabulate([rows[-1]], headers={} if len(rows) > 1 else "keys", floatfmt=".3f"), flush=True)
     if arguments.json:
         write_json(arguments.json, {"runs": arguments.runs, "rows": rows})
     return 0
+
+
+def sources(arguments: argparse.Namespace) -> Iterator[tuple[str, list[Screening], str]]:
+    """The name, screenings and order of each row."""
+    if arguments.orders:
+        for name, screenings in reviews(arguments.orders).items():
+            yield name, screenings, "decisions"
+        return
+    for name in arguments.collections:
+        screenings = list(COLLECTIONS[name](arguments.data, arguments.limit))
+        yield from ((name, screenings, order) for order in ("BM25", "random"))
 
 
 def _named(target: tuple[float, float]) -> dict[str, float]:

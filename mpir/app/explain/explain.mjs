@@ -99,7 +99,7 @@ function order() {
 /** The order of the scored documents after every ten decisions on them. */
 function byDecisions(ranked, scored) {
   if (state.vectors?.documents.length !== scored.length || state.vectors.documents.some((item, i) => item !== scored[i])) {
-    state.vectors = { documents: scored, ...vectorsOf(scored.map(({ sections }) => Object.values(sections).join(" "))) };
+    state.vectors = { documents: scored, ...vectorsOf(scored) };
   }
   const places = new Map(scored.map(({ id }, i) => [String(id), i]));
   const decisions = state.decisions.decided().map(({ id, grade }) => [places.get(id), grade > EXCLUDE]).filter(([i]) => i !== undefined);

@@ -32,18 +32,26 @@ def test_the_page_stops_as_python_does() -> None:
 
 
 def test_the_page_learns_from_decisions_as_python_does() -> None:
-    texts = ["Iron in heart-failure, β-blockers", "iron 10 mg by vein", "a dialysis in children", "heart failure"]
-    before, read, relevant = [3.0, 1.0, 2.0, 0.5], [0, 2, 3], [True, False, True]
-    expected = DecisionRanker(texts, before).scores(read, relevant)
-    decisions = json.dumps(list(zip(read, relevant, strict=True)))
-    code = f"console.log(JSON.stringify(learned(vectorsOf({json.dumps(texts)}), {before}, {decisions})))"
-    assert json.loads(in_node("learned, vectorsOf", code, "learning")) == pytest.approx(expected, abs=1e-9)
+    titles = ["Iron in heart-failure, β-blockers", "", "Ìron 10 mg by vein", "A dialysis in children", "–"]
+    documents = [Document(str(i), title, f"{title} in trial {i % 7} of iron") for i, title in enumerate(titles * 8)]
+    rng = np.random.default_rng(0)
+    before, read = rng.normal(size=40).round(3), rng.permutation(40)[:24]
+    relevant = rng.random(24) < 0.3
+    expected = DecisionRanker(documents, before).scores(read, relevant)
+    decisions = json.dumps(list(zip(read.tolist(), relevant.tolist(), strict=True)))
+    sections = json.dumps([{"sections": document.sections} for document in documents])
+    code = f"console.log(JSON.stringify(learned(vectorsOf({sections}), {before.tolist()}, {decisions})))"
+    scores = json.loads(in_node("learned, vectorsOf", code, "learning"))
+    assert scores == pytest.approx(expected, abs=1e-6)
+    assert np.argsort(scores).tolist() == np.argsort(expected).tolist()
 
 
 def test_the_page_orders_anew_after_every_ten_decisions() -> None:
-    texts = json.dumps(["iron and heart"] * 5 + ["dialysis of kidneys"] * 10 + ["iron for hearts", "heart iron"])
+    texts = ["iron and heart"] * 5 + ["dialysis of kidneys"] * 10 + ["iron for hearts", "heart iron"]
+    sections = json.dumps([{"sections": {"title": "", "abstract": text}} for text in texts])
     decisions = json.dumps([[i, i < 5] for i in range(12)])
-    names, start = "orderLearned, vectorsOf", f"const vectors = vectorsOf({texts}), order = [...vectors.rows.keys()];"
+    names = "orderLearned, vectorsOf"
+    start = f"const vectors = vectorsOf({sections}), order = [...vectors.rows.keys()];"
     code = f"{start} const of = (n) => orderLearned(order, vectors, order.map((i) => -i), {decisions}.slice(0, n));"
     orders = json.loads(in_node(names, f"{code} console.log(JSON.stringify([of(9), of(10), of(12)]))", "learning"))
     assert orders[0] == list(range(17))
