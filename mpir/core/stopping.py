@@ -86,8 +86,9 @@ def reading_notes(ranking: RankedList) -> list[str]:
     notes = []
     if expected and expected.rank > 1:
         notes.append(
-            f"Of the first {expected.rank} documents, about {expected.number:.0f} are expected to be relevant (95 % "
-            f"interval: {expected.low} to {expected.high})."
+            f"Down to rank {expected.rank}, the last document with a probability of at least {NOISE:.0%}, the "
+            f"probabilities add up to {expected.number:.0f} relevant documents (95 % interval: {expected.low} to "
+            f"{expected.high})."
         )
     if any(after > before + DISAGREEMENT for before, after in pairwise(probabilities)):
         notes.append(ORDER_NOTE)

@@ -1,11 +1,15 @@
-"""``mpir rerank --grades``: the stopping test on decisions that were made in the order of the ranking."""
+"""``mpir rerank --grades``: the stopping test on decisions, in the order in which they were made if it is known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from mpir.app.explain.decision import read_grades
+from mpir.app.explain.library import account
+from mpir.app.explain.review import Review
 from mpir.errors import InputError, format_value
 from mpir.evaluate.stopping import StoppingTest, stopping_test
 from mpir.files.corpora.trec import read_qrels
@@ -13,15 +17,18 @@ from mpir.reranking.ranking import Ranking
 
 
 class Grades:
-    """The grades of a file of judgements, and the options of the test."""
+    """The grades of a review, of an explain page's export or of judgements, and the options of the test."""
 
     def __init__(self, path: str, *, recall: float, confidence: float) -> None:
         """Read the file. Raises InputError for an invalid file, recall or confidence."""
         stopping_test([], 1, recall=recall, confidence=confidence)  # refuses an invalid option before any work
-        self.path, self._options, self._grades = path, {"recall": recall, "confidence": confidence}, read_qrels(path)
+        self.path, self._options = path, {"recall": recall, "confidence": confidence}
+        decisions = _decisions(Path(path))
+        self.order = "ranking" if decisions is None else "decisions"
+        self._grades = read_qrels(path) if decisions is None else {"": decisions}
 
     def test(self, identifier: str, ranking: Ranking) -> StoppingTest:
-        """Test the decisions about a ranking of all candidates.
+        """Test the decisions about a ranking of all candidates. Judgements without times follow the ranking.
 
         Raises:
             InputError: the file has no grades for this query, or grades a document that is not among the candidates.
@@ -33,8 +40,14 @@ class Grades:
                 f"{self.path}: grades the document {format_value(absent[0])}, which is not among the "
                 f"{len(ranking)} candidates; give the documents that were graded."
             )
-        decisions = [grades[str(document.id)] > 0 for document in ranking if str(document.id) in grades]
+        order = [str(document.id) for document in ranking] if self.order == "ranking" else grades
+        decisions = [grades[name] > 0 for name in order if name in grades]
         return stopping_test(decisions, ranking.candidates, **self._options)
+
+    def note(self, result: StoppingTest) -> str:
+        """The sentences below the table: the outcome, and the order that it assumes."""
+        order = "that of the ranking" if self.order == "ranking" else "that in which they were made"
+        return f"{result} The order of the decisions is taken to be {order}."
 
     def _of(self, identifier: str) -> Mapping[str, int]:
         """Return the grades of a query: those of its id, or those of the only query of the file."""
@@ -45,6 +58,20 @@ class Grades:
         return self._grades[identifier]
 
 
-def facts(result: StoppingTest) -> dict[str, Any]:
-    """Return the outcome as JSON-able values."""
-    return {"stopping": {**asdict(result), "stop": result.stop}}
+def _decisions(path: Path) -> dict[str, int] | None:
+    """Return the grades of mpir's own files in the order of the first decisions; None for judgements of other files."""
+    if path.suffix == ".mpir":
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file; give the review's file.")
+        records = Review(path).decisions(account())
+    elif path.suffix == ".jsonl":
+        records = list(read_grades(path))
+    else:
+        return None
+    grades = {record["id"]: record["grade"] for record in records}
+    return {name: grade for name, grade in grades.items() if grade is not None}
+
+
+def facts(result: StoppingTest, order: str) -> dict[str, Any]:
+    """Return the outcome as JSON-able values, and whether the order is that of the decisions or of the ranking."""
+    return {"stopping": {**asdict(result), "stop": result.stop, "order": order}}

@@ -78,8 +78,8 @@ def _show_rankings(
             ranking,
             documents=documents,
             reranker=reranker,
-            details=facts(stopping) if stopping else None,
-            note=str(stopping or ""),
+            details=facts(stopping, grades.order) if grades and stopping else None,
+            note=grades.note(stopping) if grades and stopping else "",
         )
         if needs_all(arguments):
             rankings.append(shown_ranking)

@@ -2,7 +2,7 @@
 
 import { least } from "./blend.mjs";
 
-export const RECALL = 0.95, CONFIDENCE = 0.95;
+export const RECALL = 0.95, CONFIDENCE = 0.99;
 
 /** The logarithms of the factorials of 0 to n. */
 function logFactorials(n) {
@@ -33,12 +33,12 @@ export function stoppingTest(decisions, candidates, recall = RECALL) {
 
 const share = (value) => `${Math.round(100 * value)} %`;
 
-/** The sentence above the list: whether reading may stop. */
+/** The sentence above the list: whether reading may stop, by the decisions in the order in which they were made. */
 export function advice(decisions, candidates) {
   const relevant = decisions.filter(Boolean).length, left = candidates - decisions.length;
   if (!decisions.length) return "Advice on stopping appears here as you decide.";
   if (!left) return `All ${candidates} documents are decided.`;
   const p = stoppingTest(decisions, candidates);
-  if (p < 1 - CONFIDENCE) return `You may stop: ${relevant} relevant found, and a recall below ${share(RECALL)} is unlikely (p = ${p.toFixed(3)}).`;
-  return `Read on: a recall below ${share(RECALL)} is not ruled out yet (p = ${p.toFixed(2)}, stop below ${(1 - CONFIDENCE).toFixed(2)}).`;
+  if (p < 1 - CONFIDENCE) return `You may stop: ${relevant} relevant found, and a recall below ${share(RECALL)} is unlikely (p = ${p.toFixed(3)}, in the order of your decisions).`;
+  return `Read on: a recall below ${share(RECALL)} is not ruled out yet (p = ${p.toFixed(3)} in the order of your decisions; stop below ${(1 - CONFIDENCE).toFixed(2)}).`;
 }

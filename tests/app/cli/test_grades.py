@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main
+from mpir.app.explain.library import open_library
+from mpir.evaluate.stopping import stopping_test
 
 DOCUMENTS = [
     {"id": f"d{i}", "title": "", "abstract": f"Aspirin does thin the blood, says trial {i}."} for i in range(8)
@@ -38,6 +40,33 @@ def test_the_decisions_are_tested_in_the_order_of_the_ranking(
     assert stopping["stop"] is False
     assert main([*command, *options, "--set", "stop.recall=1", "--set", "stop.confidence=0.4", "--top-k", "1"]) == 0
     assert "You may stop: 1 relevant among 4 of 8 documents read." in capsys.readouterr().out
+
+
+def test_decisions_of_mpir_s_own_files_count_in_the_order_in_which_they_were_made(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--format", "json"]) == 0
+    order = [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]]
+    grades = {order[3]: 0, order[0]: 2, order[2]: 0, order[1]: 0}
+    own = tmp_path / "docs.grades.jsonl"
+    lines = [
+        {"query": "any", "id": name, "grade": grade, "time": time} for time, (name, grade) in enumerate(grades.items())
+    ]
+    lines = [{**lines[0], "grade": 3}, *lines, {"query": "any", "id": order[5], "grade": None}]  # changed; taken back
+    own.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    library = open_library([str(tmp_path / "docs.jsonl")])  # reads docs.grades.jsonl beside the documents
+    recall, expected = "stop.recall=1", stopping_test([False, True, False, False], 8, recall=1).p
+    for path in (own, library.review.path):
+        assert main([*command, "--grades", str(path), "--format", "json", "--set", recall]) == 0
+        stopping = json.loads(capsys.readouterr().out)["stopping"]
+        assert (stopping["read"], stopping["p"], stopping["order"]) == (4, pytest.approx(expected), "decisions")
+    assert main([*command, "--grades", str(own), "--set", recall]) == 0
+    assert "The order of the decisions is taken to be that in which they were made." in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main([*command, *graded(tmp_path / "grades.qrels", grades), "--set", recall, "--format", "json"]) == 0
+    stopping = json.loads(capsys.readouterr().out)["stopping"]
+    assert (stopping["p"], stopping["order"]) == (pytest.approx(4 / 7), "ranking")
 
 
 @pytest.mark.parametrize(
