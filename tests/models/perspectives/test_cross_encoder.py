@@ -215,7 +215,7 @@ def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
     [
         ({"output": 1.0}, "perspective 'sts': output is 1.0; expected a whole number"),
         ({"output": True}, "output is True; expected a whole number"),
-        ({"output": "0"}, "output is '0'; expected a whole number"),
+        ({"output": "0"}, "output '0' does not exist; .* has LABEL_0, LABEL_1, LABEL_2"),
         ({"output": -1}, "output is -1; expected a whole number"),
         ({"against": 1.0}, "against is 1.0; expected a whole number"),
         ({"against": False}, "against is False; expected a whole number"),
