@@ -100,7 +100,7 @@ def test_a_place_where_no_bundle_can_go_is_refused_before_training(
     ("content", "message"),
     [
         (None, "others.jsonl: cannot be read"),
-        ("{}\n", "others.jsonl:1: expected id, question"),
+        ("{}\n", "others.jsonl:1: lacks id, question"),
         ("", "others.jsonl has 0 rows, 0 of them with a positive label; calibration needs some with and some without"),
         (1.0, "others.jsonl has 2 rows, 2 of them with a positive label"),
         (0.0, "others.jsonl has 2 rows, 0 of them with a positive label"),
@@ -222,5 +222,5 @@ def test_a_folder_with_files_of_the_users_is_no_run(
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text(content)
     assert train(options) == 2
-    assert f"{name}: was not written by a training run; move it, or choose another folder" in capsys.readouterr().err
+    assert f"run/{name}: exists and was not written by --output, so it is not replaced" in capsys.readouterr().err
     assert (tmp_path / "run" / name).read_text() == content
