@@ -181,6 +181,11 @@ SCRIPTS = (
         "--data {data} --limit 2 --bundle fast",
         data=("bioasq", "pubmed"),
     ),
+    Script(
+        "experiments.evidence.floor",
+        "--data {data} --limit 8 --candidates 3 --foreign 1 --bundle fast",
+        data=("bioasq", "pubmed"),
+    ),
     Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
     Script("experiments.perspectives.sts", "--pairs {work}/sts.tsv --bundle fast"),
     Script(
@@ -272,6 +277,12 @@ SCRIPTS = (
         "--data {data} --scores {work}/scores --reviews Antihistamines --draws 1",
         data=("reviews",),
         packages=("sklearn",),
+    ),
+    Script(
+        "experiments.stopping.asreview",
+        "--data {data} --reviews Antihistamines --draws 1 --output {work}/peer.json",
+        data=("reviews",),
+        packages=("asreview",),
     ),
     Script("experiments.stopping.simulate", "--data {data} --collections med --runs 2 --limit 2", data=("med",)),
     Script(

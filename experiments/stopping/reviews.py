@@ -1,7 +1,7 @@
 """Screen real reviews by decisions: how many records are read until 95 % of the included ones are found?
 
     python -m experiments.stopping.asreview --data DATA --output peer.json
-    python -m experiments.stopping.reviews --data DATA --scores SCORES --peer peer.json --output orders.json
+    python -m experiments.stopping.reviews --data DATA --scores SCORES --peer peer.json --json orders.json
 
 `mpir.evaluate.screening` begins with an included and an excluded record, and orders what is unread again after every
 ten decisions, as the explain page does; "from the question" begins with the ten records that rank first instead.
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--reviews", nargs="+", metavar="NAME", help="some of the reviews (all)")
     parser.add_argument("--draws", type=positive, default=3, help="draws of the first two decisions (3)")
     parser.add_argument("--peer", type=file_path, metavar="FILE", help="what `experiments.stopping.asreview` wrote")
-    parser.add_argument("--json", "--output", type=file_path, metavar="FILE", help="also write the orders there")
+    parser.add_argument("--json", type=file_path, metavar="FILE", help="also write the orders there")
     arguments = parser.parse_args()
     return guarded("reviews", lambda: run(arguments))
 

@@ -116,6 +116,7 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     ("benchmarks/search_threads.py", []),
     ("benchmarks/codes.py", ["--indexes", "nowhere", "--queries", "nowhere"]),
     ("experiments/stopping/simulate.py", ["--data", "data"]),
+    ("experiments/stopping/reviews.py", ["--data", "data", "--scores", "scores"]),
     ("experiments/evidence/budget.py", ["--data", "data"]),
     ("experiments/cascade/adaptive.py", ["--scored", "nowhere"]),
     ("experiments/splitting/marked_ends.py", []),
