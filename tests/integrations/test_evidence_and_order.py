@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+import mpir
 from mpir import NamedModels, Ranking, Reranker
 from mpir.core.results import relevance_score
 from mpir.errors import InputError
 from mpir.reranking.evidence import FLOOR
-from tests.conftest import make_checkpoint
 
+pytest.importorskip("torch", reason="the drop-ins rank with real models here")
 QUERY = "Which gene is mutated in cystic fibrosis?"
 TEXTS = [
     "Gene therapy for cystic fibrosis: which patients should be treated? Trials enrolled adults with cystic fibrosis.",
@@ -27,10 +28,11 @@ def default() -> Reranker:
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Reranker:
-    """One named model alone."""
-    folder = make_checkpoint(tmp_path_factory.mktemp("models") / "judge", outputs=1, seed=3)
-    return Reranker(models=NamedModels(names=[folder], only=True), device="cpu", precision="fp32")
+def alone() -> Reranker:
+    """One named model alone: a shipped one, which is read without transformers, that these environments lack."""
+    folder = Path(mpir.__file__).parent / "bundles/fast/model"
+    models = NamedModels(names=[folder], only=True, options={"output": 0})
+    return Reranker(models=models, device="cpu", precision="fp32")
 
 
 def with_langchain(reranker: Reranker, texts: list[str], **options: Any) -> list[tuple[int, float]]:
@@ -98,7 +100,7 @@ def test_one_model_s_score_is_its_own_alone_and_in_any_list(name: str, alone: Re
     results = dict(DROP_INS[name](alone, TEXTS))
     assert len({round(score, 4) for score in results.values()}) == len(TEXTS)
     for document in alone.rerank(QUERY, TEXTS):
-        assert results[document.index] == pytest.approx(document.scores["judge"])
+        assert results[document.index] == pytest.approx(document.scores["model"])
         ((_, score),) = DROP_INS[name](alone, [TEXTS[document.index]])
         assert score == pytest.approx(results[document.index], abs=1e-6)
 
