@@ -4,7 +4,7 @@ scored/manifest.json    format, column names, settings, sizes, the hash of every
 scored/questions.json   the questions with their gold documents and snippets
 scored/*.npy            one array each: document_scores (D, K), sentence_scores (N, P), question_of, document_of,
                         documents (ids), sections, begin, end, lexical, in_passages, documents_in_passages,
-                        documents_left_out
+                        documents_left_out, documents_in_part
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ MARKER = "document_of.npy"
 """A file that identifies scored questions: folders without it are not replaced."""
 OWNERS = {"question_of": "query_of", "document_of": "document_of"}
 """Files of owners, and their names among the columns."""
-LEFT_OUT = "documents_left_out"
+NOT_FITTED = ("documents_left_out", "documents_in_part")
+"""Flags of documents that some model did not read to its end; nothing is fitted on them."""
 CANDIDATE_ARRAYS = (
     *("documents", "sections", "begin", "end", "lexical", "in_passages", "documents_in_passages"),
-    LEFT_OUT,
+    *NOT_FITTED,
 )
 _ARRAYS = (*OWNERS, *CANDIDATE_ARRAYS, "document_scores", "sentence_scores")
 
@@ -60,7 +61,7 @@ def _listed(folder: Path) -> Iterator[str]:
 
 SCORED = FolderFormat(marker=MARKER, names=(QUESTIONS, *(f"{name}.npy" for name in _ARRAYS)), listed=_listed)
 """Files of a folder of scored questions."""
-OF_DOCUMENTS = {"documents", "documents_in_passages", LEFT_OUT}
+OF_DOCUMENTS = {"documents", "documents_in_passages", *NOT_FITTED}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +71,9 @@ class Dataset:
     `documents` (D,) ids; `sections` (N,) names; `begin`, `end` (N,) offsets, the end exclusive; `lexical` (N,) BM25 of
     a sentence among the question's own; `in_passages` (N,) some model read the sentence in passages, and
     `documents_in_passages` (D,) the document. `documents_left_out` (D,) some model did not read the document,
-    so that its score there is a placeholder on which nothing is fitted (`without_left_out`). `made_by` has the settings
-    of scoring; `data` is the fingerprint of the content, "" for a set that was never written.
+    so that its score there is a placeholder; `documents_in_part` (D,) some model read it to its first exit only.
+    Nothing is fitted on either (`fully_read`). `made_by` has the settings of scoring; `data` is the fingerprint of the
+    content, "" for a set that was never written.
 
     Raises:
         InputError: no questions, or a repeated candidate of one question.
@@ -87,6 +89,7 @@ class Dataset:
     in_passages: Bool
     documents_in_passages: Bool
     documents_left_out: Bool
+    documents_in_part: Bool
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False)
     data: str = field(default="", compare=False)
 
@@ -183,8 +186,9 @@ class Dataset:
             **owners,
             queries=len(questions),
         )
-        if LEFT_OUT not in arrays:
-            arrays[LEFT_OUT] = _no_flags(root, manifest["made_by"], len(arrays["documents"]))
+        for name in NOT_FITTED:
+            if name not in arrays:
+                arrays[name] = _no_flags(root, manifest["made_by"], len(arrays["documents"]))
         candidate_arrays = {name: arrays[name] for name in CANDIDATE_ARRAYS}
         return cls(
             questions=questions,
@@ -205,20 +209,22 @@ class Dataset:
         questions = tuple(question for question, keep in zip(self.questions, chosen, strict=True) if keep)
         return replace(self, questions=questions, columns=columns, **candidate_arrays)
 
-    def without_left_out(self) -> Dataset:
-        """Return the set without the documents that some model did not read, whose scores are placeholders.
+    def fully_read(self) -> Dataset:
+        """Return the set of the documents that every model read to its end: other scores are no basis of a fit.
 
-        They still count among a question's gold documents, so what a ranking misses by them lowers its recall.
+        The others still count among a question's gold documents, so what a ranking misses by them lowers its recall.
         """
-        if not (count := int(np.count_nonzero(self.documents_left_out))):
+        partly_read = self.documents_left_out | self.documents_in_part
+        if not partly_read.any():
             return self
         log.warning(
-            "%d of %d documents were not read by every model, so nothing is fitted on them; score without a "
-            "cascade to use them",
-            count,
+            "%d of %d documents were not read by every model, and %d to a model's first exit only, so nothing is "
+            "fitted on them; score without a cascade to use them",
+            np.count_nonzero(self.documents_left_out),
             len(self.documents),
+            np.count_nonzero(self.documents_in_part & ~self.documents_left_out),
         )
-        chosen = ~np.asarray(self.documents_left_out)
+        chosen = ~np.asarray(partly_read)
         columns, sentences = self.columns.select_documents(chosen)
         arrays = {name: getattr(self, name)[chosen if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS}
         return replace(self, columns=columns, **arrays)
@@ -249,6 +255,7 @@ class Dataset:
             in_passages=self.in_passages | added.in_passages,
             documents_in_passages=self.documents_in_passages | added.documents_in_passages,
             documents_left_out=self.documents_left_out | added.documents_left_out,
+            documents_in_part=self.documents_in_part | added.documents_in_part,
             made_by=made_by,
             data=fingerprint([self.data, added.data]),
         )
@@ -321,7 +328,9 @@ def _read_array(path: Path) -> npt.NDArray[Any]:
 def _no_flags(folder: Path, made_by: Mapping[str, Any], count: int) -> Bool:
     """Return the flags (D,) of a set without them. Raises ArtefactError where documents may have been left out."""
     if made_by.get("cascade") == AUTO:
-        raise ArtefactError(f"{folder}: does not say which documents its cascade left out; score the questions again.")
+        raise ArtefactError(
+            f"{folder}: does not say which documents its cascade left out or read in part; score the questions again."
+        )
     return np.zeros(count, bool)
 
 
@@ -343,5 +352,5 @@ def _candidate_arrays(scored: Candidates) -> dict[str, npt.NDArray[Any]]:
         "lexical": scored.lexical,
         "in_passages": scored.in_passages,
         "documents_in_passages": scored.documents_in_passages,
-        LEFT_OUT: scored.documents_left_out,
+        **{name: getattr(scored, name) for name in NOT_FITTED},
     }

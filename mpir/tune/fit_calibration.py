@@ -27,13 +27,13 @@ LOWEST = 0.01
 def fit_calibration(scored: Dataset) -> Calibration:
     """Fit the regressions of documents (gold documents) and of sentences (they share a character with a gold snippet).
 
-    Documents that some model did not read are not among them. `made_by` has the data, the models of the columns, and
-    the calibration error on the same questions.
+    Documents that some model did not read, or read to its first exit only, are not among them. `made_by` has the data,
+    the models of the columns, and the calibration error on the same questions.
 
     Raises:
         InputError: no gold, or no column of a model.
     """
-    scored = scored.without_left_out()
+    scored = scored.fully_read()
     models = scored.made_by.get("perspectives", {})
     sentences, documents = _model_columns(scored.columns.layout, models)
     if not sentences:

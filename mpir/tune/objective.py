@@ -23,14 +23,14 @@ class Objective:
     """
 
     def __init__(self, scored: Dataset, measured: str | Measure = "document-map", *, version: int = 9) -> None:
-        """Judge the candidates that all models read.
+        """Judge the candidates that all models read to the end.
 
         `measured` is a measure's name, or a function of `Submissions` to (Q,) values.
 
         Raises:
             InputError: no gold, an unknown measure or version, or scores that are not finite.
         """
-        scored = scored.without_left_out()
+        scored = scored.fully_read()
         _check_columns(scored)
         self.scored, self.version = scored, version
         self.name = measured if isinstance(measured, str) else getattr(measured, "__qualname__", repr(measured))

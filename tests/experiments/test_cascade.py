@@ -57,6 +57,7 @@ def scored() -> Dataset:
         in_passages=np.zeros(8, bool),
         documents_in_passages=np.zeros(4, bool),
         documents_left_out=np.zeros(4, bool),
+        documents_in_part=np.zeros(4, bool),
     )
 
 

@@ -47,6 +47,7 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
         in_passages=np.zeros(8, bool),
         documents_in_passages=np.zeros(6, bool),
         documents_left_out=np.zeros(6, bool),
+        documents_in_part=np.zeros(6, bool),
     )
 
 

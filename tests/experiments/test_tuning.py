@@ -55,6 +55,7 @@ def free() -> Dataset:
         in_passages=np.zeros(6, bool),
         documents_in_passages=np.zeros(6, bool),
         documents_left_out=np.zeros(6, bool),
+        documents_in_part=np.zeros(6, bool),
     )
 
 

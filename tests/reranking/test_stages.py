@@ -11,8 +11,11 @@ import pytest
 from mpir import Ranking, Reranker, RunOptions
 from mpir.core.blend import blend_queries, document_order
 from mpir.core.candidates import Candidates
+from mpir.core.text import Question
 from mpir.core.weights import Weights
 from mpir.reranking import score, stages
+from mpir.tune.dataset import Dataset
+from mpir.tune.objective import Objective
 from tests.models.model_makers import add_exits
 
 QUERY = "does aspirin thin blood"
@@ -98,3 +101,15 @@ def test_a_ranking_says_which_documents_were_read_in_part(checkpoint: Path, tmp_
     candidates = columns(reranker(checkpoint, tmp_path / "1", {"first_exit": 1}))
     restored = Candidates.from_record(candidates.to_record(), candidates.documents)
     assert restored.documents_in_part.tolist() == candidates.documents_in_part.tolist()
+
+
+def test_a_scored_set_knows_them_and_is_not_fitted_on_them(
+    checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    candidates = columns(reranker(checkpoint, tmp_path / "1", {"first_exit": 1}))
+    question = Question(id="1", body=QUERY, type="factoid", documents=(candidates.documents[0].id,), snippets=())
+    scored = Dataset.collect([(question, candidates)]).save(tmp_path / "scored")
+    assert scored.documents_in_part.sum() == 8
+    fitted = Objective(scored, "document-map").scored
+    assert fitted.documents.tolist() == scored.documents[~scored.documents_in_part].tolist()
+    assert "0 of 12 documents were not read by every model, and 8 to a model's first exit only" in caplog.text

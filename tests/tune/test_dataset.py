@@ -17,7 +17,7 @@ from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.reranking.prepare import unscored_candidates
-from mpir.tune.dataset import CANDIDATE_ARRAYS, Dataset
+from mpir.tune.dataset import CANDIDATE_ARRAYS, NOT_FITTED, Dataset
 from mpir.tune.objective import Objective
 from tests.damage import FLIPS, check_flips
 
@@ -210,47 +210,55 @@ def test_only_scored_questions_are_replaced(scored_set: Dataset, tmp_path: Path)
     assert (tmp_path / "scored/notes.txt").read_text() == "a week of work"
 
 
-def left_out(scored: Dataset, *rows: int) -> Dataset:
-    """The set, with documents that some model did not read."""
-    return replace(scored, documents_left_out=np.isin(np.arange(len(scored.documents)), rows))
+def flagged(scored: Dataset, flag: str, *rows: int) -> Dataset:
+    """The set, with documents that some model did not read, or not to its end."""
+    flags: dict[str, Any] = {flag: np.isin(np.arange(len(scored.documents)), rows)}
+    return replace(scored, **flags)
 
 
-def test_documents_that_a_model_did_not_read_are_known_afterwards(tmp_path: Path) -> None:
-    pairs = [(item, replace(scored, documents_left_out=scored.columns.first_stage == 1)) for item, scored in PAIRS]
+@pytest.mark.parametrize("flag", NOT_FITTED)
+def test_documents_that_a_model_did_not_read_to_its_end_are_known_afterwards(tmp_path: Path, flag: str) -> None:
+    pairs = [(item, replace(scored, **{flag: scored.columns.first_stage == 1})) for item, scored in PAIRS]
     saved = Dataset.collect(pairs).save(tmp_path / "scored")
-    assert saved.documents_left_out.tolist() == [False, True, False, True, False]
-    assert saved.subset([2]).documents_left_out.tolist() == [False, True, False]
-    assert Dataset.concat([saved, saved]).documents_left_out.tolist() == 2 * saved.documents_left_out.tolist()
+    assert getattr(saved, flag).tolist() == [False, True, False, True, False]
+    assert getattr(saved.subset([2]), flag).tolist() == [False, True, False]
+    assert getattr(Dataset.concat([saved, saved]), flag).tolist() == 2 * getattr(saved, flag).tolist()
     columns = replace(saved.columns, layout=Layout.of(("bm25",), ("c", "d")))
-    joined = saved.join_columns(replace(left_out(saved, 4), columns=columns))
-    assert np.flatnonzero(joined.documents_left_out).tolist() == [1, 3, 4]
+    joined = saved.join_columns(replace(flagged(saved, flag, 4), columns=columns))
+    assert np.flatnonzero(getattr(joined, flag)).tolist() == [1, 3, 4]
 
 
-def test_nothing_is_fitted_on_them(scored_set: Dataset, caplog: pytest.LogCaptureFixture) -> None:
-    assert scored_set.without_left_out() is scored_set
-    fitted = left_out(scored_set, 1, 2).without_left_out()
+@pytest.mark.parametrize("flag", NOT_FITTED)
+def test_nothing_is_fitted_on_them(scored_set: Dataset, caplog: pytest.LogCaptureFixture, flag: str) -> None:
+    assert scored_set.fully_read() is scored_set
+    fitted = flagged(scored_set, flag, 1, 2).fully_read()
     assert fitted.documents.tolist() == ["1", "3", "4"]
     assert fitted.columns.query_of.tolist() == [0, 2, 2]
     assert fitted.columns.document_of.tolist() == [0, 0, 1, 1, 2, 2]
     kept = np.isin(scored_set.columns.document_of, [0, 3, 4])
     assert np.array_equal(fitted.columns.sentences, scored_set.columns.sentences[kept])
     assert np.array_equal(fitted.begin, scored_set.begin[kept])
-    assert "2 of 5 documents were not read by every model, so nothing is fitted on them" in caplog.text
+    left_out, in_part = (2, 0) if flag == "documents_left_out" else (0, 2)
+    assert (
+        f"{left_out} of 5 documents were not read by every model, and {in_part} to a model's first exit only, so "
+        "nothing is fitted on them"
+    ) in caplog.text
     weights, without = Weights({"a": 0.3, "b": 0.7}), [question("x", ["1"]), PAIRS[1]]
-    objective = Objective(left_out(scored_set, 1), "document-map")
+    objective = Objective(flagged(scored_set, flag, 1), "document-map")
     assert objective.per_question(weights)[:2].tolist() == (
         Objective(Dataset.collect([*without, PAIRS[2]]), "document-map").per_question(weights)[:2].tolist()
     )
 
 
-def test_a_set_without_the_flag_is_scored_again_if_it_may_need_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", NOT_FITTED)
+def test_a_set_without_the_flag_is_scored_again_if_it_may_need_one(tmp_path: Path, flag: str) -> None:
     for cascade in (None, "auto"):
         folder = tmp_path / f"{cascade}"
         Dataset.collect(PAIRS, {"cascade": cascade}).save(folder)
         manifest = read_json_with_checksum(folder / "manifest.json", "")
-        (folder / "documents_left_out.npy").unlink()
-        del manifest["files"]["documents_left_out.npy"]
+        (folder / f"{flag}.npy").unlink()
+        del manifest["files"][f"{flag}.npy"]
         write_json_with_checksum(folder / "manifest.json", manifest)
-    assert not Dataset.load(tmp_path / "None").documents_left_out.any()
-    with pytest.raises(ArtefactError, match="does not say which documents its cascade left out; score the questions"):
+    assert not getattr(Dataset.load(tmp_path / "None"), flag).any()
+    with pytest.raises(ArtefactError, match="does not say which documents its cascade left out or read in part"):
         Dataset.load(tmp_path / "auto")

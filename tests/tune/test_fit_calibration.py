@@ -15,7 +15,7 @@ from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_logistic_regression
 from mpir.files.checksum import read_json_with_checksum
 from mpir.models.bundles.bundle import open_bundle
-from mpir.tune.dataset import Dataset
+from mpir.tune.dataset import NOT_FITTED, Dataset
 from mpir.tune.fit_calibration import fit_calibration
 from mpir.tune.judgements import judge
 from tests.faults.report import count
@@ -65,14 +65,15 @@ def rising(seed: int = 1) -> Dataset:
     return replace(scored, columns=columns, made_by={"perspectives": MODELS})
 
 
-def test_placeholders_of_documents_that_were_not_read_teach_nothing() -> None:
+@pytest.mark.parametrize("flag", NOT_FITTED)
+def test_scores_of_documents_that_were_not_read_to_the_end_teach_nothing(flag: str) -> None:
     scored = rising()
     count("scores of documents that were not read")
     is_left_out = np.arange(len(scored.documents)) % 3 == 0
     sentences = np.where(is_left_out[scored.columns.document_of][:, None], -9.0, scored.columns.sentences)
     columns = replace(scored.columns, sentences=sentences)
-    invented = fit_calibration(replace(scored, columns=columns, documents_left_out=is_left_out))
-    expected = fit_calibration(replace(scored, documents_left_out=is_left_out))
+    invented = fit_calibration(replace(scored, columns=columns, **{flag: is_left_out}))
+    expected = fit_calibration(replace(scored, **{flag: is_left_out}))
     assert (invented.document, invented.sentence, invented.lowest) == (
         expected.document,
         expected.sentence,

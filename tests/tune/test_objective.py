@@ -147,6 +147,7 @@ def six(make_pairs: Callable[..., Any]) -> Dataset:
         in_passages=np.zeros(sentences, bool),
         documents_in_passages=np.zeros(2, bool),
         documents_left_out=np.zeros(2, bool),
+        documents_in_part=np.zeros(2, bool),
     )
 
 
