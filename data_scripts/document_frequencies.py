@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     from mpir.core.text.terms import Background
     from mpir.files.corpora import read_corpus
-    from mpir.files.output_checks import check_files, check_replaceable_file
+    from mpir.files.output_checks import Output, check_outputs
     from mpir.files.read import GZIP, STDIN
     from mpir.files.write import atomic_write
 
-    check_files([("--output", arguments.output)], [("PATH", path) for path in arguments.corpus if path != STDIN])
-    check_replaceable_file("--output", arguments.output, lambda head: head.startswith(GZIP))
+    output = Output("--output", arguments.output, lambda head: head.startswith(GZIP))
+    check_outputs([output], [("PATH", path) for path in arguments.corpus if path != STDIN])
     documents = tqdm(read_corpus(arguments.corpus), unit="document", disable=not sys.stderr.isatty())
     background = Background.of((document.text for document in documents), arguments.least)
     with atomic_write(arguments.output, binary=True) as stream:

@@ -15,6 +15,7 @@ import argparse
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.core.text.split import sentences
-from mpir.files.output_checks import check_files
+from mpir.files.output_checks import Output, check_outputs
 from mpir.files.write import atomic_write
 from mpir.lab.gold_sentences import is_gold
 from mpir.validation import whole_number
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     count = whole_number("--candidates", arguments.candidates, minimum=2)
     most = whole_number("--questions", arguments.questions)
     paths = {split: arguments.output / name for split, name in FILES.items()}
-    check_files([("--output", path) for path in paths.values()], [("--data", arguments.data)])
+    check_outputs([Output("--output", path, are_rows) for path in paths.values()], [("--data", arguments.data)])
     bioasq = load(arguments.data, seed=1)
     arguments.output.mkdir(parents=True, exist_ok=True)
     for split, questions in (("train", bioasq.train), ("dev", bioasq.dev)):
@@ -60,6 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
         write(paths[split], chosen)
         print(f"{paths[split]}: {len(chosen)} questions, {min(len(judged), len(chosen))} of them with a gold document")
     return 0
+
+
+def are_rows(head: bytes) -> bool:
+    """Whether a file begins with compressed rows of documents."""
+    try:
+        text = zlib.decompressobj(wbits=31).decompress(head)
+    except zlib.error:
+        return False
+    return text.startswith(b'{"id": ') and b'"documents": [' in text
 
 
 def question_row(bioasq: BioASQ, question: Question, count: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError, error_context, format_value
-from mpir.files.output_checks import check_files
+from mpir.files.output_checks import Output, check_outputs
 from mpir.files.read import read_json_lines
 from mpir.files.write import atomic_write
 from mpir.models.perspectives import Perspective, open_bundle, score_pairs
@@ -80,7 +80,9 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
     read = [("ROWS", arguments.rows), ("--kept", arguments.kept)]
-    check_files([("--output", arguments.output), ("--keep", arguments.keep)], read)
+    check_outputs(
+        [Output("--output", arguments.output, are_taught), Output("--keep", arguments.keep, is_archive)], read
+    )
     rows = read_training(arguments.rows, taught=arguments.add)
     if arguments.keep and arguments.keep.exists():
         read_kept(arguments.keep)  # raise errors before scoring
@@ -100,6 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
     models = " and ".join(arguments.encoders or []) or f"{arguments.perspective} of {arguments.bundle}"
     print(f"{arguments.output}: {len(rows)} rows with scores of {arguments.kept or models}")
     return 0
+
+
+def are_taught(head: bytes) -> bool:
+    """Whether a file begins with a row that has a teacher's score."""
+    return head.startswith(b"{") and b'"teacher": ' in head.partition(b"\n")[0]
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file may hold scores that were kept; they are read before any work."""
+    return head.startswith(b"PK")
 
 
 def read_training(path: Path, texts: Sequence[str] = TEXTS, *, taught: bool = False) -> list[Row]:

@@ -17,6 +17,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.files.corpora import read_corpus
 from mpir.files.folder_format import CHECKPOINT
+from mpir.files.output_checks import Output, check_outputs
 from mpir.files.write import atomic_folder
 
 END = "<|endoftext|>"
@@ -42,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
+    check_outputs([Output("--output", arguments.output, CHECKPOINT)], [("PATH", path) for path in arguments.corpus])
     tokenizer = make_tokenizer(arguments.corpus, arguments.vocabulary)
     torch.manual_seed(arguments.seed)
     config = GPT2Config(vocab_size=len(tokenizer), bos_token_id=0, eos_token_id=0, **SHAPE)

@@ -32,9 +32,9 @@ from mpir.app.cli.value_options import file_path
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.core.text.split import sentences, split
+from mpir.files import output_checks
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.jsonl import read_jsonl
-from mpir.files.output_checks import check_files, check_replaceable_file
 from mpir.files.read import read_json, read_json_lines
 from mpir.files.write import atomic_write
 from mpir.lab.gold_sentences import gold_sentences, is_gold
@@ -338,9 +338,8 @@ def check_outputs(paths: Sequence[Path], read: Iterable[tuple[str, Path]] = ()) 
     Raises:
         OutputError: a file cannot be written, is an input, or would replace another kind of file.
     """
-    check_files([("--output", path) for path in paths], read)
-    for path in paths:
-        check_replaceable_file("--output", path, lambda head: head.startswith(b'{"id":'))
+    outputs = [output_checks.Output("--output", path, lambda head: head.startswith(b'{"id":')) for path in paths]
+    output_checks.check_outputs(outputs, read)
 
 
 def write(path: Path, rows: Iterable[Example], evaluation: EvaluationQuestions | None = None) -> None:

@@ -22,6 +22,7 @@ from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.calibration import Calibration
 from mpir.core.stopping import expectation
 from mpir.evaluate.calibration import calibration_error
+from mpir.files.output_checks import Output, check_outputs, is_picture
 from mpir.models.bundles.bundle import open_bundle
 from mpir.reranking.reranker import Reranker
 from mpir.tune.dataset import Dataset
@@ -50,6 +51,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables of documents, kinds of lists, sentences, expected numbers and spread."""
+    check_outputs([Output("--plot", arguments.plot, is_picture)])
     bundle = open_bundle(arguments.bundle)
     calibration = Calibration.from_dict(bundle.relevance)
     sets = {name: Dataset.load(arguments.lists / name) for name in arguments.sets}

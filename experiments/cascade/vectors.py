@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from experiments.cascade.words import SHARES, SHIPPED, Curve, cell, choose_weights, chosen, first_candidates
+from experiments.cascade.words import SHARES, SHIPPED, Curve, are_tables, cell, choose_weights, chosen, first_candidates
 from experiments.common.baselines import Start
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
@@ -32,7 +32,8 @@ from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths
 from mpir.evaluate import bootstrap_interval
 from mpir.files.corpora import read_corpus
-from mpir.files.write import atomic_write, check_folder
+from mpir.files.output_checks import Output, check_outputs
+from mpir.files.write import atomic_write
 from mpir.models.perspectives import open_bundle
 from mpir.tune.dataset import Dataset
 from mpir.types import F64, I64
@@ -68,7 +69,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A table for each first pass."""
-    check_folder(arguments.output)
+    check_outputs([Output("--output", arguments.output / "tables.md", are_tables)])
     scored = first_candidates(Dataset.load(arguments.scored), arguments.candidates)
     weights, query_of = choose_weights(arguments, scored), query_of_sentences(scored)
     texts = sentence_texts(scored, arguments.corpus)

@@ -17,6 +17,7 @@ not decide.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -40,8 +41,9 @@ from mpir.errors import InputError, OutputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.figure import COLOURS, STYLE
 from mpir.files.corpora import read_jsonl, read_questions
+from mpir.files.output_checks import Form, Output, are_figures, check_outputs, is_picture
 from mpir.files.weights import read_weights
-from mpir.files.write import atomic_write, check_folder, write_json
+from mpir.files.write import atomic_write, write_json
 from mpir.models.perspectives import open_bundle
 from mpir.reranking.cascade import DEFAULT_SHARE, FEWEST, first_pass, most_promising, part_of, promise
 from mpir.search.memory import MemoryIndex
@@ -92,9 +94,14 @@ def main() -> int:
     return guarded("cascade", lambda: run(arguments))
 
 
+are_tables = re.compile(rb"\d+ questions, \d+ candidates and \d+ sentences each").match
+"""Whether a file has the tables of a first pass."""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """The whole experiment."""
-    check_folder(arguments.output)
+    forms: dict[str, Form] = {"tables.md": are_tables, "results.json": are_figures, "cascade.png": is_picture}
+    check_outputs(Output("--output", arguments.output / name, form) for name, form in forms.items())
     scored = Dataset.load(arguments.scored)
     weights = choose_weights(arguments, scored)
     curve = Curve(scored, weights, arguments.version)

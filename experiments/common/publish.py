@@ -20,6 +20,7 @@ from typing import Any
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
+from mpir.files.output_checks import Output, are_figures, check_outputs
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 
@@ -41,6 +42,7 @@ def publish(arguments: argparse.Namespace) -> int:
     Raises:
         InputError: the result is not a JSON object, or there is no git commit.
     """
+    check_outputs([Output("--output", arguments.output, are_figures)], [("FILE", arguments.result)])
     result = read_json(arguments.result)
     if not isinstance(result, dict):
         raise InputError(f"{arguments.result}: not a JSON object of figures; give what a command wrote with --json.")

@@ -9,6 +9,7 @@ out and counted. With --abstracts-only, the corpus leaves out `partial.jsonl`, w
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -26,7 +27,7 @@ from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Question
 from mpir.files.corpora.bioasq import read_questions
 from mpir.files.corpora.corpus import corpus_fingerprint, read_corpus
-from mpir.files.output_checks import check_file
+from mpir.files.output_checks import Output, check_outputs
 from mpir.files.read import read_json
 from mpir.files.write import atomic_write
 from mpir.search import DEFAULT_B, DEFAULT_K1, LuceneIndex, MemoryIndex, build_index, index_matches
@@ -47,7 +48,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the grid and write the tables."""
-    check_file("--output", arguments.output)
+    check_outputs([Output("--output", arguments.output, re.compile(rb"[\d,]+ documents \(").match)])
     files = [arguments.data / "pubmed" / "abstracts.jsonl"]
     files += [] if arguments.abstracts_only else [arguments.data / "pubmed" / "partial.jsonl"]
     folder = arguments.index or Path(gettempdir()) / f"mpir-first-stage-{len(files)}"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli import main as mpir
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import InputError, MpirError
+from mpir.files.output_checks import Form, Output, are_figures, check_outputs
 from mpir.files.write import atomic_write, write_json
 from mpir.lab.train.examples import Example, read_rows
 from mpir.models.perspectives import open_bundle, score_pairs
@@ -58,6 +60,10 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A row for each source."""
+    sources = [text.partition("=")[0] for text in arguments.rows]
+    runs = [arguments.output / f"{name}-{seed}" for name in sources for seed in range(1, arguments.seeds + 1)]
+    forms: dict[str, Form] = {"dev.jsonl": are_rows, "train.jsonl": are_rows, "mixture.json": are_figures}
+    check_outputs(Output("--output", folder / name, form) for folder in runs for name, form in forms.items())
     tests = {path.name: read_rows(path, 4.0) for path in arguments.held}
     tests |= read_annotated(arguments.annotated, arguments.split) if arguments.annotated else {}
     if not tests:
@@ -73,6 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
         table.append([name, *(spread(values) for values in zip(*measured, strict=True))])
     print(tabulate(table, ["trained on", *tests], tablefmt="github", disable_numparse=True))
     return 0
+
+
+are_rows = re.compile(rb'\{"id": [^\n]*"question": [^\n]*"label": ').match
+"""Whether a file has rows of a source."""
 
 
 def trained(name: str, rows: Sequence[Example], seed: int, arguments: argparse.Namespace) -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 from experiments.stopping.screened import Review, first_decisions, read_review, read_until, review_names
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
+from mpir.files.output_checks import Output, are_figures, check_outputs
 from mpir.files.write import write_json
 
 RECALL = 0.95
@@ -48,6 +49,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """A line for each review."""
+    check_outputs([Output("--output", arguments.output, are_figures)], [("--data", arguments.data)])
     numbers: dict[str, Any] = {}
     for name in arguments.reviews or review_names(arguments.data):
         review = read_review(arguments.data, name)

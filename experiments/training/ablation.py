@@ -37,6 +37,7 @@ from mpir.errors import InputError
 from mpir.evaluate import randomisation_test
 from mpir.files.checksum import sha256
 from mpir.files.corpora import corpus_fingerprint
+from mpir.files.output_checks import Output, are_figures, check_outputs
 from mpir.files.read import read_json
 from mpir.files.write import write_json
 from mpir.lab.train.mixture_schema import paths, read_declared
@@ -93,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.lab.train.mixture import read_mixture
     from mpir.lab.train.schedule import schedule
 
+    check_outputs([Output("--output", arguments.output / "ablation.json", are_figures)])
     settings = TrainingSettings.read(arguments.mixture, {"checkpoint": arguments.checkpoint})
     check_seeds(arguments.seeds or ())
     real_number("--share", arguments.share, "a number above 0 and up to 1", lambda value: 0 < value <= 1)

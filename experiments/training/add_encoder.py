@@ -31,7 +31,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_names
-from mpir.files.output_checks import check_folders
+from mpir.files.output_checks import Output, check_outputs
 from mpir.files.read import read_json
 from mpir.files.weights import read_weights, write_weights
 from mpir.files.write import atomic_folder, write_json
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.models.bundles.bundle import open_bundle, seal
 
     bundle = open_bundle(arguments.bundle)
-    check_folders([("--output", arguments.output)], [("--bundle", bundle.folder)])
+    check_outputs([Output("--output", arguments.output, BUNDLE)], [("BUNDLE", bundle.folder)])
     before: list[dict[str, Any]] = bundle.manifest["perspectives"]
     names = {role: getattr(arguments, role) for role in ROLES}
     replaced = {item["name"] for item in before} & set(names.values())

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -34,6 +35,7 @@ from experiments.tuning.report import Report, across
 from mpir.app.cli import guarded, script_parser
 from mpir.core.weights import RANKS
 from mpir.files.journal import Journal
+from mpir.files.output_checks import Form, Output, are_figures, check_outputs, is_journal, is_picture
 from mpir.files.write import atomic_write, write_json
 from mpir.tune.cross_validation import split
 from mpir.tune.dataset import Dataset
@@ -65,8 +67,18 @@ def main() -> int:
     return guarded("tuning", lambda: run(arguments))
 
 
+SUFFIXES = (".png", ".svg")
+are_tables = re.compile(rb"### [^\n]*\n\n\|[^\n]*dev, fitted").match
+"""Whether a file has the tables of a comparison."""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Make all parts, then tables and pictures."""
+    forms: dict[str, Form] = {"tables.md": are_tables, "results.json": are_figures, "parts.jsonl": is_journal}
+    parts = ("best-so-far", "ablation", "learning-curve", "weights", "dependence", "shares")
+    pictures = (f"{measure}-{part}{suffix}" for measure in arguments.measures for part in parts for suffix in SUFFIXES)
+    forms |= dict.fromkeys(pictures, is_picture)
+    check_outputs(Output("--output", arguments.output / name, form) for name, form in forms.items())
     job = Job(
         dev=arguments.dev,
         calls=arguments.calls,

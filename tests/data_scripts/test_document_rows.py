@@ -57,7 +57,9 @@ def test_candidates_have_the_labels_that_are_known(
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     arguments = ["--data", str(data), "--output", str(data / "rows"), "--candidates", "4"]
     monkeypatch.setattr(sys, "argv", ["document_rows", *arguments])
-    assert runpy.run_path(str(SCRIPT))["main"]() == 0
+    loaded = runpy.run_path(str(SCRIPT))
+    assert loaded["main"]() == 0
+    assert loaded["are_rows"]((data / "rows/documents.train.jsonl.gz").read_bytes())
     assert "documents.train.jsonl.gz: 2 questions, 1 of them with a gold document" in capsys.readouterr().out
     train, dev = (read_document_rows(data / f"rows/documents.{split}.jsonl.gz", 3) for split in ("train", "dev"))
     assert [row.id for row in train] == ["t1", "t2"]  # t3 repeats a test question

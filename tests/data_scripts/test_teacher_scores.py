@@ -198,7 +198,7 @@ GOOD = {"question": "why", "sentence": "because", "label": 1.0, "teacher": 0.5}
         ([GOOD, {**GOOD, "teacher": "x"}], ["--add"], "rows.jsonl:3: the teacher's score is 'x'; expected a number to"),
         ([], [], "rows.jsonl: has no rows; give a training file."),
         ([], ["--encoders", "none"], "rows.jsonl: has no rows; give a training file."),
-        ([GOOD], ["--keep", "{folder}/damaged.npz"], "damaged.npz: holds no scores of a teacher"),
+        ([GOOD], ["--keep", "{folder}/damaged.npz"], "damaged.npz: exists and was not written by --keep"),
     ],
 )
 def test_rows_are_refused_before_a_model_is_opened(
