@@ -25,8 +25,13 @@ _OTHERS = re.compile(
 )
 """What stands for authors who are not named."""
 _LONGEST_END = 24
-_ODD = re.compile(r"[()\[\]/;&\d…等]|,[^,]*,|[,.]{2}|,$|\b[Aa]l\b|thers|ohne|u\.\s?a\.|др\.|\bcols?\b|tros\b|olleagues")
-"""Pieces of names that are not written plainly."""
+_HINT = re.compile(r"et\.?\s?al|others|colleagues|col[s.]?\b|otros|u\.\s?a\.|др|等|…|\.\.\.")
+"""A piece of everything that stands for others, in lower case; several times faster to find."""
+_SIGN = re.compile(r"[()\[\]/;&\d]")
+_ONE_EACH = re.compile(r"(?:(?:[^ ,;&\n]*+,)?+[^,;&\n]*+(?:\n|\Z))*+")
+"""Names, one a line, that are one person each, as `_of_one` says in more time."""
+_COMMAS = re.compile(r",(?:[^,\n]*,|\n|$)")
+"""Two commas in a name, or one at its end; names are one a line."""
 _PERSONS_ID = re.compile(
     r"\s*[(\[]\s*(?:orcid\s*:?\s*)?(?:https?://(?:www\.)?orcid\.org/)?(?:\d{5,}|(?:\d{4}-){3}\d{3}[\dX]"
     r"|[A-Z]{1,3}-\d{4}-\d{4})\s*[)\]]|/[A-Z]{1,3}-\d{4}-\d{4}\b",
@@ -63,13 +68,18 @@ def split_authors(text: str) -> list[str]:
 
 def split_listed(names: Iterable[str]) -> list[str]:
     """Return the authors of a list, of which some programs write all in one: "Doe, J.; Roe, R.", "Doe J, Roe R"."""
-    return [name for text in names for name in _of_one(text)]
+    names = list(names)
+    return names if _ONE_EACH.fullmatch("\n".join(names)) else [name for text in names for name in _of_one(text)]
 
 
-def plain_author(name: str) -> str:
-    """Return a name without a person's number, in the form "Doe, Jane Jr"; "" for "et al."."""
-    if not _ODD.search(name):  # the common case
-        return name
+def plain_authors(names: Sequence[str]) -> Sequence[str]:
+    """Return names without persons' numbers, in the form "Doe, Jane Jr"; "" for "et al."."""
+    text = "\n".join(names)  # one search for all takes less time
+    is_odd = _SIGN.search(text) or _COMMAS.search(text) or _HINT.search(text.lower())
+    return list(map(_plain, names)) if is_odd else names
+
+
+def _plain(name: str) -> str:
     name = _without_others(_PERSONS_ID.sub("", name)).strip(" ,;&")
     if match := _SUFFIX_LAST.fullmatch(name):
         return f"{match[1]}, {match[2]} {match[3]}"
@@ -93,7 +103,8 @@ def _of_one(text: str) -> list[str]:
 
 
 def _without_others(text: str) -> str:
-    match = _OTHERS.search(text, max(0, len(text) - _LONGEST_END))
+    end = max(0, len(text) - _LONGEST_END)
+    match = _OTHERS.search(text, end) if _HINT.search(text[end:].lower()) else None
     return text[: match.start()] if match else text
 
 

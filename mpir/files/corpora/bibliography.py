@@ -81,18 +81,18 @@ class Bibliography:
         A year may be "2015-03", and a list "Review; Letter".
         """
         values: dict[str, Any] = {}
-        for field in fields(cls):
-            if (value := metadata.get(field.name)) is None:
+        for name in cls.__dataclass_fields__:
+            if (value := metadata.get(name)) is None:
                 continue
-            if field.name == YEAR:
+            if name == YEAR:
                 values[YEAR] = year_of(str(value))
-            elif field.name in LISTS:
+            elif name in LISTS:
                 names = value
                 if isinstance(value, str):
-                    names = split_authors(value) if field.name == AUTHORS else split_names(value)
-                values[field.name] = tuple(map(str, names if isinstance(names, Iterable) else [names]))
+                    names = split_authors(value) if name == AUTHORS else split_names(value)
+                values[name] = tuple(map(str, names if isinstance(names, Iterable) else [names]))
             else:
-                values[field.name] = str(value)
+                values[name] = str(value)
         return cls(**values)
 
     @property

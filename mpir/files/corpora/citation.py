@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.content import comparable_words
+from mpir.files.corpora.content import journal_words
 
 CITATION = ("year", "date", "journal", "abbreviation", "volume", "issue", "pages", "issn", "publisher")
 """Keys of the metadata that together say where a paper was published."""
 _NUMBER = re.compile(r"\d+")
 _RANGE = re.compile(r"\s*(\w+)\s*-\s*(\w+)")
-_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
-_SMALL_WORDS = frozenset(("the", "of", "and", "for", "in", "on", "de", "la", "der", "die", "und", "et", "del", "des"))
 _ACRONYM = 3
 """Minimum letters of a journal's name that may be initials."""
 _LONG_NAME = 4
@@ -75,13 +73,8 @@ def same_journal(first: str, second: str) -> bool:
     """Whether two names are one journal's, perhaps abbreviated: "N Engl J Med", "BMJ (Clinical research ed.)"."""
     if first == second:
         return True
-    variants = [[_words(name), _words(name.partition(" : ")[0])] for name in (first, second)]
+    variants = [[journal_words(name), journal_words(name.partition(" : ")[0])] for name in (first, second)]
     return any(_are_alike(*sorted((names, words), key=len)) for names in variants[0] for words in variants[1])
-
-
-def _words(name: str) -> tuple[str, ...]:
-    words = comparable_words(_ASIDE.sub(" ", name)).split()
-    return tuple(word for word in words if word not in _SMALL_WORDS) or tuple(words)
 
 
 def _are_alike(short: Sequence[str], long: Sequence[str]) -> bool:

@@ -26,6 +26,10 @@ _ACCENT = re.compile("[\u0300-\u036f]")
 _INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
 PREFIX = "text-"
 """The beginning of an id that is a hash of a record's words."""
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_SMALL_WORDS = frozenset(("the", "of", "and", "for", "in", "on", "de", "la", "der", "die", "und", "et", "del", "des"))
+_BY_LETTER = frozenset(("journal", "new", "united", "states", "america", "quarterly", "zeitschrift"))
+"""Words of journals' names that are abbreviated to one letter; others keep at least two."""
 _BEHIND = re.compile(r"(?<=.):[0-9a-f]{8}(?::\d+)?$")
 _BEHIND_CONTENT = re.compile(r":\d+$")
 
@@ -35,13 +39,14 @@ class Content:
     """A record's words as they are compared: without case, accents, punctuation, tags and remarks of databases.
 
     `title` has no spaces, so that "β-cells" equals "beta cells". `author` is the first author's family name, of several
-    words the last. `pages` are the volume and the first page.
+    words the last. `journal` is equal for "J Salt" and "Journal of Salt". `pages` are the volume and the first page.
     """
 
     title: str
     abstract: str
     year: int | None
     author: str
+    journal: str
     pages: str
 
 
@@ -53,6 +58,7 @@ def content_of(document: Document) -> Content:
         abstract=comparable_words(document.abstract),
         year=known.year,
         author=family_name(known.authors[0]) if known.authors else "",
+        journal=_journal(known.journal or known.abbreviation),
         pages=" ".join(filter(None, (known.volume, known.pages.partition("-")[0]))) if known.volume else "",
     )
 
@@ -60,11 +66,11 @@ def content_of(document: Document) -> Content:
 def content_id(document: Document) -> ListId:
     """Return the id of a record whose source gives none; records of equal content have equal ids.
 
-    Title and abstract decide. Short ones, such as "Reply" without an abstract, need the year, the first author, and the
-    volume and first page, which databases write less alike.
+    Title and abstract decide. Short ones, such as "Reply" without an abstract, need the year, the first author, the
+    journal, and the volume and first page, which databases write less alike.
     """
     content = content_of(document)
-    further = [] if len(content.abstract) >= TELLING else [content.year, content.author, content.pages]
+    further = [] if len(content.abstract) >= TELLING else [content.year, content.author, content.journal, content.pages]
     return ListId(PREFIX + _digest(content.title, content.abstract, *further))
 
 
@@ -124,6 +130,16 @@ def shared_id(document: Document) -> str:
     if not isinstance(document.id, AccessionNumber):
         return document.id
     return (_BEHIND_CONTENT if document.id.startswith(PREFIX) else _BEHIND).sub("", document.id)
+
+
+def journal_words(name: str) -> tuple[str, ...]:
+    """Return the words of a journal's name as they are compared, without "the", "of" and remarks in brackets."""
+    words = comparable_words(_ASIDE.sub(" ", name)).split()
+    return tuple(word for word in words if word not in _SMALL_WORDS) or tuple(words)
+
+
+def _journal(name: str) -> str:
+    return "".join(word[:1] if word in _BY_LETTER else word[:2] for word in journal_words(name))
 
 
 def family_name(author: str) -> str:

@@ -83,12 +83,14 @@ def _merged(first: Document, copy: Document) -> Document:
     """Return the first record with the longer of the two texts, completed by the copy's fields."""
     longest = max(first, copy, key=_length)  # the first of two that are as long
     base, other = (first, copy) if longest is first else (copy, first)
-    citations = [Citation.of(Bibliography.of(document.metadata)) for document in (base, other)]
+    known = [Bibliography.of(document.metadata) for document in (base, other)]
     metadata: dict[str, Any] = {**copy.metadata, **first.metadata}
-    if citations[0].contradicts(citations[1]):  # a mixture of the two would be a record that nobody published
+    if Citation.of(known[0]).contradicts(
+        Citation.of(known[1])
+    ):  # a mixture of the two would be a record that nobody published
         fields = other.metadata.items()
         metadata = {**{name: value for name, value in fields if name not in CITATION}, **base.metadata}
-    if any(Bibliography.of(document.metadata).is_retracted for document in (first, copy)):
+    if any(paper.is_retracted for paper in known):
         metadata[TYPES] = list(dict.fromkeys((*Bibliography.of(metadata).types, RETRACTED)))
     widest = min(first, copy, key=_id_order)
     return replace(longest, id=widest.id, key=widest.key, metadata=metadata)

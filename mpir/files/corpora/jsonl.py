@@ -57,7 +57,7 @@ def record_document(record: Mapping[str, Any], location: str, *, needs_id: bool 
     """
     record = with_abstract(unwrapped(record))
     whole = with_metadata(record)
-    named = record if not is_blank(record.get(telling_key(record, IDS))) else whole
+    named = record if whole is record or not is_blank(record.get(telling_key(record, IDS))) else whole
     has_id = needs_id or not is_blank(named.get(telling_key(named, IDS)))
     identity = _checked_id(named, location) if has_id else ""
     check_has_text(whole, location)

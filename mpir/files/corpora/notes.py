@@ -40,7 +40,8 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _OF_TRIAL = re.compile(r"\bNCT\d{8}\b", re.IGNORECASE)
-_HAS_ID = re.compile(r"10\.\d{4}|pmc?id|pmc\d|pubmed|medline|wos:|2-s2\.0|cn-\d|nct\d", re.IGNORECASE)
+_HAS_ID = re.compile(r"10\.\d{4}|pmc?id|pmc\d|pubmed|medline|wos:|2-s2\.0|cn-\d|nct\d")
+"""A piece of every id, in lower case."""
 _BETWEEN = re.compile(r"[\s,;|/.&+)\]]*(?:\band\s+)?")
 _ENDS = ("\n", ".", ";", "|")
 """Characters behind which a line or sentence begins."""
@@ -55,7 +56,7 @@ def ids_in_note(text: str) -> dict[str, str]:
     An id counts at the beginning, directly behind one that counts, or with a bare label at the beginning of a line or
     sentence. Ids of another paper ("Comment on: … PMID: 7", "Erratum in … doi: …", "See also PMC1") do not.
     """
-    if not _HAS_ID.search(text) or text.startswith(_OWN):
+    if not _HAS_ID.search(text.lower()) or text.startswith(_OWN):
         return {}
     text, ids, end = _about_the_record(text), dict[str, str](), -1
     for match in _ID.finditer(text):

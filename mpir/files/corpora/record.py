@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mpir.core.text.types import Document
-from mpir.files.corpora.authors import plain_author, split_authors, split_listed
+from mpir.files.corpora.authors import plain_authors, split_authors, split_listed
 from mpir.files.corpora.bibliography import (
     AUTHORS,
     JOURNAL,
@@ -251,7 +251,7 @@ def _add_authors(metadata: dict[str, Any], values: Iterable[Value]) -> None:
         names = split_authors(value) if isinstance(value, str) else split_listed(value)
         if isinstance(value, str) and (persons := objects_in(value)):
             names = persons_or_names(persons)
-        if authors := distinct_names(map(plain_author, names)):
+        if authors := distinct_names(plain_authors(names)):
             metadata[AUTHORS] = authors
             return
 
@@ -401,6 +401,10 @@ class RecordMetadata(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._all()[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field, as a mapping does, in less time than by an error for each missing one."""
+        return self._all().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mpir.core.text.types import Document
 from mpir.files.corpora import read_corpus
-from mpir.files.corpora.content import family_name, fingerprint_of, fits, shared_id
+from mpir.files.corpora.content import content_id, family_name, fingerprint_of, fits, shared_id
 from mpir.files.corpora.deduplicate import without_copies
 
 
@@ -194,3 +194,25 @@ def test_a_hash_behind_a_key_can_be_taken_away(tmp_path: Path) -> None:
 )
 def test_a_family_name_in_any_form(author: str) -> None:
     assert family_name(author) == "marquez"
+
+
+_FULL = ("Journal of Salt", "Journal of Sweat", "Annals of Sweat", "New England Journal of Rowing", "La Revista de Sal")
+_SHORT = ("J Salt", "J. Sweat", "Ann Sweat", "N Engl J Row", "Rev. Sal (Internet)")
+
+
+@given(st.sampled_from(range(len(_FULL))), st.sampled_from(range(len(_FULL))), st.integers(1, 9), st.text(max_size=30))
+def test_equal_notices_of_two_journals_have_ids_of_their_own(first: int, second: int, page: int, abstract: str) -> None:
+    fields = {"year": 2016, "volume": "12", "pages": f"{page}-{page + 1}"}
+    notices = [
+        Document("", "Acknowledgement to reviewers", abstract, metadata={**fields, "journal": journal})
+        for journal in (_FULL[first], _SHORT[second])
+    ]
+    ids = list(map(content_id, notices))
+    assert (ids[0] == ids[1]) is (first == second)
+
+
+@given(st.sampled_from(_FULL), st.sampled_from(_FULL), st.text("abcdefgh ", min_size=150))
+def test_an_abstract_and_a_title_decide_an_id_in_any_journal(first: str, second: str, abstract: str) -> None:
+    abstract = f"{abstract} {'salt ' * 30}"
+    papers = [Document("", "Salt in sweat", abstract, metadata={"journal": name}) for name in (first, second)]
+    assert content_id(papers[0]) == content_id(papers[1])
