@@ -120,6 +120,7 @@ def test_progress_shows_the_files_and_records_left(
     assert "74/74" in shown
 
 
+@pytest.mark.slow
 def test_a_killed_build_resumes_after_its_last_group(
     baseline: Path, expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,7 @@ def results_of(index: Retriever, number: int) -> tuple[Any, ...]:
     return index.search(query, 30), index.scores_of(query, ids).tolist(), index.document(ids[0]), batch
 
 
-@pytest.mark.parametrize("opened", [lucene, expanded, several, dense, hybrid])
+@pytest.mark.parametrize("opened", [lucene, pytest.param(expanded, marks=pytest.mark.slow), several, dense, hybrid])
 def test_threads_that_share_an_index_get_the_results_of_one_thread(
     folder: Path, opened: Callable[[Path], Retriever]
 ) -> None:

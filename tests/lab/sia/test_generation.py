@@ -55,6 +55,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for name in ("train", "dev") for line in (folder / f"{name}.jsonl").open()]
 
 
+@pytest.mark.slow
 def test_every_output_is_there_and_agrees(generate: Run, vectors: Path, tmp_path: Path) -> None:
     assert generate("--vectors", vectors, "--set", "sia.probability=1") == 0
     created = rows(tmp_path / "out")
