@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,8 @@ def asked(page: Any, url: str, query: str = QUERY) -> None:
     page.locator("h1").click()
 
 
-def decided(page: Any, count: int, seen: dict[str, str]) -> None:
-    """Decide by keys on what is shown, and note what was decided on which title."""
+def decided(page: Any, count: int, seen: dict[str, str], review: Path) -> None:
+    """Decide by keys on what is shown, note what was decided on which title, and wait until the review has it."""
     for _ in range(count):
         title = page.locator("article h3").inner_text()
         assert title not in seen
@@ -77,7 +78,16 @@ def decided(page: Any, count: int, seen: dict[str, str]) -> None:
         seen[title] = {"i": "included", "m": "maybe", "e": "excluded"}[key]
         page.keyboard.press(key)
         page.keyboard.press("n")
-    page.wait_for_function("!document.querySelector('#kept').textContent")
+    begin = time.monotonic()
+    while in_file(review) < len(seen):
+        assert time.monotonic() - begin < PATIENCE, page.locator("#kept").inner_text()
+        page.wait_for_timeout(100)
+
+
+def in_file(review: Path) -> int:
+    """The number of records with a decision in a review's file."""
+    with closing(sqlite3.connect(review)) as database:
+        return int(database.execute("SELECT count(DISTINCT record) FROM decisions").fetchone()[0])
 
 
 def decisions_of(page: Any) -> dict[str, str]:
@@ -97,23 +107,23 @@ def test_no_decision_of_a_day_is_lost_or_moved(chromium: Any, explain: Any, tmp_
     with explain(file, "--reviewer", "ada") as url:
         asked(page, url)
         assert page.locator("article .place").inner_text().startswith("Rank 1 of 80")
-        decided(page, 25, seen)
+        decided(page, 25, seen, tmp_path / "search.mpir")
         page.reload()
         asked(page, url, QUERY.lower().rstrip("?"))
         assert decisions_of(page) == seen
         page.locator("h1").click()
-        decided(page, 10, seen)
+        decided(page, 10, seen, tmp_path / "search.mpir")
     with explain(file, "--reviewer", "ada") as url:  # after a kill
         asked(page, url)
         assert decisions_of(page) == seen
         page.locator("h1").click()
-        decided(page, 15, seen)
+        decided(page, 15, seen, tmp_path / "search.mpir")
     tomorrow = export(tmp_path / "search.csv", [101, 100, *range(79, -1, -1), 102])
     with explain(tomorrow, "--reviewer", "ada") as url:
         asked(page, url, "What is a risk of children?")
         assert decisions_of(page) == seen
         page.locator("h1").click()
-        decided(page, 10, seen)
+        decided(page, 10, seen, tmp_path / "search.mpir")
         assert decisions_of(page) == seen
 
     other = open_library([export(tmp_path / "theirs.csv", list(range(40, 120)))], "grace")
