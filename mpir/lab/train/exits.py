@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from mpir.errors import InputError, format_value
+from mpir.files.read import read_json
 from mpir.models.bert.exits import check_heads, read_exits
 
 PREFIX = "exits."
@@ -41,13 +42,27 @@ def add_exits(model: Any, layers: Sequence[int], names: Sequence[str]) -> None:
 def restore_exits(model: Any, checkpoint: str | Path) -> None:
     """Give a model that transformers has loaded the exits of its checkpoint, which transformers leaves out.
 
+    A model without a classifier, or with one of another number of outputs, keeps none, as it keeps no head.
+
     Raises:
         ArtefactError: the heads do not fit the exits.
     """
-    exits = read_exits(model.config.to_dict(), checkpoint) if getattr(model.config, "exits", None) else ()
-    if exits and model.config.num_labels == len(model.config.id2label):
-        weights = load_file(Path(checkpoint) / WEIGHTS)
-        check_heads(weights, exits, checkpoint)
-        add_exits(model, exits, list(model.config.id2label.values()))
-        heads = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
-        model.exits.load_state_dict({name: value.to(model.dtype) for name, value in heads.items()})
+    declared = read_json(config) if (config := Path(checkpoint) / "config.json").is_file() else {}
+    exits = read_exits(declared, checkpoint) if declared.get("exits") else ()
+    if not exits:
+        return
+    weights, names = load_file(Path(checkpoint) / WEIGHTS), list(declared["id2label"].values())
+    check_heads(weights, exits, checkpoint)
+    if not hasattr(model, "classifier") or model.config.num_labels != len(names):
+        model.config.exits = []
+        return
+    add_exits(model, exits, names)
+    heads = {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
+    model.exits.load_state_dict({name: value.to(model.dtype) for name, value in heads.items()})
+
+
+def drop_exits(model: Any) -> None:
+    """Remove a model's exits, which belong to layers that have gone."""
+    if getattr(model.config, "exits", None):
+        del model.exits
+        model.config.exits = []

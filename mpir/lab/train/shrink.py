@@ -20,6 +20,7 @@ from mpir.files.folder_format import CHECKPOINT
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, check_folder, write_json
 from mpir.lab.train.examples import read_rows
+from mpir.lab.train.exits import drop_exits
 from mpir.lab.train.pretrained import load_model
 from mpir.models.checkpoint_checks import check_tokenizer_file
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
@@ -47,6 +48,7 @@ def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int
     layer_numbers = tuple((number + 1) * count // layers - 1 for number in range(layers))
     encoder.layer = torch.nn.ModuleList(encoder.layer[number] for number in layer_numbers)
     model.config.num_hidden_layers = layers
+    drop_exits(model)
     with atomic_folder(folder, CHECKPOINT) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)

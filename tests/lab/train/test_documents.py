@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModel
 
 from mpir import Reranker
 from mpir.app.cli import main
@@ -19,9 +21,12 @@ from mpir.lab.train.document_loss import question_loss
 from mpir.lab.train.document_mixture import TrainingDocument, read_document_mixture, read_document_rows
 from mpir.lab.train.document_trainer import DocumentTuner
 from mpir.lab.train.export import export_bundle
+from mpir.lab.train.pretrained import load_encoder, load_model
 from mpir.lab.train.settings import TrainingSettings
+from mpir.lab.train.shrink import shrink
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
+from tests.models.model_makers import add_exits
 
 QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"
 
@@ -146,6 +151,20 @@ def test_exits_learn_with_the_last_layer_and_reach_the_bundle(
     stored = DocumentEncoder(Encoder(tmp_path / "bundle/model", device="cpu", precision="fp32"), depth=1)
     values, _ = stored.document_outputs([QueryDocument(QUESTION, (BAD, GOOD))])
     np.testing.assert_allclose(values, outputs[:3], atol=0.02)
+
+
+def test_exits_go_with_the_head_or_the_layers_that_they_belong_to(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    checkpoint = add_exits(Path(shutil.copytree(tiny_checkpoint, tmp_path / "exits")))
+    assert load_model(checkpoint).config.exits == [1]
+    _, other = load_encoder(str(checkpoint), 2)  # another number of outputs has an untrained head
+    bare = load_model(checkpoint, AutoModel)
+    for model in (other, bare):
+        assert not model.config.exits and not hasattr(model, "exits")
+    shrink(checkpoint, tmp_path / "shrunk", 1)
+    values, _ = DocumentEncoder(Encoder(tmp_path / "shrunk", device="cpu")).document_outputs(
+        [QueryDocument(QUESTION, (GOOD,))]
+    )
+    assert values.shape == (2, 3)
 
 
 @pytest.mark.parametrize("exits", [{"2": 1.0}, {"0": 1.0}, {"one": 1.0}, {"1": 0}, ["1"]])
