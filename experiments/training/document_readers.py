@@ -25,6 +25,7 @@ from mpir.lab.train.document_mixture import TrainingQuestion, read_document_rows
 from mpir.lab.train.examples import Example
 from mpir.lab.train.losses import mean_average_precision
 from mpir.models.perspectives import Perspective, open_bundle
+from mpir.models.perspectives.base import group_by_model
 from mpir.models.perspectives.scoring import score_documents
 from mpir.types import F64
 
@@ -51,7 +52,7 @@ def lines_of(bundle: str, questions: Sequence[TrainingQuestion], precision: str)
     """One line for each column of a bundle."""
     perspectives = open_bundle(bundle).perspectives(precision=precision)
     lines = list[list[object]]()
-    for numbers in together(perspectives):
+    for numbers in group_by_model(perspectives):
         chosen = [perspectives[number] for number in numbers]
         begin = time.process_time()
         values = scores(chosen, questions)
@@ -73,14 +74,6 @@ def scores(perspectives: Sequence[Perspective], questions: Sequence[TrainingQues
     rows = {"document": scored.starts[document_of], "sentence": scored.rows("sentence")}
     columns = [scored.values[rows[perspective.level], number] for number, perspective in enumerate(perspectives)]
     return np.column_stack(columns)
-
-
-def together(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """The numbers of perspectives that share a model, of documents or of pairs."""
-    models: dict[int, list[int]] = {}
-    for number, perspective in enumerate(perspectives):
-        models.setdefault(id(perspective.documents_model or perspective.shared or perspective), []).append(number)
-    return list(models.values())
 
 
 def measures(

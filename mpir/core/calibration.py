@@ -152,8 +152,11 @@ def as_logits(probabilities: F64) -> F64:
     return logits
 
 
-TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0, "cosine": 1.0}
-"""The highest values of bounded scales, whose values below 0 count as 0."""
+TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
+"""The highest values of bounded scales."""
+COSINE = "cosine"
+BOUNDED = {**TOPS, COSINE: 1.0}
+"""The highest values of scales whose values below 0 count as 0."""
 LOGIT, OWN_SCALE = "logit", "own"
 """An unbounded scale with 0 between relevant and not, and a scale of a model's own, whose values stay as they are."""
 
@@ -168,7 +171,7 @@ def declared_output(values: F64, scale: str) -> F64:
     """Return a model's scores as its declaration means them: from 0 to 1, unless the scale is the model's own."""
     if scale == OWN_SCALE:
         return values
-    outputs: F64 = logistic(values) if scale == LOGIT else np.clip(values / TOPS[scale], 0.0, 1.0)
+    outputs: F64 = logistic(values) if scale == LOGIT else np.clip(values / BOUNDED[scale], 0.0, 1.0)
     return outputs
 
 
@@ -196,7 +199,7 @@ class Relevance:
         A cosine that was not computed (`left_out`) does not count.
         """
         outputs = [
-            np.where(left_out & (scale == "cosine"), np.nan, declared_output(columns.document(name), scale))
+            np.where(left_out & (scale == COSINE), np.nan, declared_output(columns.document(name), scale))
             for name, scale in self.documents.items()
         ]
         if self.only_models and not outputs:

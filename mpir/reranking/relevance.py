@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpir.core.calibration import LOGIT, OWN_SCALE, TOPS, Relevance
+from mpir.core.calibration import BOUNDED, LOGIT, OWN_SCALE, Relevance
 from mpir.core.weights import Weights
 from mpir.models.perspectives import Perspective
 from mpir.reranking.models import LoadedModels
@@ -40,4 +40,4 @@ def select_relevance(weights: Weights, models: LoadedModels, *, has_own_weights:
 def _scale(perspective: Perspective, kind: str) -> str:
     """Return the declared scale of a model's scores; OWN_SCALE for one that is unbounded, or unknown."""
     scale = getattr(perspective, "scale", OWN_SCALE)
-    return scale if scale in TOPS or (scale == LOGIT and kind not in UNBOUNDED_KINDS) else OWN_SCALE
+    return scale if scale in BOUNDED or (scale == LOGIT and kind not in UNBOUNDED_KINDS) else OWN_SCALE

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mpir.core.calibration import COSINE
 from mpir.core.candidates import Candidates
 from mpir.core.text.query import as_read
 from mpir.core.text.types import Pair, QueryDocument
@@ -15,7 +16,6 @@ from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
 from mpir.models.perspectives.agreement import Agreement
-from mpir.models.perspectives.base import COSINE
 from mpir.models.perspectives.scoring import score_documents
 from mpir.reranking.cascade import documents_to_read, with_lowest
 from mpir.reranking.stages import READ_ON, Stages, read_on, read_whole

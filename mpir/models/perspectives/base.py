@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mpir.core.calibration import LOGIT, TOPS
 from mpir.core.checksum import fingerprint
 from mpir.core.columns import Column, Level, Role
 from mpir.core.text.types import Pair, QueryDocument
@@ -16,8 +17,7 @@ from mpir.types import F32, F64, I64, Bool, Float
 if TYPE_CHECKING:
     from mpir.models.perspectives.cache import ScoreCache
 
-TOPS = {"probability": 1.0, "0-5": 5.0, "0-4": 4.0}
-LOGIT, COSINE, LOG_ODDS = "logit", "cosine", "log-odds"
+LOG_ODDS = "log-odds"
 SCALES = (LOGIT, LOG_ODDS, *TOPS)
 BASE_RATE = 0.02
 """The probability that counts as nothing on the scale ``log-odds``: about the share of candidates' sentences that
@@ -155,6 +155,15 @@ def by_query(pairs: Sequence[Pair]) -> Iterator[tuple[str, I64]]:
     for row, (query, _) in enumerate(pairs):
         rows.setdefault(query, []).append(row)
     return ((query, np.array(query_rows, np.int64)) for query, query_rows in rows.items())
+
+
+def group_by_model(perspectives: Sequence[Perspective]) -> list[list[int]]:
+    """Return the numbers of perspectives, grouped by the model that they share; one without a model stands alone."""
+    numbers: dict[int, list[int]] = {}
+    for number, perspective in enumerate(perspectives):
+        model = perspective.documents_model or perspective.shared or perspective
+        numbers.setdefault(id(model), []).append(number)
+    return list(numbers.values())
 
 
 def to_scale(logits: Float, scale: str, *, linear: bool = False) -> F64:

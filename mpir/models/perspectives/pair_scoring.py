@@ -14,7 +14,7 @@ import numpy as np
 from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value, shortened
-from mpir.models.perspectives.base import Perspective
+from mpir.models.perspectives.base import Perspective, group_by_model
 from mpir.models.perspectives.cache import ScoreCache
 from mpir.models.tokenise import forget
 from mpir.types import F32, F64, I64, Bool
@@ -104,21 +104,12 @@ def read_pairs(
     """
     numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
     table = ScoreTable.look_up(perspectives, list(numbers), cache)
-    for columns in sharing(table.perspectives):
+    for columns in group_by_model(table.perspectives):
         for rows in portions(table, columns):
             fill(table, rows, columns, progress=progress)
     forget()
     rows = np.array([numbers[pair] for pair in pairs], np.int64)
     return PairScores(table.values[rows], table.in_passages[rows].any(axis=1))
-
-
-def sharing(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """Return the columns of the perspectives, grouped by shared model."""
-    columns: dict[int, list[int]] = {}
-    for column, perspective in enumerate(perspectives):
-        model = perspective if perspective.shared is None else perspective.shared
-        columns.setdefault(id(model), []).append(column)
-    return list(columns.values())
 
 
 def portions(table: ScoreTable, columns: Sequence[int]) -> list[I64]:

@@ -17,7 +17,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.columns import Level
 from mpir.core.text.types import Pair, QueryDocument
 from mpir.errors import InputError, format_value
-from mpir.models.perspectives.base import DocumentModel, Perspective
+from mpir.models.perspectives.base import DocumentModel, Perspective, group_by_model
 from mpir.models.perspectives.cache import ScoreCache
 from mpir.models.perspectives.pair_scoring import PairScores, read_pairs, remedy
 from mpir.types import F32, F64, I64, Bool
@@ -76,8 +76,9 @@ def score_documents(
         InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
     """
     scores = DocumentScores.of(documents, len(perspectives))
-    for numbers in sharing_documents(perspectives):
-        model = _model_of(perspectives[numbers[0]])
+    for numbers in group_by_model(perspectives):
+        if (model := perspectives[numbers[0]].documents_model) is None:
+            continue
         model = model if models is None else models.get(id(model), model)
         outputs, in_windows = read_documents(model, documents, cache, progress=progress)
         _mark_windows(scores, documents, in_windows)
@@ -172,21 +173,6 @@ def _mark_windows(scores: DocumentScores, documents: Sequence[QueryDocument], in
     scores.in_passages[scores.starts] |= in_windows
     is_single = np.array([len(document.sentences) == 1 for document in documents], bool)
     scores.in_passages[scores.starts[is_single] + 1] |= in_windows[is_single]
-
-
-def sharing_documents(perspectives: Sequence[Perspective]) -> list[list[int]]:
-    """Return the numbers of the perspectives that read documents, grouped by model."""
-    numbers: dict[int, list[int]] = {}
-    for number, perspective in enumerate(perspectives):
-        if (model := perspective.documents_model) is not None:
-            numbers.setdefault(id(model), []).append(number)
-    return list(numbers.values())
-
-
-def _model_of(perspective: Perspective) -> DocumentModel:
-    model = perspective.documents_model
-    assert model is not None
-    return model
 
 
 def _check_finite(

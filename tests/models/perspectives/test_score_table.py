@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mpir.models.perspectives import Perspective, ScoreCache
-from mpir.models.perspectives.pair_scoring import Answer, ScoreTable, fill, portions, sharing
+from mpir.models.perspectives.base import group_by_model
+from mpir.models.perspectives.pair_scoring import Answer, ScoreTable, fill, portions
 
 PAIRS = [("q", text) for text in ("a", "bb", "ccc")]
 
@@ -73,7 +74,7 @@ def test_what_is_stored_is_known_next_time(cache: ScoreCache) -> None:
 
 
 def test_columns_that_share_a_model_are_together() -> None:
-    assert sharing([Length("a"), Shared("b"), Length("c"), Shared("d")]) == [[0], [1, 3], [2]]
+    assert group_by_model([Length("a"), Shared("b"), Length("c"), Shared("d")]) == [[0], [1, 3], [2]]
 
 
 @pytest.mark.parametrize(("per_save", "expected"), [(2, [[0, 1], [2]]), (9, [[0, 1, 2]])])
