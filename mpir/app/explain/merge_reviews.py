@@ -80,8 +80,8 @@ def _groups(members: dict[Key, Record]) -> Iterator[list[Key]]:
         for name, fingerprint in sorted(members[key].names):
             by_name[name].append((key, fingerprint))
     for same in by_name.values():
-        for (first, one), (second, other) in combinations(same, 2):
-            if fits(one, other):
+        for (first, first_fingerprint), (second, second_fingerprint) in combinations(same, 2):
+            if fits(first_fingerprint, second_fingerprint):
                 parent[root(second)] = root(first)
     for numbers in partners_of([as_read(members[key]) for key in order]):
         for number in numbers[1:]:
@@ -96,7 +96,7 @@ def _ids(groups: Sequence[frozenset[Name]]) -> list[str]:
     """Return an id for each group of records: a name that no other group has, or else one with a hash behind it."""
     count = Counter(name for names in groups for name in {name for name, _ in names})
     return [
-        min((name for name, _ in names if count[name] == 1), key=_preference, default="") or _apart(names)
+        min((name for name, _ in names if count[name] == 1), key=_preference, default="") or _with_hash(names)
         for names in groups
     ]
 
@@ -105,7 +105,7 @@ def _preference(name: str) -> tuple[bool, str]:
     return name.startswith(PREFIX), name
 
 
-def _apart(names: frozenset[Name]) -> str:
+def _with_hash(names: frozenset[Name]) -> str:
     shared = min((name for name, _ in names), key=_preference)
     return f"{shared}:{sha256(json.dumps(sorted(names)).encode()).hexdigest()[:8]}"
 

@@ -23,7 +23,8 @@ TELLING = 100
 TELLING_TITLE = 30
 """Minimum length in letters of a title that many papers hardly share."""
 _ACCENT = re.compile("[\u0300-\u036f]")
-_INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
+INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
+"""One to four initials, as in "JA", "J.-P." and "J"."""
 PREFIX = "text-"
 """The beginning of an id that is a hash of a record's words."""
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -146,7 +147,7 @@ def family_name(author: str) -> str:
     """Return the last word of the family name in "Doe, Jane", "Jane Doe", "Doe JA" or "Doe J."."""
     family, comma, _ = author.partition(",")
     words = family.split()
-    while not comma and len(words) > 1 and _INITIALS.fullmatch(words[-1]):
+    while not comma and len(words) > 1 and INITIALS.fullmatch(words[-1]):
         words.pop()
     return comparable_words(words[-1]) if words else ""
 

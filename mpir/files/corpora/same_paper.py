@@ -10,12 +10,11 @@ from functools import lru_cache
 from mpir.core.text.types import Document
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.citation import Citation
-from mpir.files.corpora.content import TELLING, TELLING_TITLE, comparable_words
+from mpir.files.corpora.content import INITIALS, TELLING, TELLING_TITLE, comparable_words
 from mpir.files.corpora.identifiers import REGISTRIES, ListId
 from mpir.files.corpora.publication_types import notices_of
 from mpir.files.corpora.retractions import without_retraction_mark
 
-_INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
 _PARTICLES = frozenset(
     ("de", "van", "von", "der", "den", "da", "di", "del", "la", "le", "du", "dos", "al", "el", "bin")
 )
@@ -30,7 +29,7 @@ _NOTICES = frozenset(
         *("erratum", "errata", "corrigendum", "corrigenda", "correction", "corrections", "addendum", "retraction"),
         *("withdrawn", "withdrawal", "reply", "replies", "response", "responses", "comment", "comments", "commentary"),
         *("re", "rebuttal", "editorial", "republished", "berichtigung", "rectificatif", "kommentar", "comentario"),
-        *("respuesta", "replica", "antwort", "reponse", "errata", "correccion", "retractacion", "更正", "勘误", "评论"),
+        *("respuesta", "replica", "antwort", "reponse", "correccion", "retractacion", "更正", "勘误", "评论"),
     )
 )
 """Words of a title that make it another text's: a notice about the paper, or an answer to it."""
@@ -98,7 +97,7 @@ def surnames(author: str) -> frozenset[str]:
     "García López, Ana", "Garcia A" and "Ana Garcia" share a word.
     """
     last, comma, _ = author.partition(",")
-    names = [name for name in last.split() if not (_INITIALS.fullmatch(name) and not comma)] or last.split()
+    names = [name for name in last.split() if not (INITIALS.fullmatch(name) and not comma)] or last.split()
     words = [word for name in names for word in comparable_words(name).split()]
     telling = [word for word in words if word not in _PARTICLES | _SUFFIXES] or words
     return frozenset(telling if comma or len(names) < len(last.split()) else (*telling[:1], *telling[-1:]))
