@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpir.errors import ArtefactError, InputError, OutputError, format_names
+from mpir.errors import ArtefactError, InputError, OutputError, format_names, format_value
 
 if TYPE_CHECKING:
     from mpir.files.job_shards import FinishedShard
@@ -66,17 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _merge_reviews(arguments: argparse.Namespace) -> int:
+    from mpir.app.explain.library import SUFFIX
     from mpir.app.explain.merge_reviews import merge_reviews
     from mpir.app.explain.review import Review
-    from mpir.files.output_checks import check_file, check_replaceable_file
+    from mpir.files.output_checks import Output, check_outputs, is_never_ours
 
-    check_file("--output", arguments.output)
-    check_replaceable_file("--output", arguments.output, lambda head: False, overwrite=arguments.overwrite)
-    result = merge_reviews([Review(_existing(path)) for path in arguments.shards], Path(arguments.output))
+    output = Path(arguments.output)
+    if output.suffix != SUFFIX:
+        raise InputError(f"--output: invalid name (got {format_value(output.name)}, expected NAME{SUFFIX}). Rename it.")
+    read = [("a review", path) for path in arguments.shards]
+    check_outputs([Output("--output", output, is_never_ours)], read, overwrite=arguments.overwrite)
+    result = merge_reviews([Review(_existing(path)) for path in arguments.shards], output)
     names = ", ".join(f"{name} {len(result.decisions(name))}" for name in result.reviewers()) or "none"
-    print(
-        f"{arguments.output}: {len(result.records())} records of {len(arguments.shards)} reviews; decisions: {names}."
-    )
+    print(f"{output}: {len(result.records())} records of {len(arguments.shards)} reviews; decisions: {names}.")
     return 0
 
 
