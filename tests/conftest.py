@@ -31,6 +31,11 @@ settings.load_profile("fixed")
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: what a compressor writes may hold the time, and two processes must name a test alike."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
     """Make each fixture from the same random numbers, whichever test needs it first."""

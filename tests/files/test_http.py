@@ -171,7 +171,7 @@ def _exchange_once(url: str) -> None:
 
 def gzipped(content: bytes, times: int = 1) -> bytes:
     for _ in range(times):
-        content = gzip.compress(content)
+        content = gzip.compress(content, mtime=0)
     return content
 
 
