@@ -32,7 +32,7 @@ WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and tri
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name bytes by their argument: what a compressor writes may hold the time, and two processes must name a test alike."""
+    """Name bytes by their argument: a compressor may write the time, and two processes must name a test alike."""
     return argname if isinstance(val, bytes) else None
 
 
