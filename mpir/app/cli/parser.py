@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from mpir.app.cli.command_table import COMMANDS, Command
+from mpir.app.cli.nearest_option import nearest_option
 from mpir.app.cli.option import UNGROUPED, Option, text_of
 from mpir.app.cli.option_table import OPTIONS
 from mpir.app.cli.settings import SetAction
@@ -74,15 +75,16 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action=_Help, help="show the usual options, and examples")
         self.add_argument("--help-all", action=_Help, help="show every option and setting, and notes")
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse, or end with the unknown words and what they probably mean. See `argparse.ArgumentParser`."""
+        arguments, words = self.parse_known_args(args, namespace)
+        if words:
+            self.error(f"{UNKNOWN}{shortened(' '.join(words), 400)}{_hint(words, arguments.run.name)}")
+        return arguments
+
     def error(self, message: str) -> NoReturn:
         """End with the message. See `argparse.ArgumentParser.error`."""
-        words = message.removeprefix(UNKNOWN)
-        hint = ""
-        if words != message and (name := _setting_of(words.split()[0].partition("=")[0])):
-            hint = f"; use {name}"
-        elif words != message and not words.startswith("-"):
-            hint = "; put a question of several words in quotation marks"
-        super().error(shortened(message, 400) + hint)
+        super().error(shortened(message, 800))
 
     def format_usage(self) -> str:
         """How the command is called: required options and positional arguments. See `argparse.ArgumentParser`."""
@@ -148,12 +150,13 @@ class _Help(argparse.Action):
         parser.exit()
 
 
-def _setting_of(name: str) -> str:
-    """How to give an option that is a setting, such as ``--set llm.timeout=VALUE`` for ``--llm-timeout``; or ""."""
-    word = name.removeprefix("--").replace("-", "_")
-    settings = [item.name for item in OPTIONS if word in (item.attribute, item.name.replace(".", "_"))]
-    names = [f"--set {setting}=VALUE" for setting in dict.fromkeys(settings) if "." in setting]
-    return " or ".join(names)
+def _hint(words: Sequence[str], command: str) -> str:
+    """Return how to write the unknown options of a command, or that a question needs quotation marks."""
+    flags = [word for word in words if word.startswith("-")]
+    if not flags:
+        return "; put a question of several words in quotation marks"
+    names = dict.fromkeys(nearest for flag in flags if (nearest := nearest_option(flag, command)))
+    return f"; use {' and '.join(names)}" if names else ""
 
 
 def settings_of(command: str) -> list[argparse.Action]:

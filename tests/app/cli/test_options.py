@@ -104,17 +104,36 @@ def test_help_is_short_and_complete_help_has_every_option_and_setting(command: s
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "setting"),
+    ("command", "option", "written"),
     [
         ("rerank", "--llm-timeout", "--set llm.timeout=VALUE"),
         ("tune", "--calls", "--set tune.calls=VALUE"),
         ("rerank", "--cache-folder", "--set cache.folder=VALUE"),
+        ("rerank", "--from", "--set filter.from=VALUE"),
+        ("rerank", "--year", "--set filter.from=VALUE"),
+        ("rerank", "--types", "--set filter.type=VALUE"),
+        ("rerank", "--min-prob", "--set output.min_probability=VALUE"),
+        ("rerank", "--topk", "--top-k"),
+        ("rerank", "--top", "--top-k"),
+        ("rerank", "--limit", "--top-k"),
+        ("rerank", "--out", "--output"),
+        ("rerank", "--csv", "--format csv, or --output FILE.csv"),
+        ("rerank", "--ris", "--format ris, or --output FILE.ris"),
+        ("rerank", "--query", "QUERY by itself"),
+        ("search", "--top_k", "--top-k"),
     ],
 )
-def test_a_setting_that_is_given_as_an_option_is_named(
-    command: str, option: str, setting: str, capsys: pytest.CaptureFixture[str]
+def test_an_unknown_option_gets_the_nearest_name_or_the_setting_that_does_it(
+    command: str, option: str, written: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = {"rerank": ["a"], "tune": ["s", "--output", "w"]}[command]
+    words = {"rerank": ["a"], "tune": ["s", "--output", "w"], "search": ["a", "--index", "i"]}[command]
+    for arguments in ([option, "3"], [f"{option}=3"]):
+        with pytest.raises(SystemExit):
+            make_parser().parse_args([command, *words, *arguments])
+        assert capsys.readouterr().err.endswith(f"; use {written}\n")
+
+
+def test_an_option_that_resembles_none_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        make_parser().parse_args([command, *words, option, "3"])
-    assert f"; use {setting}" in capsys.readouterr().err
+        make_parser().parse_args(["rerank", "a", "--nonsense", "--frobnicate"])
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --nonsense --frobnicate\n")
