@@ -10,7 +10,7 @@ LAB := tests/experiments tests/benchmarks tests/data_scripts
 SEED := $(or $(SEED),$(shell date +%s))
 RANDOM := --hypothesis-profile=random --hypothesis-seed=$(SEED)
 
-.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel docs lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel release-check docs lint clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -100,6 +100,12 @@ endif
 	build/empty/bin/python -m pip install --quiet --constraint constraints.txt build/wheel/*.whl
 	cd build && empty/bin/mpir rerank "Which gene is mutated in cystic fibrosis?" --docs ../mpir/sample/documents.jsonl \
 		--top-k 3 --explain --set cache.folder=none --device cpu
+
+release-check: .venv/ready  ## what the release workflow builds and checks; make release-check TAG=v0.3.0 before a tag
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist
+	$(BIN)/python -m twine check --strict build/dist/*
+	$(BIN)/python .ci/check_release.py build/dist $(TAG:%=--tag %)
 
 docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

@@ -48,7 +48,7 @@ def imports(module: str) -> set[str]:
 
 def subpackage(module: str) -> str | None:
     parts = module.split(".")
-    root_modules = ("errors", "extras", "pubmed", "types", "validation", "version", "__init__", "__main__")
+    root_modules = {path.stem for path in ROOT.glob("*.py")}
     return parts[1] if len(parts) > 1 and parts[1] not in root_modules else None
 
 

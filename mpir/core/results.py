@@ -11,6 +11,7 @@ from mpir.core.text.query import unread
 from mpir.core.text.split import is_fragment
 from mpir.core.text.types import TITLE
 from mpir.core.weights import Weights
+from mpir.deprecation import warn_deprecated
 from mpir.errors import format_value
 
 CONTEXT = "context"
@@ -129,7 +130,8 @@ class RankedDocument:
 
     @property
     def bm25(self) -> float | None:
-        """The document's BM25 score; None if there is no column of that name."""
+        """Deprecated: `scores["bm25"]`, as for every other column. None if there is no column of that name."""
+        warn_deprecated("RankedDocument.bm25", since="0.3.0", until="0.4.0", instead='scores.get("bm25")')
         return self.scores.get("bm25")
 
 

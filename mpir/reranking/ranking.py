@@ -95,7 +95,7 @@ class Ranking(RankedList):
         """Return the ranking as plain dictionaries, lists, strings and numbers."""
         return {
             "query": self.query,
-            "documents": [{**plain(d), "bm25": d.bm25} for d in self.documents],
+            "documents": [{**plain(d), "bm25": d.scores.get("bm25")} for d in self.documents],
             "weights": self.weights.to_dict(),
             "candidates": self.candidates,
             "left_out": self.left_out,

@@ -55,7 +55,7 @@ def test_it_reads_title_and_abstract_and_has_its_share() -> None:
     assert second.ranks == {"bm25": 2, "long": 2}
     assert best.shares == {"bm25": 2.0, "long": 7.5, "sentence 1": 2.0}
     assert best.score == sum(best.shares.values())
-    assert best.bm25 == 2.0
+    assert best.scores["bm25"] == 2.0
 
 
 def test_scores_that_documents_bring_are_columns_and_no_model_is_asked_for_them() -> None:
@@ -88,7 +88,7 @@ def test_without_a_score_of_the_first_stage_bm25_is_computed_beside_the_others()
     ranking = Reranker(perspectives=[Letters()]).rerank("gene", docs)
     assert [list(document.scores) for document in ranking.documents] == [["bm25", "dense"]] * 2
     first, second = ranking.documents
-    assert first.bm25 > second.bm25 == 0
+    assert first.scores["bm25"] > second.scores["bm25"] == 0
 
 
 def test_records_and_sets_keep_it(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_scores_by_hand(reranker: Reranker) -> None:
     assert best.score == pytest.approx(2.3)
     assert document.score == pytest.approx(0.2 * 3 + 0.5 * (2.3 + 0.5 * 1.3))
     assert document.shares == pytest.approx({"bm25": 0.6, "sentence 1": 1.15, "sentence 2": 0.325})
-    assert (document.index, document.bm25) == (0, 3.0)
+    assert (document.index, document.scores["bm25"]) == (0, 3.0)
 
 
 @given(
@@ -284,13 +284,13 @@ def test_shares_add_up_and_offsets_hold(texts: list[str], context: Any, normalis
 def test_first_stage_scores_are_kept_and_used(reranker: Reranker) -> None:
     docs = [{"id": "a", "text": "No.", "score": 1.0}, {"id": "b", "text": "No.", "score": 2.5}]
     ranking = reranker.rerank("q", docs)
-    assert [(d.id, d.bm25) for d in ranking.documents] == [("b", 2.5), ("a", 1.0)]
+    assert [(d.id, d.scores["bm25"]) for d in ranking.documents] == [("b", 2.5), ("a", 1.0)]
 
 
 def test_without_scores_bm25_among_the_documents_counts(reranker: Reranker) -> None:
     ranking = reranker.rerank("heart attack", ["A kidney.", "A heart attack.", ""])
     assert ids(ranking)[0] == "1"
-    assert [document.bm25 > 0 for document in ranking.documents] == [True, False, False]
+    assert [document.scores["bm25"] > 0 for document in ranking.documents] == [True, False, False]
 
 
 def test_no_documents(reranker: Reranker) -> None:
@@ -329,9 +329,9 @@ def test_what_pandas_and_numpy_hand_over(reranker: Reranker) -> None:
     frame = pandas.DataFrame({"id": [7, 8], "text": ["An x.", "y"], "score": np.array([1, 2], np.float32)})
     assert ids(reranker.rerank("q", frame["text"])) == ["0", "1"]
     ranking = reranker.rerank("q", frame.to_dict("records"))
-    assert {(d.id, d.bm25) for d in ranking.documents} == {(7, 1.0), (8, 2.0)}
+    assert {(d.id, d.scores["bm25"]) for d in ranking.documents} == {(7, 1.0), (8, 2.0)}
     (document,) = reranker.rerank("q", [{"text": "x", "score": np.float32(0.5)}]).documents
-    assert document.bm25 == 0.5
+    assert document.scores["bm25"] == 0.5
 
 
 def test_the_input_is_not_changed(reranker: Reranker) -> None:
