@@ -27,11 +27,9 @@ _OTHERS = re.compile(
 _LONGEST_END = 24
 _HINT = re.compile(r"et\.?\s?al|others|colleagues|col[s.]?\b|otros|u\.\s?a\.|др|等|…|\.\.\.")
 """A piece of everything that stands for others, in lower case; several times faster to find."""
-_SIGN = re.compile(r"[()\[\]/;&\d]")
-_ONE_EACH = re.compile(r"(?:(?:[^ ,;&\n]*+,)?+[^,;&\n]*+(?:\n|\Z))*+")
-"""Names, one a line, that are one person each, as `_of_one` says in more time."""
-_COMMAS = re.compile(r",(?:[^,\n]*,|\n|$)")
-"""Two commas in a name, or one at its end; names are one a line."""
+_WORD, _WORDS = r"[^][(),;&/\n ]++", r"[^][(),;&/\n]++"
+_PLAIN = re.compile(rf"(?:(?:{_WORD},{_WORDS}|{_WORDS}(?:, ?{_WORD})?+)?(?:\n|\Z))*+")
+"""Names, one a line, that are one person each and in their final form, as `_of_one` and `_plain` say in more time."""
 _PERSONS_ID = re.compile(
     r"\s*[(\[]\s*(?:orcid\s*:?\s*)?(?:https?://(?:www\.)?orcid\.org/)?(?:\d{5,}|(?:\d{4}-){3}\d{3}[\dX]"
     r"|[A-Z]{1,3}-\d{4}-\d{4})\s*[)\]]|/[A-Z]{1,3}-\d{4}-\d{4}\b",
@@ -68,18 +66,21 @@ def split_authors(text: str) -> list[str]:
 
 def split_listed(names: Iterable[str]) -> list[str]:
     """Return the authors of a list, of which some programs write all in one: "Doe, J.; Roe, R.", "Doe J, Roe R"."""
-    names = list(names)
-    return names if _ONE_EACH.fullmatch("\n".join(names)) else [name for text in names for name in _of_one(text)]
+    return [name for text in names for name in _of_one(text)]
 
 
-def plain_authors(names: Sequence[str]) -> Sequence[str]:
-    """Return names without persons' numbers, in the form "Doe, Jane Jr"; "" for "et al."."""
-    text = "\n".join(names)  # one search for all takes less time
-    is_odd = _SIGN.search(text) or _COMMAS.search(text) or _HINT.search(text.lower())
-    return list(map(_plain, names)) if is_odd else names
+def authors_of(authors: str | Sequence[str]) -> Sequence[str]:
+    """Return the authors in a text or a list, each as `plain_author` writes them."""
+    names = list(map(str.strip, authors.split(";"))) if isinstance(authors, str) else authors
+    if names is authors or len(names) > 1:
+        lines = "\n".join(names)  # one search for all takes less time
+        if _PLAIN.fullmatch(lines) and not _may_name_others(lines):
+            return names
+    return list(map(plain_author, split_authors(authors) if isinstance(authors, str) else split_listed(authors)))
 
 
-def _plain(name: str) -> str:
+def plain_author(name: str) -> str:
+    """Return a name without the person's numbers, in the form "Doe, Jane Jr"; "" for "et al."."""
     name = _without_others(_PERSONS_ID.sub("", name)).strip(" ,;&")
     if match := _SUFFIX_LAST.fullmatch(name):
         return f"{match[1]}, {match[2]} {match[3]}"
@@ -104,8 +105,15 @@ def _of_one(text: str) -> list[str]:
 
 def _without_others(text: str) -> str:
     end = max(0, len(text) - _LONGEST_END)
-    match = _OTHERS.search(text, end) if _HINT.search(text[end:].lower()) else None
+    match = _OTHERS.search(text, end) if _may_name_others(text[end:]) else None
     return text[: match.start()] if match else text
+
+
+def _may_name_others(text: str) -> bool:
+    text = text.lower()
+    if text.isascii() and not ("al" in text or "col" in text or "ot" in text or "u." in text or "..." in text):
+        return False  # most texts, in a third of the time
+    return _HINT.search(text) is not None
 
 
 def _unescaped(text: str) -> str:

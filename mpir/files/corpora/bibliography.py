@@ -169,7 +169,9 @@ def year_of(text: str) -> int | None:
 
 def _extended(text: str) -> str:
     """Return a date without separators with hyphens; other texts unchanged."""
-    match = _BASIC.fullmatch(text.strip()) if len(text) > 5 and text[:6].strip().isdecimal() else None
+    if len(text) < 6 or not text[:6].strip().isdecimal():  # the common case
+        return text
+    match = _BASIC.fullmatch(text.strip())
     return "-".join(filter(None, match.groups())) if match else text
 
 
@@ -180,7 +182,8 @@ def date_of(texts: Iterable[str]) -> tuple[int | None, str]:
     """
     year, date, partial = None, "", ""
     for text in map(_extended, texts):
-        if (text_year := year_of(text)) is None or year not in (None, text_year):
+        match = _YEAR.search(text)
+        if (text_year := int(match[0]) if match else None) is None or year not in (None, text_year):
             partial = partial or ("" if text_year or len(text) > _LONGEST else text.strip())
             continue
         year = text_year

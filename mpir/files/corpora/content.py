@@ -23,7 +23,7 @@ TELLING = 100
 TELLING_TITLE = 30
 """Minimum length in letters of a title that many papers hardly share."""
 _ACCENT = re.compile("[\u0300-\u036f]")
-INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
+_INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?-?){1,4}")
 """One to four initials, as in "JA", "J.-P." and "J"."""
 PREFIX = "text-"
 """The beginning of an id that is a hash of a record's words."""
@@ -143,12 +143,17 @@ def _journal(name: str) -> str:
     return "".join(word[:1] if word in _BY_LETTER else word[:2] for word in journal_words(name))
 
 
+def surname_words(author: str) -> list[str]:
+    """Return the words of a surname in "Doe, Jane", "Doe JA" or "J. Doe"; of "Jane Doe" all, the surname at the end."""
+    surname, comma, _ = author.partition(",")
+    words = surname.split()
+    names = words if comma else [word for word in words if not _INITIALS.fullmatch(word)]
+    return names or words[::-1]  # "LI W": the first is the surname
+
+
 def family_name(author: str) -> str:
-    """Return the last word of the family name in "Doe, Jane", "Jane Doe", "Doe JA" or "Doe J."."""
-    family, comma, _ = author.partition(",")
-    words = family.split()
-    while not comma and len(words) > 1 and INITIALS.fullmatch(words[-1]):
-        words.pop()
+    """Return the last word of the family name, as it is compared."""
+    words = surname_words(author)
     return comparable_words(words[-1]) if words else ""
 
 

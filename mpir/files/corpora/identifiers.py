@@ -85,7 +85,9 @@ def doi_of(text: str) -> str:
     match = _DOI.search(text)
     if not match:
         return ""
-    doi = _NEXT_DOI.sub("", match[0].lower()).rstrip(".,;:")
+    doi = match[0].lower()
+    if "[" in doi or ";" in doi or "," in doi or "|" in doi:
+        doi = _NEXT_DOI.sub("", doi).rstrip(".,;:")
     if "doi.org/" not in text[: match.start()] and "://" in text[: match.start()]:
         doi = _BEHIND_DOI.sub("", doi)
     while doi[-1] in ")>" and doi.count("(" if doi[-1] == ")" else "<") < doi.count(doi[-1]):

@@ -19,6 +19,7 @@ from mpir.files.corpora.fields import (
     field_name,
     is_blank,
 )
+from mpir.files.corpora.placeholders import says_nothing
 
 _NAMES = (
     "displayname",
@@ -62,6 +63,8 @@ _INNER_IDS = {
 """Names of ids inside an object of ids, by their names in fields.py."""
 _LISTED = frozenset(("journalinfo", "biblio", "journal", "primarylocation", "hostvenue", "pageinfo", "source"))
 _OF_AUTHORS = frozenset(BIBLIOGRAPHY[AUTHORS])
+_VALUES = (READ - TEXTS) | (READ & frozenset(IDS))
+"""Names of the fields that are read here; a document's texts are read elsewhere."""
 _INNER_FIELDS = {"firstpage", "lastpage", "volume", "issue", "pages", "issn", "issnl", "publisher"}
 
 
@@ -70,6 +73,10 @@ def json_values(record: Mapping[str, Any]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for key, value in record.items():
         name = field_name(str(key))
+        if isinstance(value, str) and name != "type":  # the common case
+            if name in _VALUES and not says_nothing(value):
+                values[name] = value.strip()
+            continue
         if name in ("ids", "externalids") and isinstance(value, Mapping | list):
             values |= _ids(value if isinstance(value, Mapping) else _by_type(value))
         if name in _LISTED:
@@ -80,7 +87,7 @@ def json_values(record: Mapping[str, Any]) -> dict[str, Value]:
             values[name] = "true"
         elif name == "updatedby" and _names_retraction(value):  # Crossref
             values["retractionin"] = "true"
-        elif name in READ and not (name in TEXTS and name not in IDS) and not is_blank(value):
+        elif name in _VALUES and not is_blank(value):
             texts = [text for text in texts_of(_authors(value) if name in _OF_AUTHORS else value) if text]
             values[name] = texts[0] if len(texts) == 1 and isinstance(value, str) else texts
     return values
@@ -104,7 +111,10 @@ def texts_of(value: Any, depth: int = 0) -> Iterator[str]:
         yield str(int(value) if value == int(value) else value)
     elif isinstance(value, list):
         for element in value:
-            yield from texts_of(element, depth + 1)
+            if isinstance(element, str):
+                yield element.strip()
+            else:
+                yield from texts_of(element, depth + 1)
     elif isinstance(value, dict):
         yield from _of_object({field_name(str(name)): inner for name, inner in value.items()}, depth)
 

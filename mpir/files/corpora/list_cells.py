@@ -24,7 +24,7 @@ def listed(text: str) -> list[str] | None:
 
 def objects_in(text: str) -> list[Any]:
     """Return the objects of a list in a cell, such as [{'name': 'Jane Doe'}], or an empty list for another text."""
-    value = _value(text) if "{" in text and _match(text) is not None else None
+    value = _value(text) if _match(text) is not None else None
     return value if isinstance(value, list) and all(isinstance(element, dict) for element in value) else []
 
 

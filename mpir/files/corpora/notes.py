@@ -31,9 +31,11 @@ _ANOTHER_PAPER = re.compile(
     re.IGNORECASE,
 )
 """Words behind which a note's ids are those of another paper."""
+_NUMBER = r"(?:accession|record|unique|database)?\s*(?:id(?:entifier)?|n(?:umber|[or]\.?)|accession)\s*[:#]\s*"
+"""What some programs write before a label: "Accession: PMID 8906788"."""
 _BARE_LABEL = r"(?:(?:pubmed(?: central)?[ -]?)?pmc?id|pubmed(?:[ -]?id)?|medline|pmc|doi|digital object identifier)"
 _ID = re.compile(
-    rf"(?<![\w/-])(?P<label>{_BARE_LABEL}\s*[:#=]*\s*)?"
+    rf"(?<![\w/-])(?:{_NUMBER})?(?P<label>{_BARE_LABEL}\s*[:#=]*\s*)?"
     r"(?P<id>(?:https?://(?:dx\.|www\.)?doi\.org/)?10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]+|PMC\d{1,9}"
     r"|(?:NLM|MEDLINE|PubMed)?\d{1,9}(?![\w/-]|\.\d)"
     r"|(?:WOS|ISI):[A-Z0-9]{13,16}|2-s2\.0-\d{8,12}|CN-\d{6,9})",

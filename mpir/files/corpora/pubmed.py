@@ -170,7 +170,7 @@ def _document(key: _Key, record: ET.Element, ids: list[ET.Element]) -> Document:
     titles = (text_of(article.find(name)) for name in _TITLES)
     title = next((text for text in titles if not says_nothing(text)), "")
     values = _bibliography(article, record)
-    locations = filter(_is_valid, article.findall("ELocationID"))
+    locations = _valid(article, "ELocationID")
     values["doi"] = tuple(_text(location) for location in locations if location.get("EIdType") == "doi")
     for element in ids:
         if (kind := element.get("IdType", "")) in _ID_TYPES and element.text:
@@ -186,6 +186,7 @@ def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, tuple[st
     """Return a record's bibliographic texts by their names in fields.py."""
     journal, book, banks = article.find("Journal"), article.find("Book"), article.find("DataBankList")
     issue = None if journal is None else journal.find("JournalIssue")
+    pages = article.find("Pagination")
     dates = ((issue, "PubDate"), (article, "ArticleDate"), (book, "PubDate"), (article, "ContributionDate"))
     texts_of = (
         ("journal", journal, "Title"),
@@ -194,9 +195,9 @@ def _bibliography(article: ET.Element, record: ET.Element) -> dict[str, tuple[st
         ("issn", journal, "ISSN"),
         ("volume", issue, "Volume"),
         ("issue", issue, "Issue"),
-        ("pages", article.find("Pagination"), "MedlinePgn"),
-        ("firstpage", article.find("Pagination"), "StartPage"),
-        ("lastpage", article.find("Pagination"), "EndPage"),
+        ("pages", pages, "MedlinePgn"),
+        ("firstpage", pages, "StartPage"),
+        ("lastpage", pages, "EndPage"),
         ("language", article, "Language"),
         ("publisher", None if book is None else book.find("Publisher"), "PublisherName"),
         ("types", article.find("PublicationTypeList"), "PublicationType"),
@@ -244,13 +245,13 @@ def _inside(element: ET.Element, *names: str) -> list[ET.Element]:
 
 def _authors(element: ET.Element) -> tuple[str, ...]:
     """Return the names in an element's lists of authors; editors have lists of their own."""
-    lists = (authors for authors in element.findall("AuthorList") if authors.get("Type") != "editors")
-    return tuple(_author(author) for authors in lists for author in filter(_is_valid, authors.findall("Author")))
+    lists = (_valid(authors, "Author") for authors in element.findall("AuthorList") if authors.get("Type") != "editors")
+    return tuple(map(_author, chain.from_iterable(lists)))
 
 
-def _is_valid(element: ET.Element) -> bool:
-    """Whether NLM has not marked an author or id as wrong, beside the right one."""
-    return element.get("ValidYN") != "N"
+def _valid(parent: ET.Element, name: str) -> list[ET.Element]:
+    """Return the authors or ids in an element that NLM has not marked as wrong, beside the right ones."""
+    return [element for element in parent.findall(name) if element.get("ValidYN") != "N"]
 
 
 def _author(author: ET.Element) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mpir.core.text.types import Document
-from mpir.files.corpora.authors import plain_authors, split_authors, split_listed
+from mpir.files.corpora.authors import authors_of, plain_author
 from mpir.files.corpora.bibliography import (
     AUTHORS,
     JOURNAL,
@@ -138,19 +138,20 @@ def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
             metadata[key] = text
     if "firstpage" in metadata or "articlenumber" in metadata:
         _add_pages(metadata)
-    if trials := [trial for name in names.remarks for text in _texts(values[name]) for trial in trials_in_note(text)]:
+    trials = [trial for name in names.remarks for text in _texts(values[name]) for trial in trials_in_note(text)]
+    if trials:
         metadata["trials"] = list(dict.fromkeys((*metadata.get("trials", ()), *trials)))
-    if _is_retracted(values) and not Bibliography.of(metadata).is_retracted:
+    if _is_retracted(values, names) and not Bibliography.of(metadata).is_retracted:
         metadata[TYPES] = [*metadata.get(TYPES, ()), RETRACTED]
     return metadata
 
 
-def _is_retracted(values: Mapping[str, Value]) -> bool:
+def _is_retracted(values: Mapping[str, Value], names: _Ranked) -> bool:
     """Whether a record names a notice of retraction, or its title begins as publishers mark retracted papers."""
-    names = _by_rank(tuple(values))
-    notices = (text for name in names.retractions for text in _texts(values[name]))
-    is_named = any(not says_nothing(text) and text.lower() not in _NO for text in notices)
-    return is_named or any(is_retracted_title(_text(values[name])) for name in names.titles)
+    for name in names.retractions:
+        if any(not says_nothing(text) and text.lower() not in _NO for text in _texts(values[name])):
+            return True
+    return any([is_retracted_title(_text(values[name])) for name in names.titles])  # noqa: C419 - a list is faster
 
 
 def _noted(values: Mapping[str, Value], names: _Ranked) -> dict[str, str]:
@@ -158,7 +159,8 @@ def _noted(values: Mapping[str, Value], names: _Ranked) -> dict[str, str]:
     ids: dict[str, str] = {}
     for name in names.remarks:
         for text in _texts(values[name]):
-            ids = {**ids_in_note(text), **ids}
+            if not text.isdecimal() and (in_note := ids_in_note(text)):
+                ids = {**in_note, **ids}
     return ids
 
 
@@ -200,8 +202,9 @@ def _ids(values: Mapping[str, Value], names: _Ranked, pmid: str, noted: Mapping[
                 metadata.setdefault(registry, identity)
             if not (pmid_in_link(url) or doi_of(url)) and url.startswith(("http://", "https://")):
                 metadata.setdefault("url", url)
-    for registry in noted.keys() - ("pmid", "doi"):
-        metadata.setdefault(registry, noted[registry])
+    for registry, identity in noted.items():
+        if registry not in ("pmid", "doi"):
+            metadata.setdefault(registry, identity)
     return metadata
 
 
@@ -242,16 +245,17 @@ def _add_names(key: str, *, every: bool, plain: Callable[[str], str] = str) -> _
 def _names(value: Value) -> list[str]:
     """Return the names in a value; some programs write several of a list in one line: "salt; sweat"."""
     if isinstance(value, str):
-        return persons_or_names(objects) if (objects := objects_in(value)) else split_names(value)
+        objects = objects_in(value) if "{" in value else []
+        return persons_or_names(objects) if objects else split_names(value)
+    if ";" not in "\n".join(value):  # the common case
+        return list(value)
     return [name for text in value for name in (split_names(text) if ";" in text else (text,))]
 
 
 def _add_authors(metadata: dict[str, Any], values: Iterable[Value]) -> None:
     for value in values:
-        names = split_authors(value) if isinstance(value, str) else split_listed(value)
-        if isinstance(value, str) and (persons := objects_in(value)):
-            names = persons_or_names(persons)
-        if authors := distinct_names(plain_authors(names)):
+        persons = objects_in(value) if isinstance(value, str) and "{" in value else []
+        if authors := distinct_names(map(plain_author, persons_or_names(persons)) if persons else authors_of(value)):
             metadata[AUTHORS] = authors
             return
 
@@ -275,9 +279,11 @@ def _heading(keyword: str) -> str:
 
 def _add_pages(metadata: dict[str, Any]) -> None:
     """Join the first and last page; some programs write the whole range in one of their fields, or both."""
-    pages = [_DASHES.sub("-", metadata.pop(name, "")).strip("+") for name in ("firstpage", "lastpage")]
-    number = metadata.pop("articlenumber", "")
-    whole = next((text for text in pages if _RANGE.match(text)), "")
+    pages = [metadata.pop(name, "") for name in ("firstpage", "lastpage")]
+    number, whole = metadata.pop("articlenumber", ""), ""
+    if not "".join(pages).isalnum():
+        pages = [_DASHES.sub("-", text).strip("+") for text in pages]
+        whole = next((text for text in pages if _RANGE.match(text)), "")
     if text := whole or "-".join(dict.fromkeys(filter(None, pages))) or number:
         metadata.setdefault(PAGES, text)
 
@@ -400,7 +406,8 @@ class RecordMetadata(Mapping[str, Any]):
         return items
 
     def __getitem__(self, name: str) -> Any:
-        return self._all()[name]
+        items = self._items  # the common case
+        return (self._all() if items is None else items)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field, as a mapping does, in less time than by an error for each missing one."""

@@ -20,7 +20,7 @@ _BEHIND = re.compile(
 )
 
 
-_HINTS = ("retract", "retirad", "zurückgezogen", "撤")
+_OTHER_HINT = re.compile("zurückgezogen|撤")
 
 
 def is_retracted_title(title: str) -> bool:
@@ -38,4 +38,4 @@ def without_retraction_mark(title: str) -> str:
 
 def _may_have_mark(title: str) -> bool:
     title = title.lower()
-    return any(hint in title for hint in _HINTS)
+    return "retract" in title or "retirad" in title or (not title.isascii() and _OTHER_HINT.search(title) is not None)

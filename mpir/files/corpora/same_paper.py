@@ -10,7 +10,7 @@ from functools import lru_cache
 from mpir.core.text.types import Document
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.citation import Citation
-from mpir.files.corpora.content import INITIALS, TELLING, TELLING_TITLE, comparable_words
+from mpir.files.corpora.content import TELLING, TELLING_TITLE, comparable_words, surname_words
 from mpir.files.corpora.identifiers import REGISTRIES, ListId
 from mpir.files.corpora.publication_types import notices_of
 from mpir.files.corpora.retractions import without_retraction_mark
@@ -96,11 +96,11 @@ def surnames(author: str) -> frozenset[str]:
 
     "García López, Ana", "Garcia A" and "Ana Garcia" share a word.
     """
-    last, comma, _ = author.partition(",")
-    names = [name for name in last.split() if not (INITIALS.fullmatch(name) and not comma)] or last.split()
+    names = surname_words(author)
     words = [word for name in names for word in comparable_words(name).split()]
     telling = [word for word in words if word not in _PARTICLES | _SUFFIXES] or words
-    return frozenset(telling if comma or len(names) < len(last.split()) else (*telling[:1], *telling[-1:]))
+    is_known = "," in author or len(names) < len(author.split())
+    return frozenset(telling if is_known else (*telling[:1], *telling[-1:]))
 
 
 def _paper_ids(document: Document, known: Bibliography) -> dict[str, str]:

@@ -140,8 +140,8 @@ def _without_row_names(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     first = list(islice(rows, HEAD_LINES))
     begin = len(header) > 1 and _have_names(header, [cells for cells in first if any(map(str.strip, cells))])
     yield header
-    for cells in chain(first, rows):
-        yield cells[begin:]
+    rows = chain(first, rows)
+    yield from (cells[1:] for cells in rows) if begin else rows
 
 
 def _have_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mpir.core.text.types import Document
 from mpir.files.corpora import read_corpus
-from mpir.files.corpora.authors import plain_authors, split_authors, split_listed
+from mpir.files.corpora.authors import authors_of, plain_author, split_authors, split_listed
 from mpir.files.corpora.list_cells import listed, objects_in
 
 SURNAMES = st.sampled_from(["Doe", "Roe", "Müller", "O'Neil", "Smith-Jones", "Özdemir", "Łuczak", "Nan", "Lee"])
@@ -35,7 +35,7 @@ def _short(person: tuple[str, str]) -> str:
 def test_names_with_initials_are_split_at_any_separator(persons: list[tuple[str, str]], end: str) -> None:
     inverted, short = list(map(_inverted, persons)), list(map(_short, persons))
     for separator in ("; ", ";", " | ", " and ", ", "):
-        assert [*plain_authors(split_authors(separator.join(inverted) + end))] == inverted
+        assert [*authors_of(separator.join(inverted) + end)] == inverted
     assert split_authors(f"{', '.join(inverted[:-1])}, and {inverted[-1]}") == inverted
     assert split_authors(f"{', '.join(inverted[:-1])}, & {inverted[-1]}") == inverted
     assert split_authors(", ".join(short) + end) == short
@@ -95,7 +95,7 @@ def test_names_of_other_languages_and_with_suffixes(text: str, names: list[str])
     ],
 )
 def test_one_author_has_one_name(text: str, name: str) -> None:
-    assert [*plain_authors([text])] == [name]
+    assert plain_author(text) == name
 
 
 AUTHORS = ["Doe, Jane Jr", "Roe, Richard", "Salt Study Group"]
@@ -209,5 +209,5 @@ _MARKED = st.sampled_from(
 
 @given(st.lists(_PLAIN | _MARKED, max_size=5))
 def test_a_list_of_authors_is_read_as_each_of_them_alone(names: list[str]) -> None:
-    alone = [author for name in names for author in plain_authors(split_listed([name]))]
-    assert [*plain_authors(split_listed(names))] == alone
+    alone = [author for name in names for author in authors_of([name])]
+    assert [*authors_of(names)] == alone
