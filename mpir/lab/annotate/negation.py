@@ -108,18 +108,20 @@ class NegEx:
         """The verdict on each mention of a sentence, given as (begin, end) in it."""
         if not mentions:
             return []
-        triggers = self._triggers_of(sentence)
-        if not triggers.types:
+        text = fold(sentence)
+        spans, marks = occurrences(self._pattern, sentence, text), dict.fromkeys(signs(text), ANSWER)
+        if not spans and not marks:  # most sentences
             return [Verdict(AFFIRMED)] * len(mentions)
+        triggers = self._triggers_of(sentence, text, spans, marks)
         return [self._verdict(triggers, mention) for mention in mentions]
 
-    def _triggers_of(self, sentence: str) -> _Triggers:
-        text = fold(sentence)
-        types = {span: self._trigger_types(sentence, span) for span in occurrences(self._pattern, sentence)}
-        marks = dict.fromkeys(signs(text), ANSWER)
+    def _triggers_of(
+        self, sentence: str, text: str, spans: Sequence[Span], marks: Mapping[Span, Set[TriggerType]]
+    ) -> _Triggers:
+        types = {span: self._trigger_types(sentence, span) for span in spans}
         bound = [*(span for span in types if _is_bound(text, span)), *marks]
         answers = [span for span, names in types.items() if names is ANSWER]
-        types |= dict.fromkeys(clause_ends(text, answers), CLAUSE_END) | marks
+        types |= {**dict.fromkeys(clause_ends(text, answers), CLAUSE_END), **marks}
         loose = sorted(types.keys() - bound) if bound else sorted(types)
         return _Triggers(
             sentence=sentence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import itemgetter
 
 from mpir.core.text.characters import LIGATURES
@@ -29,6 +30,7 @@ def fold(text: str) -> str:
     return lower.replace("ς", "σ")  # lower-casing turns a capital Σ into either form, depending on its neighbours
 
 
+@lru_cache(maxsize=2**12)  # few triggers are most of a text's
 def canonical(phrase: str) -> str:
     """A phrase or a matched piece of text in the form for comparison: lower case, single spaces, no ligatures."""
     words = _JOIN.sub(" ", fold(phrase)).strip()
@@ -62,9 +64,15 @@ def _escape(phrase: str) -> str:
     return stem + r"\w*+" if phrase.endswith(ANY_ENDING) else stem
 
 
-def occurrences(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """The spans where a pattern from `compiled` matches a text, outside web addresses, mail addresses and numbers."""
-    folded = fold(text)
+def occurrences(pattern: re.Pattern[str], text: str, folded: str = "") -> list[Span]:
+    """The spans where a pattern from `compiled` matches a text, outside web addresses, mail addresses and numbers.
+
+    Args:
+        pattern: the phrases.
+        text: the text.
+        folded: the text as `fold` returns it, if the caller has it.
+    """
+    folded = folded or fold(text)
     if folded.isascii() or not _LIGATURE.search(folded):
         spans = [match.span() for match in pattern.finditer(folded)]
     else:
