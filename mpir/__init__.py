@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mpir.lazy_names import lazy_names
 from mpir.version import __version__
 
 if TYPE_CHECKING:
@@ -39,33 +40,29 @@ __all__ = [
 ]
 
 # Names are resolved when first used, so that `import mpir` loads neither torch nor Java.
-_HOMES = {
-    "Document": "mpir.core.text.types",
-    "NamedModels": "mpir.models.perspectives.named_models",
-    "Perspective": "mpir.models.perspectives.base",
-    "Question": "mpir.core.text.types",
-    "RankedDocument": "mpir.core.results",
-    "RankedSentence": "mpir.core.results",
-    "Ranking": "mpir.reranking.ranking",
-    "Reranker": "mpir.reranking.reranker",
-    "RunOptions": "mpir.reranking.options",
-    "Sentence": "mpir.core.text.types",
-    "Snippet": "mpir.core.text.types",
-    "Weights": "mpir.core.weights",
-    "arerank": "mpir.reranking.api",
-    "register": "mpir.models.perspectives.registration",
-    "rerank": "mpir.reranking.api",
-}
+_load, __dir__ = lazy_names(
+    __name__,
+    {
+        "Document": "mpir.core.text.types",
+        "NamedModels": "mpir.models.perspectives.named_models",
+        "Perspective": "mpir.models.perspectives.base",
+        "Question": "mpir.core.text.types",
+        "RankedDocument": "mpir.core.results",
+        "RankedSentence": "mpir.core.results",
+        "Ranking": "mpir.reranking.ranking",
+        "Reranker": "mpir.reranking.reranker",
+        "RunOptions": "mpir.reranking.options",
+        "Sentence": "mpir.core.text.types",
+        "Snippet": "mpir.core.text.types",
+        "Weights": "mpir.core.weights",
+        "arerank": "mpir.reranking.api",
+        "register": "mpir.models.perspectives.registration",
+        "rerank": "mpir.reranking.api",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
     if name == "pubmed":  # so that `mpir.pubmed.search` needs no import of its own
         return import_module("mpir.pubmed")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mpir' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return _load(name)

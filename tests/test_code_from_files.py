@@ -37,6 +37,7 @@ DYNAMIC_IMPORTS = {
     ROOT / "mpir/__init__.py",
     ROOT / "mpir/app/cli/command_table.py",
     ROOT / "mpir/files/system.py",
+    ROOT / "mpir/lazy_names.py",
     ROOT / "mpir/models/perspectives/registration.py",
 }
 """Modules that import by name: public names, commands, our own, Python's, and a bundle's, which need trust_code.

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,27 @@ def test_pubmed_is_there_without_an_import_of_its_own() -> None:
 def test_other_names_are_not() -> None:
     with pytest.raises(AttributeError, match="no attribute 'rerankk'"):
         mpir.rerankk  # noqa: B018
+
+
+def modules_of(*words: str) -> set[str]:
+    """The modules of mpir that a call of the command line loads."""
+    code = f"import sys, mpir.app.cli\ntry: mpir.app.cli.main({[*words]})\nexcept SystemExit: pass\n"
+    names = run(f"{code}print(*[name for name in sys.modules if name.partition('.')[0] == 'mpir'])")
+    return set(names.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_line_alone_loads_few_modules(option: str) -> None:
+    assert len(modules_of(option)) <= 15
+
+
+def test_a_rerank_loads_nothing_of_other_commands(tmp_path: Path) -> None:
+    documents = tmp_path / "documents.jsonl"
+    documents.write_text('{"id": "1", "title": "Aspirin", "text": "Aspirin thins blood."}\n')
+    settings = ("--device", "cpu", "--set", "cache.folder=none")
+    loaded = modules_of("rerank", "aspirin", "--docs", str(documents), *settings)
+    assert {"mpir.app.cli.rerank", "mpir.reranking.reranker"} <= loaded
+    others = ("lab", "tune", "bioasq", "evaluate.", "pubmed", "search.pubmed", "search.engine", "search.milvus")
+    others += ("search.lucene", "search.dense.build", "app.serve", "app.agents", "app.explain", "app.cli.tune")
+    assert [name for name in sorted(loaded) if name.startswith(tuple(f"mpir.{prefix}" for prefix in others))] == []
+    assert len([name for name in loaded if name.startswith("mpir.app.cli.")]) <= 18

@@ -1,13 +1,18 @@
 """The first stage: BM25 over a Lucene index, vectors, both together, and BM25 in memory for a caller's documents."""
 
-from mpir.search.base import Retriever
-from mpir.search.corpus_index import index_files, remove_groups
-from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
-from mpir.search.hybrid import HybridRetriever
-from mpir.search.indexer import build_index
-from mpir.search.lucene import LuceneIndex
-from mpir.search.manifest import IndexInfo, index_matches, read_info
-from mpir.search.memory import DEFAULT_B, DEFAULT_K1, MemoryIndex, bm25_scores
+from typing import TYPE_CHECKING
+
+from mpir.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mpir.search.base import Retriever
+    from mpir.search.corpus_index import index_files, remove_groups
+    from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
+    from mpir.search.hybrid import HybridRetriever
+    from mpir.search.indexer import build_index
+    from mpir.search.lucene import LuceneIndex
+    from mpir.search.manifest import IndexInfo, index_matches, read_info
+    from mpir.search.memory import DEFAULT_B, DEFAULT_K1, MemoryIndex, bm25_scores
 
 __all__ = [
     "DEFAULT_B",
@@ -27,3 +32,26 @@ __all__ = [
     "read_info",
     "remove_groups",
 ]
+
+# the modules of one search do not need those of the others
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "DEFAULT_B": "mpir.search.memory",
+        "DEFAULT_K1": "mpir.search.memory",
+        "DenseIndex": "mpir.search.dense",
+        "DenseIndexes": "mpir.search.dense",
+        "HybridRetriever": "mpir.search.hybrid",
+        "IndexInfo": "mpir.search.manifest",
+        "LuceneIndex": "mpir.search.lucene",
+        "MemoryIndex": "mpir.search.memory",
+        "Retriever": "mpir.search.base",
+        "bm25_scores": "mpir.search.memory",
+        "build_dense": "mpir.search.dense",
+        "build_index": "mpir.search.indexer",
+        "index_files": "mpir.search.corpus_index",
+        "index_matches": "mpir.search.manifest",
+        "read_info": "mpir.search.manifest",
+        "remove_groups": "mpir.search.corpus_index",
+    },
+)

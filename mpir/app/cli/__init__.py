@@ -27,22 +27,24 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "mpir") -> int:
     return guarded(name, lambda: _run(arguments))
 
 
-def make_parser() -> Parser:
-    """The parser of the whole command line; parsed arguments have a `run` to call."""
+def make_parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of the whole command line; parsed arguments have a `run` to call. See `parser.make_parser`."""
     # imported here, so that an interrupt during the imports prints no traceback
     from mpir.app.cli import parser
 
-    return parser.make_parser()
+    return parser.make_parser(words)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mpir.app.cli.option_table import OPTIONS
     from mpir.app.cli.parser import Arguments
+
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed = Arguments(**vars(make_parser(words).parse_args(words)))
+    # imported here, because --version and --help need no options
     from mpir.app.cli.settings import check_needs
     from mpir.app.cli.stored_settings import report_folder_settings
 
-    parsed = Arguments(**vars(make_parser().parse_args(arguments)))
-    check_needs(OPTIONS, parsed)
+    check_needs(parsed.run.options(), parsed)
     report_folder_settings(parsed)
     return int(parsed.run(parsed))
 

@@ -8,6 +8,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, load_annotation
+
 if TYPE_CHECKING:
     from mpir.core.text import Document
     from mpir.lab.annotate import Lexicon, NegEx
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NOT_FOR_CLINICAL_USE = "not for clinical use"
 EPILOG = """\
 A lexicon is a UTF-8 file with a concept, a tab and a phrase on each line. A phrase that ends with * matches any ending;
 one that begins with ! is never a mention of its concept. The output is one JSON object per document:
@@ -27,18 +28,6 @@ examples:
   mpir annotate notes.jsonl --lexicon diseases.tsv
   mpir annotate reports.jsonl --lexicon chest-xray.tsv --set lexicon.triggers=negation,hedges,radiology
 """
-
-
-def load_annotation(arguments: argparse.Namespace) -> tuple[Lexicon, NegEx, Matcher]:
-    """The lexicon, triggers and matcher that the options select. Raises InputError for an invalid file."""
-    from mpir.lab.annotate import Lexicon, NegEx
-    from mpir.lab.annotate.fuzzy_match import PartialMatcher
-    from mpir.lab.annotate.mentions import ExactMatcher
-
-    lexicon = Lexicon.load(arguments.lexicon)
-    partial = arguments.partial
-    matcher: Matcher = ExactMatcher(lexicon) if partial is None else PartialMatcher(lexicon, threshold=partial)
-    return lexicon, NegEx.load(*arguments.triggers or ()), matcher
 
 
 def run(arguments: argparse.Namespace) -> int:

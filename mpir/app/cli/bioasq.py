@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mpir.version
+from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
-from mpir.app.cli.model_options import load_reranker, report_usage
+from mpir.app.cli.model_options import load_reranker
 from mpir.app.cli.parser import replace
 from mpir.app.cli.progress import shows_progress
 from mpir.errors import InputError, format_names, format_value

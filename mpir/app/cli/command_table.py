@@ -1,11 +1,20 @@
-"""Every command of `mpir`, with the module that runs it."""
+"""Every command of `mpir`, with the module that runs it: mpir's own, and those of installed packages."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpir.app.cli.option import Option
+
+ENTRY_POINTS = "mpir.commands"
+"""The group in which a package names the modules of its commands."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -16,8 +25,9 @@ class Command:
         name: the words after `mpir`, joined by "_", as `option_table` names it.
         help: the line in the list of commands.
         description: the first paragraph of its help; "" repeats `help`.
-        module: the module of `app/cli` with EPILOG and with the function `run`; "" has the command's name.
+        module: the module with EPILOG and with the function `run`; "" is the one of `app/cli` with the command's name.
         is_group: whether it has actions alone, and no module.
+        package: the distribution that has it, with its own module and options; "" is mpir.
     """
 
     name: str
@@ -28,23 +38,37 @@ class Command:
     run: str = "run"
     parent: str = ""
     is_group: bool = False
+    package: str = ""
 
     @property
     def word(self) -> str:
         """The last word of the command."""
         return self.name.removeprefix(f"{self.parent}_")
 
-    def _module(self) -> ModuleType:
-        return import_module(f"mpir.app.cli.{self.module or self.name}")
+    def _names(self) -> dict[str, Any]:
+        """The names of its module."""
+        if self.is_group:
+            return {}
+        return vars(import_module(self.module if self.package else f"mpir.app.cli.{self.module or self.name}"))
 
     def epilog(self) -> str:
         """The text below the options."""
-        texts = {} if self.is_group else vars(self._module())
+        texts = self._names()
         return str(texts.get(f"EPILOG_{self.run.removeprefix('run_').upper()}", texts.get("EPILOG", "")))
+
+    def options(self) -> tuple[Option, ...]:
+        """Its options, settings and positional arguments: of the table, or OPTIONS of a package's module."""
+        if self.package:
+            return tuple(self._names().get("OPTIONS", ()))
+        if self.is_group:
+            return ()
+        from mpir.app.cli.option_table import OPTIONS
+
+        return tuple(item for item in OPTIONS if self.name in item.help)
 
     def __call__(self, arguments: Any) -> int:
         """Run the command and return its exit status."""
-        return int(getattr(self._module(), self.run)(arguments))
+        return int(self._names()[self.run](arguments))
 
 
 # fmt: off
@@ -127,3 +151,33 @@ COMMANDS = (
     Command("completion", "print a completion script for a shell",
         "Print a script that lets a shell complete mpir's commands, options and files."),
 )
+# fmt: on
+
+
+def commands(words: Collection[str] = ()) -> Iterator[Command]:
+    """Yield every command; those of installed packages only unless the `words` call one of mpir's own."""
+    yield from COMMANDS
+    own = {command.name for command in COMMANDS if not command.parent}
+    if own.isdisjoint(words):
+        yield from _of_packages(own)
+
+
+def _of_packages(own: Collection[str]) -> Iterator[Command]:
+    """Yield the commands of installed packages, whose code runs only once it is asked for."""
+    for entry in entry_points(group=ENTRY_POINTS):
+        package = entry.dist.name if entry.dist else entry.value
+        if entry.name in own:
+            _log.warning("%s: its command %s is left out, because mpir has one of this name.", package, entry.name)
+            continue
+        summary = entry.dist.metadata["Summary"] if entry.dist else None
+        yield Command(entry.name, summary or f"a command of {package}", module=entry.module, package=package)
+
+
+def every_option() -> Iterator[Option]:
+    """Yield the options of all commands."""
+    from mpir.app.cli.option_table import OPTIONS
+
+    yield from OPTIONS
+    for command in commands():
+        if command.package:
+            yield from command.options()

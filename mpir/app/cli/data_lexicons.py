@@ -38,7 +38,7 @@ example:
 
 def run_lexicon_pairs(arguments: argparse.Namespace) -> int:
     """Label, write, and print the number of pairs; return 0. Raises MpirError for a user's mistake."""
-    from mpir.app.cli.annotate import load_annotation
+    from mpir.app.cli.lexicon_options import load_annotation
     from mpir.files.corpora.corpus import read_corpus
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.annotate.pairs import lexicon_pairs, report_sentences, write_pairs

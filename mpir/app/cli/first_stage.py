@@ -70,7 +70,7 @@ def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> 
     """Return the encoder, or the one that encodes a passage with each query if `llm.hyde` is set."""
     if not getattr(arguments, "llm_hyde", False):
         return encoder
-    from mpir.app.cli.model_options import open_endpoint
+    from mpir.app.cli.chat_options import open_endpoint
     from mpir.models.hyde import HydeEncoder
 
     return HydeEncoder(encoder, open_endpoint(arguments))

@@ -49,6 +49,10 @@ class Grades:
         order = "that of the ranking" if self.order == "ranking" else "that in which they were made"
         return f"{result} The order of the decisions is taken to be {order}."
 
+    def facts(self, result: StoppingTest) -> dict[str, Any]:
+        """The outcome as JSON-able values, and whether the order is that of the decisions or of the ranking."""
+        return {"stopping": {**asdict(result), "stop": result.stop, "order": self.order}}
+
     def _of(self, identifier: str) -> Mapping[str, int]:
         """Return the grades of a query: those of its id, or those of the only query of the file."""
         if identifier not in self._grades and len(self._grades) == 1:
@@ -70,8 +74,3 @@ def _decisions(path: Path) -> dict[str, int] | None:
         return None
     grades = {record["id"]: record["grade"] for record in records}
     return {name: grade for name, grade in grades.items() if grade is not None}
-
-
-def facts(result: StoppingTest, order: str) -> dict[str, Any]:
-    """Return the outcome as JSON-able values, and whether the order is that of the decisions or of the ranking."""
-    return {"stopping": {**asdict(result), "stop": result.stop, "order": order}}

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.annotate import NOT_FOR_CLINICAL_USE
-from mpir.errors import InputError, OutputError, format_value
-from mpir.files.write import cache_folder
+from mpir.app.cli.cache_options import open_cache
+from mpir.app.cli.chat_options import check_llm_options, load_llm_option
+from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, load_negation
+from mpir.errors import InputError
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
-    from mpir.lab.annotate.negation_perspective import NegationPerspective
-    from mpir.models.chat_endpoint import ChatEndpoint
-    from mpir.models.perspectives import Perspective, ScoreCache
-    from mpir.models.perspectives.llm import LlmPerspective
     from mpir.models.perspectives.named_models import NamedModels
     from mpir.reranking.reranker import Reranker
-
-NO_CACHE = "none"
-LLM_SETTINGS = ("answers", "concurrency", "timeout", "price", "body")
-"""Settings of `llm` that are arguments of `open_llm`."""
-log = logging.getLogger(__name__)
 
 
 def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     """Add the options for perspectives and (by default) weights to the parser of a script, which scores everything."""
     from mpir.app.cli.option_table import MODEL_OPTIONS
-    from mpir.app.cli.parser import add_options
+    from mpir.app.cli.parser_options import add_options
 
     add_options(parser, "rerank" if weights else "score", MODEL_OPTIONS)
     parser.set_defaults(cascade="all")
@@ -65,7 +56,7 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
     if betas := getattr(arguments, "beta", None):
         chosen["weights"] = _with_beta(arguments, dict(betas))
     chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]
-    if polarity := _load_negation(arguments):
+    if polarity := load_negation(arguments):
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
         chosen["perspectives"].append(polarity)
     run = RunOptions(
@@ -80,7 +71,7 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
         models=named_models(arguments),
         device=worker_devices(arguments),
         precision=arguments.precision,
-        cache=_open_cache(arguments, keeps=keeps),
+        cache=open_cache(arguments, keeps=keeps),
         run=run,
         **chosen,
     )
@@ -128,88 +119,3 @@ def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weight
             )
         weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
     return replace(weights, beta={**weights.beta, **betas})
-
-
-def _load_negation(arguments: argparse.Namespace) -> NegationPerspective | None:
-    """The negation column that the options select; None without a lexicon.
-
-    Raises:
-        InputError: an invalid file.
-    """
-    if arguments.lexicon is None:
-        return None
-    from mpir.lab.annotate import Lexicon, NegEx
-    from mpir.lab.annotate.negation_perspective import NegationPerspective
-
-    negation = NegEx.load(*arguments.triggers or ())
-    lexicon = Lexicon.load(arguments.lexicon)
-    return NegationPerspective(lexicon, negation=negation, likeness=arguments.partial, level="document")
-
-
-def _open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:
-    """The cache that the model options select; None without one, or if mpir's own folder is not writable.
-
-    Raises:
-        InputError: a limit that is too small.
-        OutputError: the given folder is not writable.
-    """
-    from mpir.models.perspectives.cache import LIMIT, ScoreCache
-
-    if arguments.cache == NO_CACHE or not (arguments.cache or keeps):
-        return None
-    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
-    try:
-        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
-    except OutputError as error:
-        if arguments.cache:
-            raise
-        log.warning("%s", error)
-        return None
-
-
-def check_llm_options(arguments: argparse.Namespace) -> None:
-    """Raise InputError for an address without a host."""
-    address = getattr(arguments, "llm", None)
-    if address is not None and not address.partition("#")[0]:
-        raise InputError(f"--llm: invalid address {format_value(address)} (expected URL or URL#MODEL).")
-
-
-def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
-    """Return the chat model of the options, after a trial request; None without one.
-
-    Raises:
-        InputError: an invalid option.
-        EndpointError: it cannot be used.
-    """
-    check_llm_options(arguments)
-    if getattr(arguments, "llm", None) is None:
-        return None
-    from mpir.models.perspectives.llm import open_llm
-
-    url, _, model = arguments.llm.partition("#")
-    options: dict[str, Any] = {name: getattr(arguments, f"llm_{name}") for name in LLM_SETTINGS}
-    options |= {"model": model, "instruction": arguments.instruction}
-    perspective = open_llm(url, **{name: value for name, value in options.items() if value is not None})
-    perspective.check()
-    return perspective
-
-
-def open_endpoint(arguments: argparse.Namespace) -> ChatEndpoint:
-    """The endpoint of --llm. Raises EndpointError if it has several models and none is named."""
-    from mpir.models.chat_endpoint import ChatEndpoint
-    from mpir.models.perspectives.llm import choose_model
-
-    url, _, model = arguments.llm.partition("#")
-    limits = {} if arguments.llm_timeout is None else {"timeout": arguments.llm_timeout}
-    return choose_model(ChatEndpoint(url=url, model=model, body=arguments.llm_body or {}, **limits))
-
-
-def report_usage(perspectives: Iterable[Perspective]) -> None:
-    """Print the count and cost of each chat model's answers to standard error."""
-    if "mpir.models.perspectives.llm" not in sys.modules:  # none was loaded
-        return
-    from mpir.models.perspectives.llm import LlmPerspective
-
-    for perspective in perspectives:
-        if isinstance(perspective, LlmPerspective):
-            print(f"mpir: {perspective.endpoint.model}: {perspective.usage}", file=sys.stderr, flush=True)

@@ -1,22 +1,22 @@
-"""The parser of the command line, made from the tables of commands and options."""
+"""The parser of the command line, made from the table of commands; parser_options.py adds a command's options."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from shutil import get_terminal_size
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from mpir.app.cli.command_table import COMMANDS, Command
-from mpir.app.cli.nearest_option import nearest_option
-from mpir.app.cli.option import UNGROUPED, Option, text_of
-from mpir.app.cli.option_table import OPTIONS
-from mpir.app.cli.settings import SetAction
-from mpir.app.cli.stored_settings import NOTHING_STORED, StoredSettings, stored_settings
+from mpir.app.cli.command_table import Command, commands, every_option
 from mpir.errors import shortened
 from mpir.version import __version__
+
+if TYPE_CHECKING:
+    from mpir.app.cli.option import Option
+    from mpir.app.cli.stored_settings import StoredSettings
 
 
 class Arguments(argparse.Namespace):
@@ -64,14 +64,22 @@ EXAMPLES = re.compile(r"^examples?:\n(?:  .*\n?)+", re.MULTILINE)
 class Parser(argparse.ArgumentParser):
     """A parser that refuses abbreviated options, shortens long values in messages, and has two lengths of help."""
 
-    def __init__(self, *, allow_abbrev: bool = False, command: str = "", examples: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        allow_abbrev: bool = False,
+        command: str = "",
+        examples: str = "",
+        options: Sequence[Option] = (),
+        **settings: Any,
+    ) -> None:
         """Make the parser of a command. See `argparse.ArgumentParser`.
 
         An abbreviation would change its meaning with the next option: `--model` was read as `--model-name`.
         """
         settings.setdefault("formatter_class", _Formatter)
         super().__init__(allow_abbrev=allow_abbrev, add_help=False, **settings)
-        self.command, self.examples = command, examples
+        self.command, self.examples, self.options = command, examples, options
         self.add_argument("-h", "--help", action=_Help, help="show the usual options, and examples")
         self.add_argument("--help-all", action=_Help, help="show every option and setting, and notes")
 
@@ -79,7 +87,7 @@ class Parser(argparse.ArgumentParser):
         """Parse, or end with the unknown words and what they probably mean. See `argparse.ArgumentParser`."""
         arguments, words = self.parse_known_args(args, namespace)
         if words:
-            self.error(f"{UNKNOWN}{shortened(' '.join(words), 400)}{_hint(words, arguments.run.name)}")
+            self.error(f"{UNKNOWN}{shortened(' '.join(words), 400)}{_hint(words, arguments.run)}")
         return arguments
 
     def error(self, message: str) -> NoReturn:
@@ -102,7 +110,13 @@ class Parser(argparse.ArgumentParser):
 
     def advanced(self) -> set[str]:
         """The options that `--help` leaves out."""
-        return {item.name for item in OPTIONS if self.command in item.advanced}
+        return {item.name for item in self.options if self.command in item.advanced}
+
+    def settings(self) -> list[argparse.Action]:
+        """A line of help for each setting."""
+        from mpir.app.cli.parser_options import setting_line
+
+        return [setting_line(item, self.command) for item in self.options if item.is_setting]
 
     def _add_usage(self, formatter: argparse.HelpFormatter) -> None:
         shown = [action for action in self._actions if action.required or not action.option_strings]
@@ -119,7 +133,7 @@ class Parser(argparse.ArgumentParser):
                 [action for action in group._group_actions if hidden.isdisjoint(action.option_strings)]
             )
             formatter.end_section()
-        if settings and (lines := settings_of(self.command)):
+        if settings and (lines := self.settings()):
             formatter.start_section("settings, by --set, in mpir.toml or as $MPIR_LLM_TIMEOUT for llm.timeout")
             formatter.add_arguments(lines)
             formatter.end_section()
@@ -150,29 +164,21 @@ class _Help(argparse.Action):
         parser.exit()
 
 
-def _hint(words: Sequence[str], command: str) -> str:
+def _hint(words: Sequence[str], command: Command) -> str:
     """Return how to write the unknown options of a command, or that a question needs quotation marks."""
     flags = [word for word in words if word.startswith("-")]
     if not flags:
         return "; put a question of several words in quotation marks"
-    names = dict.fromkeys(nearest for flag in flags if (nearest := nearest_option(flag, command)))
+    from mpir.app.cli.nearest_option import nearest_option
+
+    names = dict.fromkeys(nearest for flag in flags if (nearest := nearest_option(flag, command.name)))
     return f"; use {' and '.join(names)}" if names else ""
 
 
-def settings_of(command: str) -> list[argparse.Action]:
-    """A line of help for each setting of a command."""
-    return [_setting_line(item, command) for item in OPTIONS if item.is_setting and command in item.help]
-
-
-def _setting_line(item: Option, command: str) -> argparse.Action:
-    default = item.default_of(command)
-    note = "" if default is None or default == () else f" ({text_of(default)})"
-    text = f"{item.help[command]}{note}".replace("%", "%%")
-    return argparse.Action([item.name], item.attribute, metavar=item.metavar(), help=text)
-
-
-def make_parser() -> Parser:
+def make_parser(words: Sequence[str] | None = None) -> Parser:
     """The parser of the whole command line; parsed arguments have a `run` to call.
+
+    With the `words` of a call, only the command that they name has its options, and only its module is imported.
 
     Raises:
         InputError: an invalid setting in the file of the working folder or in the environment.
@@ -180,21 +186,36 @@ def make_parser() -> Parser:
     parser = Parser(prog="mpir", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND", required=True)}
-    parsers: dict[str, Parser] = {}
-    stored = stored_settings(OPTIONS)
-    for command in COMMANDS:
-        if command.parent and command.parent not in groups:
-            is_group = any(parent.is_group for parent in COMMANDS if parent.name == command.parent)
-            groups[command.parent] = parsers[command.parent].add_subparsers(
-                title="actions" if is_group else "actions instead", metavar="ACTION", required=is_group
-            )
-        parsers[command.name] = _add_command(groups[command.parent], command, stored)
+    called: dict[str, Parser] = {}
+    stored = cache(_stored_settings)
+    for command in commands(words or ()):
+        if command.parent and command.parent not in called:
+            continue
+        if command.parent not in groups:
+            groups[command.parent] = _add_actions(called[command.parent])
+        if words is None or command.word in words:
+            called[command.name] = _add_command(groups[command.parent], command, stored)
+        else:
+            groups[command.parent].add_parser(command.word, help=command.help)
     return parser
 
 
-def _add_command(subparsers: Any, command: Command, stored: StoredSettings) -> Parser:
-    """Add the parser of one command."""
-    epilog = command.epilog()
+def _stored_settings() -> StoredSettings:
+    from mpir.app.cli.stored_settings import stored_settings
+
+    return stored_settings(every_option)
+
+
+def _add_actions(parser: Parser) -> Any:
+    """Add the group of a command's actions, of which one must be named if the command does nothing itself."""
+    is_group = parser.get_default("run") is None
+    title = "actions" if is_group else "actions instead"
+    return parser.add_subparsers(title=title, metavar="ACTION", required=is_group)
+
+
+def _add_command(subparsers: Any, command: Command, stored: Callable[[], StoredSettings]) -> Parser:
+    """Add the parser of a command with its options, some of which may be stored."""
+    epilog, options = command.epilog(), command.options()
     parser: Parser = subparsers.add_parser(
         command.word,
         help=command.help,
@@ -202,56 +223,12 @@ def _add_command(subparsers: Any, command: Command, stored: StoredSettings) -> P
         epilog=epilog,
         examples="".join(EXAMPLES.findall(epilog)),
         command=command.name,
+        options=options,
     )
     if not command.is_group:
-        add_options(parser, command.name, OPTIONS, stored)
         parser.set_defaults(run=command)
+    if options:
+        from mpir.app.cli.parser_options import add_options
+
+        add_options(parser, command.name, options, stored())
     return parser
-
-
-def add_options(
-    parser: argparse.ArgumentParser,
-    command: str,
-    table: Iterable[Option],
-    stored: StoredSettings = NOTHING_STORED,
-) -> None:
-    """Add a command's options to a parser; `stored` has settings of a file and the environment.
-
-    Raises:
-        InputError: an invalid value among `stored`.
-    """
-    options = [item for item in table if command in item.help]
-    settings = {item.name: item for item in options if item.is_setting}
-    groups: dict[str, argparse._ArgumentGroup] = {}
-    for item in options:
-        if item.is_setting:
-            parser.set_defaults(**{item.attribute: item.default_of(command)})
-            continue
-        if item.group != UNGROUPED and item.group not in groups:
-            groups[item.group] = parser.add_argument_group(item.group)
-        _add(groups.get(item.group, parser), command, item)
-    if settings:
-        action = parser.add_argument(
-            "--set",
-            action=SetAction,
-            settings=settings,
-            metavar="NAME=VALUE",
-            help="change a rare setting, which --help-all lists; may be given several times",
-        )
-        assert isinstance(action, SetAction)
-        stored = stored.of_command(settings)
-        parser.set_defaults(**action.values_of(stored.texts, parser._defaults), of_folder=stored.of_folder)
-
-
-def _add(container: argparse._ActionsContainer, command: str, item: Option) -> None:
-    """Add one option or positional argument."""
-    keywords: dict[str, Any] = dict(item.keywords)
-    default = item.default_of(command)
-    if keywords.get("action") not in ("store_true", "store_const"):
-        keywords["type"] = item.type
-    if keywords.get("action") != "store_true":
-        keywords["default"] = default
-    flags = [item.name, *keywords.pop("aliases", {}).get(command, ())]
-    if item.name.startswith("-"):
-        keywords |= {"dest": item.attribute, "required": command in item.required}
-    container.add_argument(*flags, help=item.help[command], **keywords)

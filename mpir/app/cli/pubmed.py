@@ -7,7 +7,8 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.model_options import NO_CACHE, check_options, load_reranker
+from mpir.app.cli.cache_options import NO_CACHE
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress, stage
 from mpir.app.cli.ranking_output import check_output_options, show_ranking, write_files
 from mpir.errors import InputError

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.model_options import check_options, load_reranker, report_usage
+from mpir.app.cli.chat_options import report_usage
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress, stage
 from mpir.app.cli.ranking_output import forms_of_one, has_trec, needs_all, show_ranking, write_files
 from mpir.app.cli.rerank_file import check_file_options, write_rankings_file
-from mpir.app.cli.search import name_of
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import STDIN, at_terminal, place_of, read_json_lines
 
@@ -65,8 +65,6 @@ def _show_rankings(
     arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, grades: Grades | None, *, shown: bool
 ) -> None:
     """Rerank each query and print its ranking as soon as it is ready."""
-    from mpir.app.cli.grades import facts
-
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has its own progress bar
@@ -78,7 +76,7 @@ def _show_rankings(
             ranking,
             documents=documents,
             reranker=reranker,
-            details=facts(stopping, grades.order) if grades and stopping else None,
+            details=grades.facts(stopping) if grades and stopping else None,
             note=grades.note(stopping) if grades and stopping else "",
         )
         if needs_all(arguments):
@@ -151,6 +149,7 @@ def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
 def _read(path: str, *, trec: bool) -> Iterator[Query]:
     if path == STDIN and at_terminal(sys.stdin):
         raise InputError("there is no query; give one with --docs PATH…, or pipe in what `mpir search` prints.")
+    from mpir.files.corpora.queries import query_id
     from mpir.files.corpora.trec import check_ids
     from mpir.reranking.inputs import as_documents
 
@@ -164,8 +163,8 @@ def _read(path: str, *, trec: bool) -> Iterator[Query]:
         with error_context(location):
             parsed = as_documents(documents)
             if trec:
-                check_ids(name_of(record, number), *(document.id for document in parsed))
-        yield name_of(record, number), query, parsed
+                check_ids(query_id(record, number), *(document.id for document in parsed))
+        yield query_id(record, number), query, parsed
 
 
 def filter_documents(documents: Sequence[Document], arguments: argparse.Namespace) -> list[Document]:

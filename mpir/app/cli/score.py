@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
-from mpir.app.cli.model_options import check_options, load_reranker, report_usage
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ray_options import check_ray_options, chosen_shard, opened_scorer
 from mpir.errors import InputError, format_paths, format_value

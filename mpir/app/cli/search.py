@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import nearest_sentences, open_first_stage
 from mpir.errors import InputError, format_value
+from mpir.files.corpora.queries import query_id
 from mpir.files.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.validation import whole_number
 
@@ -85,12 +86,7 @@ def _parsed(line: str, number: int) -> tuple[str, str]:
         raise InputError(
             f'{location}: "query" is {format_value(query)}; expected a string, as in {{"id": "q1", "query": "p53"}}.'
         )
-    return name_of(record, number), query
-
-
-def name_of(record: Mapping[str, Any], number: int) -> str:
-    """The id of a line's query, or the line's number if it has none."""
-    return str(number if record.get("id") is None else record["id"])
+    return query_id(record, number), query
 
 
 def _line(identity: str, query: str, documents: Sequence[Document], nearest: Mapping[str, Nearest]) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes
-from mpir.app.cli.model_options import check_options, load_reranker, report_usage
+from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import real_number

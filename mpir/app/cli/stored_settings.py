@@ -10,7 +10,7 @@ import argparse
 import logging
 import os
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +44,18 @@ class StoredSettings(NamedTuple):
 NOTHING_STORED = StoredSettings({})
 
 
-def stored_settings(table: Iterable[Option]) -> StoredSettings:
+def stored_settings(table: Callable[[], Iterable[Option]]) -> StoredSettings:
     """Return the settings of `mpir.toml` and the environment; the environment takes precedence.
+
+    The `table` returns the options of every command, and is called only where something may be stored.
 
     Raises:
         InputError: the file is no TOML, it sets what only the user may set, or a name is unknown to every command.
     """
+    if not (FILE.is_file() or any(variable.startswith(PREFIX) for variable in os.environ)):
+        return NOTHING_STORED
     known: dict[str, list[Option]] = {}
-    for item in table:
+    for item in table():
         if item.is_setting:
             known.setdefault(item.name, []).append(item)
     of_file, of_environment = _of_file(known), _of_environment(known)

@@ -35,6 +35,11 @@ def read_queries(path: str | Path) -> Iterator[tuple[str, str]]:
     return ((question.id, question.body) for question in read_topics(path))
 
 
+def query_id(record: Mapping[str, Any], number: int) -> str:
+    """The id of a line's query, or the line's number if it has none."""
+    return str(number if record.get("id") is None else record["id"])
+
+
 def _records(path: str | Path) -> list[tuple[str, Any]]:
     value = read_json_value(path)
     if isinstance(value, Mapping):

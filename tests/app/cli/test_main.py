@@ -20,7 +20,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("module", ["numpy", "mpir.app.cli.search", "tabulate"])
+@pytest.mark.parametrize("module", ["numpy", "mpir.app.cli.evaluate", "tabulate"])
 def test_an_interrupt_while_importing_is_one_word(module: str) -> None:
     code = f"""
 import sys

@@ -1,0 +1,37 @@
+"""``cache.folder`` and ``cache.limit``: where scores are kept between runs."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import TYPE_CHECKING
+
+from mpir.errors import OutputError
+from mpir.files.write import cache_folder
+
+if TYPE_CHECKING:
+    from mpir.models.perspectives import ScoreCache
+
+NO_CACHE = "none"
+_log = logging.getLogger(__name__)
+
+
+def open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:
+    """The cache that the model options select; None without one, or if mpir's own folder is not writable.
+
+    Raises:
+        InputError: a limit that is too small.
+        OutputError: the given folder is not writable.
+    """
+    from mpir.models.perspectives.cache import LIMIT, ScoreCache
+
+    if arguments.cache == NO_CACHE or not (arguments.cache or keeps):
+        return None
+    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
+    try:
+        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
+    except OutputError as error:
+        if arguments.cache:
+            raise
+        _log.warning("%s", error)
+        return None
