@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import OutputError
 from mpir.files.write import cache_folder
 
@@ -14,6 +16,14 @@ if TYPE_CHECKING:
 
 NO_CACHE = "none"
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheOptions:
+    """The cache's folder, "none" for no cache, and its limit in bytes."""
+
+    cache: str | None
+    cache_limit: int | None
 
 
 def open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:
@@ -25,13 +35,14 @@ def open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | No
     """
     from mpir.models.perspectives.cache import LIMIT, ScoreCache
 
-    if arguments.cache == NO_CACHE or not (arguments.cache or keeps):
+    options = arguments_of(CacheOptions, arguments)
+    if options.cache == NO_CACHE or not (options.cache or keeps):
         return None
-    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
+    limit = LIMIT if options.cache_limit is None else options.cache_limit
     try:
-        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
+        return ScoreCache(options.cache or cache_folder() / "scores", limit=limit)
     except OutputError as error:
-        if arguments.cache:
+        if options.cache:
             raise
         _log.warning("%s", error)
         return None

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.lab.sia.settings import GenerationSettings
     from mpir.lab.sia.workspace import check_inputs
 
-    shard = chosen_shard(arguments)
+    shard = chosen_shard(arguments.shard)
     names = ("qasc", "bioasq", "exclude", "corpus", "sources", "vectors", "writer", "bundle")
     lists = {name: value if isinstance(value := getattr(arguments, name), list) else [value] for name in names}
     check_inputs(arguments.output, [(f"--{name}", path) for name, paths in lists.items() for path in paths])

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from mpir.app.cli.cache_options import open_cache
 from mpir.app.cli.chat_options import check_llm_options, load_llm_option
 from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, load_negation
+from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
-    from mpir.models.perspectives.named_models import NamedModels
+    from mpir.models.perspectives.named_models import ModelLevel, NamedModels
+    from mpir.reranking.cascade import Share
     from mpir.reranking.reranker import Reranker
 
 
@@ -28,16 +30,69 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
     parser.set_defaults(cascade="all")
 
 
+@dataclass(frozen=True, kw_only=True)
+class NamingOptions:
+    """Models by name, what they read and their settings; a command may lack the options with a default."""
+
+    models: Sequence[str]
+    revision: str | None
+    model_options: Sequence[tuple[str, Any]]
+    only_model: bool = False
+    level: ModelLevel = "document"
+    instruction: str | None = None
+    llm: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankerOptions:
+    """The bundle of a reranker, its weights, and how its models run; a command may lack the options with a default."""
+
+    bundle: str
+    device: str
+    precision: str
+    cascade: Share
+    tokens_per_batch: int | None
+    trust_code: bool
+    weights: str | None = None
+    context: str | None = None
+    agreement: Literal[False] | None = None
+    beta: Sequence[tuple[str, float]] = ()
+    workers: int | None = None
+    ray: str | None = None
+    top_k: int | None = None
+
+    def chosen_weights(self) -> Weights | str | None:
+        """The weights of the options or of the bundle, with changed weights for some document columns."""
+        if not self.beta:
+            return self.weights
+        from mpir.core.weights import Weights
+        from mpir.files.weights import read_weights
+        from mpir.models.bundles.bundle import open_bundle
+
+        betas = dict(self.beta)
+        if self.weights:
+            weights = read_weights(self.weights)
+        else:
+            bundle = open_bundle(self.bundle)
+            if not bundle.weights:
+                raise InputError(
+                    f"bundle {self.bundle} has no weights that beta.{min(betas)} could change; give --weights, too."
+                )
+            weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
+        return replace(weights, beta={**weights.beta, **betas})
+
+
 def check_options(arguments: argparse.Namespace) -> None:
     """Raise InputError for malformed model options, before anything is read or loaded."""
     from mpir.models.options import device_names, precision_name
     from mpir.reranking.cascade import check_share
     from mpir.validation import optional_whole_number
 
-    optional_whole_number("--top-k", getattr(arguments, "top_k", None))
-    device_names(arguments.device)
-    precision_name(arguments.precision)
-    check_share(arguments.cascade)
+    options = arguments_of(RerankerOptions, arguments)
+    optional_whole_number("--top-k", options.top_k)
+    device_names(options.device)
+    precision_name(options.precision)
+    check_share(options.cascade)
     check_llm_options(arguments)
 
 
@@ -52,28 +107,29 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
     from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
-    chosen: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("weights", "context", "agreement")}
-    if betas := getattr(arguments, "beta", None):
-        chosen["weights"] = _with_beta(arguments, dict(betas))
-    chosen["perspectives"] = [] if (llm := load_llm_option(arguments)) is None else [llm]
-    if polarity := load_negation(arguments):
+    options = arguments_of(RerankerOptions, arguments)
+    weights = options.chosen_weights()
+    llm, polarity = load_llm_option(arguments), load_negation(arguments)
+    if polarity:
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
-        chosen["perspectives"].append(polarity)
     run = RunOptions(
-        cascade=arguments.cascade,
+        cascade=options.cascade,
         splitting="report" if polarity else "abstract",
         pairs_at_once=min(pairs_at_once or PAIRS_AT_ONCE, PAIRS_AT_ONCE),
-        tokens_per_batch=arguments.tokens_per_batch,
-        trust_code=arguments.trust_code,
+        tokens_per_batch=options.tokens_per_batch,
+        trust_code=options.trust_code,
     )
     return Reranker(
-        arguments.bundle,
+        options.bundle,
         models=named_models(arguments),
-        device=worker_devices(arguments),
-        precision=arguments.precision,
+        device=options.device if options.ray else worker_devices(options.device, options.workers),
+        precision=options.precision,
         cache=open_cache(arguments, keeps=keeps),
         run=run,
-        **chosen,
+        perspectives=[column for column in (llm, polarity) if column is not None],
+        weights=weights,
+        context=options.context,
+        agreement=options.agreement,
     )
 
 
@@ -81,41 +137,23 @@ def named_models(arguments: argparse.Namespace, encoders: Sequence[str] = ()) ->
     """The models that the options name, without the chat model."""
     from mpir.models.perspectives.named_models import NamedModels
 
-    has_llm = not arguments.models and getattr(arguments, "llm", None) is not None
+    options = arguments_of(NamingOptions, arguments)
+    has_llm = not options.models and options.llm is not None
     return NamedModels(
-        names=tuple(arguments.models),
-        only=getattr(arguments, "only_model", False),
-        level=getattr(arguments, "level", "document"),
-        revision=arguments.revision,
-        options=dict(arguments.model_options),
+        names=tuple(options.models),
+        only=options.only_model,
+        level=options.level,
+        revision=options.revision,
+        options=dict(options.model_options),
         encoders=tuple(encoders),
-        instruction=None if has_llm else getattr(arguments, "instruction", None),
+        instruction=None if has_llm else options.instruction,
     )
 
 
-def worker_devices(arguments: argparse.Namespace) -> str:
+def worker_devices(device: str, workers: int | None) -> str:
     """The devices of `--workers` processes on this machine: CPU processes, or GPUs. A list of devices is unchanged."""
-    workers, device = getattr(arguments, "workers", None) or 1, str(arguments.device)
-    if workers == 1 or "," in device or getattr(arguments, "ray", None):
+    if not workers or workers == 1 or "," in device:
         return device
     from mpir.models.options import is_on_cpu
 
     return ",".join(["cpu"] * workers if is_on_cpu(device) else [f"cuda:{number}" for number in range(workers)])
-
-
-def _with_beta(arguments: argparse.Namespace, betas: dict[str, float]) -> Weights:
-    """The weights of the options or of the bundle, with changed weights for some document columns."""
-    from mpir.core.weights import Weights
-    from mpir.files.weights import read_weights
-    from mpir.models.bundles.bundle import open_bundle
-
-    if arguments.weights:
-        weights = read_weights(arguments.weights)
-    else:
-        bundle = open_bundle(arguments.bundle)
-        if not bundle.weights:
-            raise InputError(
-                f"bundle {arguments.bundle} has no weights that beta.{min(betas)} could change; give --weights, too."
-            )
-        weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
-    return replace(weights, beta={**weights.beta, **betas})

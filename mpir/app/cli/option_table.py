@@ -308,7 +308,7 @@ INDEXING = (
     option("--ids", {"index": "for each file of --vectors, a file with the ids of its rows (.json, or an id a line)"},
         type=text_path, metavar="FILE", **SEVERAL),
     option("--kind", {"index": "kind of vector index: Flat (exact, default), binary (a bit a dimension in memory, the "
-            "vectors on disk), or another of faiss's strings"}, metavar="KIND"),
+            "vectors on disk), or another of faiss's strings"}, dest="factory", metavar="KIND"),
     option("index.sentence_vectors", {"index": "keep the vectors of every sentence, too"}, needs="--dense",
         dest="sentence_vectors", default=False, **BOOL),
     option("index.stop_words",

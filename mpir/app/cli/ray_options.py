@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.model_options import load_reranker
 from mpir.app.cli.parser import replace
+from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError
 from mpir.validation import is_finite
 
@@ -22,19 +24,29 @@ if TYPE_CHECKING:
     from mpir.reranking.reranker import Reranker
 
 
-def check_ray_options(arguments: argparse.Namespace) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RayOptions:
+    """The address of a cluster, or None for this machine, and its workers; `llm` is the chat model of the command."""
+
+    ray: str | None
+    workers: int | None
+    gpus_per_worker: float | None
+    llm: str | None = None
+
+
+def check_ray_options(options: RayOptions) -> None:
     """Refuse invalid options before anything is read.
 
     Raises:
         InputError: an invalid number, or a chat model, which needs no actors.
         MissingExtraError: Ray is not installed.
     """
-    gpus = arguments.gpus_per_worker
-    if arguments.ray is None:
+    gpus = options.gpus_per_worker
+    if options.ray is None:
         return
     if gpus is not None and not (is_finite(gpus) and (0 <= gpus <= 1 or (gpus > 1 and gpus.is_integer()))):
         raise InputError(f"ray.gpus_per_worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
-    if getattr(arguments, "llm", None) is not None:
+    if options.llm is not None:
         raise InputError("--llm asks a server, which needs no actors; leave --ray out.")
     from mpir.lab.ray.ray_cluster import import_ray
 
@@ -49,7 +61,8 @@ def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator
         return
     from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job
 
-    with _opened_pool(arguments, scoring_job(reranker, partial(load_reranker, arguments, keeps=False))) as pool:
+    job = scoring_job(reranker, partial(load_reranker, arguments, keeps=False))
+    with _opened_pool(arguments_of(RayOptions, arguments), job) as pool:
         yield PooledScorer(reranker, pool)
 
 
@@ -64,48 +77,47 @@ def opened_ranker(
     from mpir.lab.ray.actor_jobs import ranking_job
 
     quiet = replace(arguments, quiet=True)
-    with _opened_pool(
-        arguments, ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
-    ) as pool:
+    job = ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
+    with _opened_pool(arguments_of(RayOptions, arguments), job) as pool:
         yield pool.map
 
 
 @contextmanager
 def encoding_on_actors(
-    arguments: argparse.Namespace, encoder: PooledEncoder | None, load: Callable[[], PooledEncoder]
+    options: RayOptions, encoder: PooledEncoder, load: Callable[[], PooledEncoder]
 ) -> Iterator[None]:
     """With --ray, run the encoder's batches on actors. Raises MpirError if there is no such cluster."""
-    if arguments.ray is None or encoder is None:
+    if options.ray is None:
         yield
         return
     from mpir.lab.ray.actor_jobs import PooledBatches, encoding_job, tokens_per_task
 
     backend = encoder.encoder.backend
-    tokens = tokens_per_task(backend, has_gpus=bool(arguments.gpus_per_worker))
+    tokens = tokens_per_task(backend, has_gpus=bool(options.gpus_per_worker))
     job = encoding_job(encoder, load, tokens)
-    with _opened_pool(arguments, job) as pool, backend.batches_run_by(PooledBatches(pool), tokens_per_batch=tokens):
+    with _opened_pool(options, job) as pool, backend.batches_run_by(PooledBatches(pool), tokens_per_batch=tokens):
         yield
 
 
 @contextmanager
-def _opened_pool(arguments: argparse.Namespace, job: ActorJob) -> Iterator[ActorPool]:
+def _opened_pool(options: RayOptions, job: ActorJob) -> Iterator[ActorPool]:
     from mpir.lab.ray.actor_pool import ActorPool
     from mpir.lab.ray.ray_cluster import cluster
 
-    with cluster(arguments.ray) as ray:
-        yield ActorPool(ray, job, workers=arguments.workers or 1, gpus_per_worker=arguments.gpus_per_worker or 0)
+    with cluster(str(options.ray)) as ray:
+        yield ActorPool(ray, job, workers=options.workers or 1, gpus_per_worker=options.gpus_per_worker or 0)
 
 
-def chosen_shard(arguments: argparse.Namespace) -> Shard:
-    """The shard given by the option, or else by a Slurm array, which is noted on standard error.
+def chosen_shard(text: str | None) -> Shard:
+    """The shard given by the option's text, or else by a Slurm array, which is noted on standard error.
 
     Raises:
         InputError: the option or Slurm's variables are of another form.
     """
     from mpir.files.job_shards import Shard
 
-    if arguments.shard is not None:
-        return Shard.parse(arguments.shard)
+    if text is not None:
+        return Shard.parse(text)
     shard = Shard.of_environment()
     if shard.count > 1:
         print(f"mpir: note: shard {shard}, from the Slurm array; --shard 1/1 does everything", file=sys.stderr)

@@ -17,7 +17,6 @@ import pytest
 from mpir import Reranker
 from mpir.app.cli import main
 from mpir.app.cli.model_options import worker_devices
-from mpir.app.cli.parser import Arguments
 from mpir.app.cli.serve import KERNELS
 from tests.app.serve.running import JSON_HEADERS, Server, request
 
@@ -215,7 +214,7 @@ def test_mistakes_of_the_command_line(options: list[str], message: str, capsys: 
     ],
 )
 def test_workers_are_processes_of_the_cpu_or_gpus(device: str, workers: int, expected: str) -> None:
-    assert worker_devices(Arguments(device=device, workers=workers)) == expected
+    assert worker_devices(device, workers) == expected
 
 
 def test_ctrl_c_stops_it_too(start_server: Callable[..., Server]) -> None:
