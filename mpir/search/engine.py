@@ -13,6 +13,7 @@ from mpir.core.text.characters import without_surrogates
 from mpir.core.text.query import as_read, is_field_search, report_field_search
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, format_value
+from mpir.plugins import FIRST_STAGES, plugins_of
 from mpir.search.base import ClosedAtExit
 from mpir.search.dense.shards import Vectoriser, has_words
 from mpir.search.engine_client import EngineClient, check_address
@@ -36,7 +37,8 @@ _WHOLE = "_search?allow_partial_search_results=false"
 
 def is_engine(address: str | Path) -> bool:
     """Whether an index's name is an address in an engine, such as opensearch+https://localhost:9200/pubmed."""
-    return str(address).partition("+")[0] in (*ENGINES, MILVUS) and "://" in str(address)
+    name, sign, url = str(address).partition("+")
+    return bool(sign) and "://" in url and (name in (*ENGINES, MILVUS) or name in plugins_of(FIRST_STAGES))
 
 
 class EngineIndex(ClosedAtExit):

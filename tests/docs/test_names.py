@@ -16,6 +16,7 @@ import pytest
 from mpir.app.cli import make_parser
 from mpir.app.cli.option_table import OPTIONS
 from mpir.models.perspectives.registration import ENTRY_POINTS
+from mpir.plugins import GROUPS
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("mpir", "tests", "docs", "experiments", "benchmarks", "data_scripts", "docker", ".ci", ".github")
@@ -105,7 +106,7 @@ def absent_names(path: Path) -> Iterator[str]:
     yield from (name for name in MODULE.findall(text) if not is_module(name))
     if path.suffix == ".md":
         names = re.findall(r"`(mpir(?:\.\w+)+)(?:\(\))?`", text)
-        yield from (name for name in names if name not in (*FIELDS, ENTRY_POINTS) and not is_name(name))
+        yield from (name for name in names if name not in (*FIELDS, ENTRY_POINTS, *GROUPS) and not is_name(name))
 
 
 SETTINGS = {word for item in OPTIONS for word in (item.name, item.name.partition(".")[0]) if "." in item.name}
@@ -126,7 +127,7 @@ def absent_dotted_names(path: Path) -> Iterator[str]:
         if name.split(".")[0] in SETTINGS | variables(text) or name.rpartition(".")[2] in FILES or f'"{name}' in text:
             continue
         starts = [start for start in (name, f"mpir.{name}", f"{package}.{name}") if is_module(start.rpartition(".")[0])]
-        if name != ENTRY_POINTS and not any(map(is_name, starts)):
+        if name not in (ENTRY_POINTS, *GROUPS) and not any(map(is_name, starts)):
             yield name
 
 
@@ -168,7 +169,7 @@ def test_pyproject_names_what_exists() -> None:
     project, tool = declared["project"], declared["tool"]
     entries = [*project["scripts"].values(), *(v for group in project["entry-points"].values() for v in group.values())]
     assert all(is_name(entry.replace(":", ".")) for entry in entries)
-    assert set(project["entry-points"]) == {ENTRY_POINTS}
+    assert set(project["entry-points"]) <= {ENTRY_POINTS, *GROUPS}
     assert all(any((ROOT / "mpir").glob(pattern)) for pattern in tool["setuptools"]["package-data"]["mpir"])
     assert all(is_path(pattern) for pattern in tool["ruff"]["lint"]["per-file-ignores"])
     modules = [name for override in tool["mypy"]["overrides"] for name in override["module"]]
@@ -179,4 +180,4 @@ def test_pyproject_names_what_exists() -> None:
 def test_groups_of_entry_points_are_read(page: Path) -> None:
     text = text_of(page)
     groups = re.findall(r"entry point (?:of the|in) group `([\w.]+)`|entry-points\.\"([\w.]+)\"", text)
-    assert {name for group in groups for name in group if name} <= {ENTRY_POINTS}
+    assert {name for group in groups for name in group if name} <= {ENTRY_POINTS, *GROUPS}

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
+
+from mpir.plugins import COMMANDS as GROUP
+from mpir.plugins import load_plugin, plugins_of
 
 if TYPE_CHECKING:
     from mpir.app.cli.option import Option
 
-ENTRY_POINTS = "mpir.commands"
-"""The group in which a package names the modules of its commands."""
 _log = logging.getLogger(__name__)
 
 
@@ -27,7 +27,7 @@ class Command:
         description: the first paragraph of its help; "" repeats `help`.
         module: the module with EPILOG and with the function `run`; "" is the one of `app/cli` with the command's name.
         is_group: whether it has actions alone, and no module.
-        package: the distribution that has it, with its own module and options; "" is mpir.
+        package: the distribution that has it, whose module also has OPTIONS; "" is mpir.
     """
 
     name: str
@@ -49,7 +49,9 @@ class Command:
         """The names of its module."""
         if self.is_group:
             return {}
-        return vars(import_module(self.module if self.package else f"mpir.app.cli.{self.module or self.name}"))
+        if self.package:
+            return dict(vars(load_plugin(GROUP, self.name)))
+        return vars(import_module(f"mpir.app.cli.{self.module or self.name}"))
 
     def epilog(self) -> str:
         """The text below the options."""
@@ -164,20 +166,17 @@ def commands(words: Collection[str] = ()) -> Iterator[Command]:
 
 def _of_packages(own: Collection[str]) -> Iterator[Command]:
     """Yield the commands of installed packages, whose code runs only once it is asked for."""
-    for entry in entry_points(group=ENTRY_POINTS):
+    for name, entry in plugins_of(GROUP).items():
         package = entry.dist.name if entry.dist else entry.value
-        if entry.name in own:
-            _log.warning("%s: its command %s is left out, because mpir has one of this name.", package, entry.name)
+        if name in own:
+            _log.warning("%s: its command %s is left out, because mpir has one of this name.", package, name)
             continue
         summary = entry.dist.metadata["Summary"] if entry.dist else None
-        yield Command(entry.name, summary or f"a command of {package}", module=entry.module, package=package)
+        yield Command(name, summary or f"a command of {package}", package=package)
 
 
-def every_option() -> Iterator[Option]:
-    """Yield the options of all commands."""
-    from mpir.app.cli.option_table import OPTIONS
-
-    yield from OPTIONS
+def package_options() -> Iterator[Option]:
+    """Yield the options of the commands of installed packages."""
     for command in commands():
         if command.package:
             yield from command.options()

@@ -79,22 +79,35 @@ def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> 
 def _in_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Opened:
     """A search by an engine's own BM25, and by its vectors. Raises InputError for options of Lucene's."""
     from mpir.files.http import without_login
-    from mpir.search.engine import MILVUS, EngineIndex
     from mpir.search.memory import DEFAULT_B, DEFAULT_K1
-    from mpir.search.milvus import MilvusIndex
 
     name = without_login(addresses[0])
     if len(addresses) > 1:
         raise InputError(f"--index: {name} is in an engine and cannot be searched with others; name it alone.")
     if feedback(arguments) or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B) or not arguments.question_words:
         raise InputError(f"{name}: settings of bm25 and rm3 are for mpir's own indexes; leave them out.")
-    engine = MilvusIndex if addresses[0].startswith(f"{MILVUS}+") else EngineIndex
+    engine = _engine(addresses[0].partition("+")[0])
 
     def vectors() -> Retriever:
         encoder = _writing_passages(open_encoder(arguments.encoder or DEFAULT), arguments)
         return engine(addresses[0], mode="dense", encoder=encoder)
 
     return partial(engine, addresses[0]), vectors
+
+
+def _engine(name: str) -> Callable[..., Retriever]:
+    """The class of the indexes in an engine, mpir's own or of an installed package."""
+    from mpir.plugins import FIRST_STAGES, load_plugin
+    from mpir.search.engine import ENGINES, MILVUS, EngineIndex
+
+    if name == MILVUS:
+        from mpir.search.milvus import MilvusIndex
+
+        return MilvusIndex
+    if name in ENGINES:
+        return EngineIndex
+    engine: Callable[..., Retriever] = load_plugin(FIRST_STAGES, name)
+    return engine
 
 
 def open_dense_indexes(

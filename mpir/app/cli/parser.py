@@ -10,7 +10,7 @@ from functools import cache
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mpir.app.cli.command_table import Command, commands, every_option
+from mpir.app.cli.command_table import Command, commands, package_options
 from mpir.errors import shortened
 from mpir.version import __version__
 
@@ -200,10 +200,12 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
     return parser
 
 
-def _stored_settings() -> StoredSettings:
+def _stored_settings(package_command: Command | None) -> StoredSettings:
+    from mpir.app.cli.option_table import OPTIONS
     from mpir.app.cli.stored_settings import stored_settings
 
-    return stored_settings(every_option)
+    called = package_command.options() if package_command else ()
+    return stored_settings((*OPTIONS, *called), package_options)
 
 
 def _add_actions(parser: Parser) -> Any:
@@ -213,7 +215,7 @@ def _add_actions(parser: Parser) -> Any:
     return parser.add_subparsers(title=title, metavar="ACTION", required=is_group)
 
 
-def _add_command(subparsers: Any, command: Command, stored: Callable[[], StoredSettings]) -> Parser:
+def _add_command(subparsers: Any, command: Command, stored: Callable[[Command | None], StoredSettings]) -> Parser:
     """Add the parser of a command with its options, some of which may be stored."""
     epilog, options = command.epilog(), command.options()
     parser: Parser = subparsers.add_parser(
@@ -226,9 +228,8 @@ def _add_command(subparsers: Any, command: Command, stored: Callable[[], StoredS
         options=options,
     )
     if not command.is_group:
-        parser.set_defaults(run=command)
-    if options:
         from mpir.app.cli.parser_options import add_options
 
-        add_options(parser, command.name, options, stored())
+        add_options(parser, command.name, options, stored(command if command.package else None))
+        parser.set_defaults(run=command)
     return parser

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.errors import InputError
 from mpir.files.output_checks import Named, Output, are_rankings, check_outputs, is_run
+from mpir.plugins import WRITERS, load_plugin, plugins_of
 
 if TYPE_CHECKING:
     from mpir.core.text import Document
@@ -53,10 +54,20 @@ class ShownRanking:
 def form_of(arguments: argparse.Namespace, path: Path) -> str:
     """The form of a file: by its suffix, else by --format. Raises InputError for an unknown one."""
     suffix = path.suffix.lower().lstrip(".")
-    form = suffix if suffix in FORMS else arguments.format
+    if suffix in FORMS or suffix in plugins_of(WRITERS):
+        return suffix
+    form = arguments.format
     if form not in FORMS:
         raise InputError(f"{path}: unknown form (expected a suffix of {', '.join(FORMS)}, or --format).")
     return str(form)
+
+
+def _has_form(form: str) -> Callable[[bytes], bool]:
+    """The test whether a file's first bytes are of a form, mpir's own or of an installed package."""
+    if form in FORMS:
+        return FORMS[form]
+    test: Callable[[bytes], bool] = load_plugin(WRITERS, form).has_form
+    return test
 
 
 def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
@@ -72,7 +83,7 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
     files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
     check_outputs(
-        [Output(OUTPUT, path, FORMS[form]) for path, form in forms.items()],
+        [Output(OUTPUT, path, _has_form(form)) for path, form in forms.items()],
         [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
         overwrite=arguments.overwrite,
     )
@@ -177,6 +188,8 @@ def _rendered(form: str, arguments: argparse.Namespace, shown: Sequence[ShownRan
         from mpir.reranking.render.spreadsheet import spreadsheet
 
         return spreadsheet([(item.identifier, item.ranking) for item in shown], arguments.sentences)
+    if form not in FORMS:
+        return str(load_plugin(WRITERS, form).write([(item.identifier, item.ranking) for item in shown]))
     return "".join(_rendered_ranking(form, arguments, item) for item in shown)
 
 

@@ -44,22 +44,26 @@ class StoredSettings(NamedTuple):
 NOTHING_STORED = StoredSettings({})
 
 
-def stored_settings(table: Callable[[], Iterable[Option]]) -> StoredSettings:
+def stored_settings(table: Iterable[Option], package_table: Callable[[], Iterable[Option]] = tuple) -> StoredSettings:
     """Return the settings of `mpir.toml` and the environment; the environment takes precedence.
 
-    The `table` returns the options of every command, and is called only where something may be stored.
+    A file may also set what packages have, in the `package_table`, which is called only for a name that is not in the
+    `table`.
 
     Raises:
         InputError: the file is no TOML, it sets what only the user may set, or a name is unknown to every command.
     """
-    if not (FILE.is_file() or any(variable.startswith(PREFIX) for variable in os.environ)):
-        return NOTHING_STORED
+    known = _by_name(table)
+    of_file, of_environment = _of_file(known, package_table), _of_environment(known)
+    return StoredSettings({**of_file, **of_environment}, of_file.keys() - of_environment.keys())
+
+
+def _by_name(table: Iterable[Option]) -> dict[str, list[Option]]:
     known: dict[str, list[Option]] = {}
-    for item in table():
+    for item in table:
         if item.is_setting:
             known.setdefault(item.name, []).append(item)
-    of_file, of_environment = _of_file(known), _of_environment(known)
-    return StoredSettings({**of_file, **of_environment}, of_file.keys() - of_environment.keys())
+    return known
 
 
 def report_folder_settings(arguments: argparse.Namespace) -> None:
@@ -73,7 +77,7 @@ def _group(name: str) -> str:
     return f"{name.partition('.')[0]}.*"
 
 
-def _of_file(known: Mapping[str, Sequence[Option]]) -> dict[str, str]:
+def _of_file(known: Mapping[str, Sequence[Option]], package_table: Callable[[], Iterable[Option]]) -> dict[str, str]:
     if not FILE.is_file():
         return {}
     with FILE.open("rb") as stream:
@@ -86,6 +90,9 @@ def _of_file(known: Mapping[str, Sequence[Option]]) -> dict[str, str]:
         reason = "too deeply nested" if isinstance(error, RecursionError) else shortened(str(error))
         raise InputError(f"{FILE}: is no TOML ({reason}). Write lines such as llm.timeout = 120.") from None
     settings = dict(_flat(tables, known))
+    if any(name not in known and _group(name) not in known for name in settings):
+        known = _by_name(package_table()) | {**known}
+        settings = dict(_flat(tables, known))
     with error_context(str(FILE)):
         for name, value in settings.items():
             _check(name, value, known.get(name) or known.get(_group(name)) or (), known)

@@ -17,7 +17,7 @@ from mpir.files.checksum import check_md5, sha256
 from mpir.files.corpora.bibtex import read_bibtex
 from mpir.files.corpora.content import told_apart
 from mpir.files.corpora.endnote import ENDNOTE, read_endnote
-from mpir.files.corpora.formats import EXPECTED, format_of, is_corpus_file
+from mpir.files.corpora.formats import EXPECTED, format_of, is_corpus_file, reader_name
 from mpir.files.corpora.identifiers import REGISTRIES, AccessionNumber, ListId
 from mpir.files.corpora.jats import PAPERS, read_papers
 from mpir.files.corpora.json_documents import read_json_documents
@@ -31,6 +31,7 @@ from mpir.files.corpora.tripclick import read_documents
 from mpir.files.corpora.workbooks import read_workbook
 from mpir.files.corpora.xml import root_tag
 from mpir.files.read import STDIN, place_of, read_json_lines
+from mpir.plugins import READERS, load_plugin
 
 log = logging.getLogger(__name__)
 _BATCH = 1000
@@ -268,6 +269,11 @@ def _check_regular(file: Path) -> None:
         )
 
 
+def _read_by_plugin(file: Path) -> Iterator[Document]:
+    """Return the documents that the reader of an installed package finds."""
+    return iter(load_plugin(READERS, reader_name(file))(file))
+
+
 _ROOTS = (*PUBMED, *PAPERS, *ENDNOTE)
 _READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "jsonl": read_jsonl,
@@ -280,5 +286,6 @@ _READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
     "workbook": read_workbook,
     "pdf": read_pdf,
     "tripclick": read_documents,
+    "plugin": _read_by_plugin,
 }
 """The reader of each format other than XML."""

@@ -18,9 +18,21 @@ from mpir.files.corpora.tables import HEAD_LINES, SEPARATOR_LINE, SEPARATORS, fi
 from mpir.files.corpora.tripclick import DOCUMENTS
 from mpir.files.encodings import wide_encoding
 from mpir.files.read import STDIN, open_bytes
+from mpir.plugins import READERS, plugins_of
 
 Format = Literal[
-    "xml", "jsonl", "json", "references", "web-of-science", "refer", "bibtex", "table", "workbook", "pdf", "tripclick"
+    "xml",
+    "jsonl",
+    "json",
+    "references",
+    "web-of-science",
+    "refer",
+    "bibtex",
+    "table",
+    "workbook",
+    "pdf",
+    "tripclick",
+    "plugin",
 ]
 EXPECTED = (
     ".xml, .nxml, .jsonl, .json, .nbib, .ris, .ciw, .bib, .enw, .csv, .tsv or .txt, gzipped or not, or .xlsx or .pdf"
@@ -69,7 +81,7 @@ def format_of(path: Path) -> Format | None:
     by_name = format_by_name(path)
     if str(path) == STDIN:
         return "jsonl"
-    if not path.is_file():  # reading from a pipe would consume its content
+    if by_name == "plugin" or not path.is_file():  # reading from a pipe would consume its content
         return by_name
     with open_bytes(path) as stream:
         beginning = stream.read(_HEAD)
@@ -89,8 +101,17 @@ def is_corpus_file(path: Path) -> bool:
 
 
 def format_by_name(path: Path) -> Format | None:
-    """Return the format that a file's name indicates."""
-    return next((known for pattern, known in _BY_NAME.items() if fnmatch(_name(path), pattern)), None)
+    """Return the format that a file's name indicates; "plugin" is that of an installed package."""
+    name = _name(path)
+    if known := next((known for pattern, known in _BY_NAME.items() if fnmatch(name, pattern)), None):
+        return known
+    is_open = any(fnmatch(name, pattern) for pattern in _OPEN_NAMES)
+    return "plugin" if not is_open and reader_name(path) in plugins_of(READERS) else None
+
+
+def reader_name(path: Path) -> str:
+    """Return the name that the reader of an installed package has for a file: its suffix without the dot."""
+    return _name(path).rpartition(".")[2]
 
 
 def _name(path: Path) -> str:

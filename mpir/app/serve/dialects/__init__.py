@@ -9,9 +9,11 @@ from mpir.app.serve.dialects.cohere import COHERE, COMMON
 from mpir.app.serve.dialects.score import SCORE
 from mpir.app.serve.dialects.tei import TEI
 from mpir.app.serve.dialects.voyage import VOYAGE
+from mpir.plugins import DIALECTS as GROUP
+from mpir.plugins import load_plugin, plugins_of
 
-DIALECTS = (COHERE, SCORE, TEI, VOYAGE, COMMON)
-"""The first dialect that fits a request is used."""
+DIALECTS = (COHERE, SCORE, TEI, VOYAGE, *(load_plugin(GROUP, name) for name in plugins_of(GROUP)), COMMON)
+"""mpir's own and those of installed packages. The first dialect that fits a request is used."""
 
 __all__ = ["DIALECTS", "Answer", "Dialect", "dialect_of", "signs_in"]
 

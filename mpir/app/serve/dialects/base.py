@@ -92,7 +92,7 @@ class Dialect:
     """A dialect applies to requests at its paths that have one of its `signs`, if it has any, and no `other_signs`.
 
     To add a dialect, add a module with such a value to this package, and an entry to the list in
-    ``dialects/__init__.py``.
+    ``dialects/__init__.py``; or name such a value by an entry point of the group ``mpir.dialects``.
     """
 
     name: str

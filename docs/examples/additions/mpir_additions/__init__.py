@@ -1,0 +1,1 @@
+"""An example of each addition that a package can make to mpir."""
