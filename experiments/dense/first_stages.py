@@ -26,6 +26,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.common.cranfield import read_cranfield
+from experiments.common.significance import p_against
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
@@ -35,7 +36,7 @@ from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
-from mpir.evaluate import evaluate_queries, holm, randomisation_test
+from mpir.evaluate import evaluate_queries
 from mpir.files.corpora import read_corpus
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
@@ -194,9 +195,7 @@ def ranked(documents: Sequence[Document]) -> dict[str, float]:
 
 def table(name: str, values: dict[str, Values]) -> list[list[object]]:
     """A row for each system of a collection."""
-    baseline, *compared = values
-    tests = [randomisation_test(values[name_of][MAIN], values[baseline][MAIN]) for name_of in compared]
-    p_values = dict(zip(compared, holm(tests), strict=True))
+    p_values = p_against({label: measured[MAIN] for label, measured in values.items()}, next(iter(values)))
     return [
         [
             name,

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import p_against
 from experiments.dense.first_stages import POOLS
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
@@ -27,7 +28,6 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document, Question
 from mpir.errors import InputError
-from mpir.evaluate import holm, randomisation_test
 from mpir.files.corpora import read_corpus
 from mpir.files.write import write_json
 from mpir.search import MemoryIndex
@@ -119,12 +119,12 @@ def recalls(questions: Sequence[Question], answer: Answer, known: set[str]) -> F
 
 def table(values: dict[str, F64], requests: dict[str, float], k: int) -> str:
     """Means, requests, and tests against the first system."""
-    reference, *names = values
-    p_values = holm([randomisation_test(values[name], values[reference]) for name in names])
+    reference = next(iter(values))
+    p_values = p_against(values, reference)
     rows: list[list[object]] = [[reference, values[reference].mean(), "", ""]]
     rows += [
         [name, values[name].mean(), f"{requests[name]:.1f}", "< 0.0001" if p < 0.0001 else f"{p:.4f}"]
-        for name, p in zip(names, p_values, strict=True)
+        for name, p in p_values.items()
     ]
     heads = ["", f"recall@{k}", "requests", "p against BM25 (Holm)"]
     return tabulate(rows, heads, floatfmt=".4f", tablefmt="github", disable_numparse=[2, 3])

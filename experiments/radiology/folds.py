@@ -20,11 +20,12 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.baselines import Start
+from experiments.common.significance import p_against
 from experiments.radiology.reports import HALVES, TABLE, half_of
 from experiments.radiology.training import read_entries, train
 from mpir.core.checksum import fingerprint
 from mpir.core.text.characters import normalise
-from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval, evaluate_queries
 from mpir.files.journal import Journal
 from mpir.lab.train.examples import Example
 from mpir.lab.train.sampling import Sampling
@@ -209,6 +210,5 @@ def _measured(seeds: Sequence[Mapping[str, Record]]) -> Measured:
 
 def _tested(measured: Mapping[str, Measured], base: str) -> dict[str, str]:
     """p of AP of every other system against one, after Holm."""
-    compared = [name for name in measured if name != base]
-    p_values = holm([randomisation_test(measured[name].precision, measured[base].precision) for name in compared])
-    return {name: f"{p:.4f}" for name, p in zip(compared, p_values, strict=True)}
+    p_values = p_against({name: figures.precision for name, figures in measured.items()}, base)
+    return {name: f"{p:.4f}" for name, p in p_values.items()}

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
 
+from experiments.common.significance import p_against
 from experiments.radiology.reports import Judged, read_judged
-from mpir.evaluate import holm, randomisation_test
 from mpir.extras import needs
 from mpir.lab.annotate import NegEx
 from mpir.types import Bool
@@ -29,12 +29,7 @@ def run(folder: Path) -> int:
     test = np.array([row.half == "test" for row in rows])
     _, sentence_of = np.unique([row.sentence.casefold() for row in rows], return_inverse=True)
     predictions = dict(systems(rows, triggers))
-    p_values = {
-        name: randomisation_test(errors(predictions[MPIR], gold, sentence_of), errors(said, gold, sentence_of))
-        for name, said in predictions.items()
-        if name != MPIR
-    }
-    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    adjusted = p_against({name: errors(said, gold, sentence_of) for name, said in predictions.items()}, MPIR)
     print(f"{len(rows)} mentions in {sentence_of.max() + 1} sentences, {gold.sum()} of them negated")
     table = [
         (name, *figures(said, gold, sentence_of), f"{f_score(said[test], gold[test]):.4f}", _shown(adjusted.get(name)))

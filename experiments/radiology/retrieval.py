@@ -10,6 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.baselines import Start
+from experiments.common.significance import p_against
 from experiments.radiology.reports import HALVES, TABLE, read_openi
 from experiments.radiology.systems import (
     BM25,
@@ -24,7 +25,7 @@ from experiments.radiology.systems import (
     scored,
     sums,
 )
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval
 from mpir.lab.annotate import Lexicon, NegEx
 from mpir.lab.annotate.negation_perspective import NegationPerspective, Several
 from mpir.reranking.options import RunOptions
@@ -96,9 +97,7 @@ def print_figures(name: str, scored_half: Scored) -> None:
     """Every measure of every system, AP with its interval, and p of AP against the last system after Holm."""
     last = next(reversed(scored_half.scores))
     measured = {system: scored_half.measured(values) for system, values in scored_half.scores.items()}
-    compared = [system for system in measured if system != last]
-    tests = [randomisation_test(measured[last]["AP"], measured[system]["AP"]) for system in compared]
-    p_values = dict(zip(compared, holm(tests), strict=True))
+    p_values = p_against({system: values["AP"] for system, values in measured.items()}, last)
     rows = [
         (
             system,

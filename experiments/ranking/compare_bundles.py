@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import corrected
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path
 from mpir.errors import InputError
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval
 from mpir.files.read import read_json
 
 SETTINGS = ("split", "limit", "depth", "head", "seed", "cascade", "start")
@@ -71,7 +72,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], system: str
     if not shared_parts:
         raise InputError(f"--systems {system}: no evaluation has it in both files.")
     pairs = [(np.array(first[set_name][system]), np.array(second[set_name][system])) for set_name in shared_parts]
-    tests = holm([randomisation_test(b, a) for a, b in pairs])
+    tests = corrected(pairs)
     rows: list[list[str]] = []
     for set_name, (a, b), p in zip(shared_parts, pairs, tests, strict=True):
         low, high = bootstrap_interval(b - a)

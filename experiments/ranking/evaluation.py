@@ -37,6 +37,7 @@ from tabulate import tabulate
 from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
+from experiments.common.significance import p_against
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from experiments.ranking.sentences import (
     BATCHES,
@@ -55,7 +56,7 @@ from mpir.core.candidates import Candidates
 from mpir.core.checksum import fingerprint
 from mpir.core.cutoffs import TEN_EACH, Cutoffs
 from mpir.core.text import Document, Question
-from mpir.evaluate import bootstrap_interval, evaluate_queries, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval, evaluate_queries
 from mpir.files.corpora import read_jsonl
 from mpir.files.write import write_json
 from mpir.reranking.reranker import Reranker
@@ -361,8 +362,8 @@ def table(values: Values) -> list[list[object]]:
 def corrected(values: Values, reference: str) -> dict[str, str]:
     """The p-values of all systems that are not free against a free one, corrected for their number (Holm)."""
     compared = [name for name in values if name not in (*FREE, SAME)]
-    tests = [randomisation_test(values[name], values[reference]) for name in compared]
-    return {name: f"{p:.4f}" for name, p in zip(compared, holm(tests), strict=True)} if compared else {}
+    tests = p_against({name: values[name] for name in (reference, *compared)}, reference)
+    return {name: f"{p:.4f}" for name, p in tests.items()}
 
 
 def overall(figures: Mapping[str, Values]) -> list[list[object]]:

@@ -22,11 +22,11 @@ from tabulate import tabulate
 
 from experiments.cascade.words import first_candidates
 from experiments.common.baselines import BM25, COSINE, SUMMED
+from experiments.common.significance import corrected
 from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.blend import zscores
-from mpir.evaluate import holm, randomisation_test
 from mpir.tune.dataset import Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
@@ -87,8 +87,7 @@ def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
 def tested(systems: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:
     """The p-values of the blend against one system for each number of candidates, corrected over these."""
     pairs = [(by_system[BLEND], by_system[name]) for by_system, name in zip(systems, against, strict=True)]
-    counting = [(a[~np.isnan(a)], b[~np.isnan(a)]) for a, b in pairs]
-    return [f"{p:.4f}" for p in holm([randomisation_test(a, b) for a, b in counting])]
+    return [f"{p:.4f}" for p in corrected(pairs)]
 
 
 if __name__ == "__main__":

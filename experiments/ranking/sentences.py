@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from tabulate import tabulate
 
+from experiments.common.significance import p_against
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import check_figures, file_path, positive
@@ -33,7 +34,7 @@ from mpir.core.candidates import Candidates
 from mpir.core.text import Document, Question
 from mpir.core.text.characters import normalise
 from mpir.errors import InputError
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval
 from mpir.files.corpora import read_jsonl, read_questions
 from mpir.files.read import read_json
 from mpir.files.write import write_json
@@ -168,9 +169,7 @@ def means(figures: dict[str, npt.NDArray[np.float64]]) -> dict[str, float]:
 
 def table(figures: dict[str, npt.NDArray[np.float64]]) -> list[list[object]]:
     """A row for each system: mean, interval, and the corrected p-value of its difference from the blend."""
-    blend = figures["blend"]
-    compared = [name for name in figures if name != "blend"]
-    p_values = dict(zip(compared, holm([randomisation_test(blend, figures[name]) for name in compared]), strict=True))
+    p_values = p_against(figures, "blend")
     rows: list[list[object]] = []
     for name, values in figures.items():
         low, high = bootstrap_interval(values)

@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import corrected
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import text_path
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.errors import InputError
-from mpir.evaluate import holm, randomisation_test
 from mpir.files.weights import read_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -109,11 +109,8 @@ def measured(scored: Dataset, weights: Weights, cutoffs: Cutoffs, version: int) 
 def compared(values: Mapping[str, Values], measure: str) -> dict[str, float]:
     """The p-value of each set but the first against the first one, corrected over the sets."""
     reference, *names = values
-    tests = []
-    for name in names:
-        pair = np.array([values[name][measure], values[reference][measure]])
-        tests.append(randomisation_test(*pair[:, ~np.isnan(pair).any(axis=0)]))
-    return dict(zip(names, holm(tests), strict=True)) if names else {}
+    pairs = [(values[name][measure], values[reference][measure]) for name in names]
+    return dict(zip(names, corrected(pairs), strict=True))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import corrected, with_values
 from experiments.submissions.fusion import mean_z_scores, reciprocal_ranks
 from experiments.submissions.joined import joined_values
 from mpir.app.cli import guarded, script_parser
@@ -25,7 +26,7 @@ from mpir.bioasq.task import added_up
 from mpir.core.blend import blend_queries
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
-from mpir.evaluate import holm, randomisation_test
+from mpir.evaluate import randomisation_test
 from mpir.files.weights import read_weights
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -134,7 +135,7 @@ def report_parts(name: str, scored: Dataset, weights: Weights, version: int) -> 
     for part, changed in parts.items():
         cells = []
         for objective, values in zip(objectives, whole, strict=True):
-            one, other = _both(objective.per_question(changed), values)
+            one, other = with_values(objective.per_question(changed), values)
             cells.append(f"{(one - other).mean():+.4f}; p {randomisation_test(one, other):.2g}")
         rows.append([part, *cells])
     print(f"\n{name}, weights that ship, cut, without one part; p not corrected:\n")
@@ -199,15 +200,9 @@ def report(name: str, scored: Dataset, systems: dict[str, System], version: int)
         measure: {system: by(Objective(scored, measure, version=version)) for system, by in systems.items()}
         for measure in MEASURES
     }
-    p_values = dict(
-        zip(
-            others := [item for item in systems if item != TODAY],
-            holm(
-                [randomisation_test(*_both(values["snippet-f1"][item], values["snippet-f1"][TODAY])) for item in others]
-            ),
-            strict=True,
-        )
-    )
+    f1 = values["snippet-f1"]
+    others = [item for item in systems if item != TODAY]
+    p_values = dict(zip(others, corrected([(f1[item], f1[TODAY]) for item in others]), strict=True))
     rows = [
         [item, *(f"{np.nanmean(values[measure][item]):.4f}" for measure in MEASURES), _text(p_values.get(item))]
         for item in systems
@@ -225,11 +220,6 @@ def _print_changes(values: dict[str, Values], systems: Sequence[str] | dict[str,
         rows.append([item, *(f"{100 * (new / old - 1):+.1f} %" for new, old in means)])
     print(f"\nAgainst {TODAY}:\n")
     print(tabulate(rows, ["", *MEASURES], tablefmt="github", disable_numparse=True))
-
-
-def _both(first: F64, second: F64) -> tuple[F64, F64]:
-    counted = ~(np.isnan(first) | np.isnan(second))
-    return first[counted], second[counted]
 
 
 def _text(p: float | None) -> str:

@@ -20,6 +20,7 @@ from itertools import pairwise
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import corrected
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import measure_snippets
@@ -28,7 +29,6 @@ from mpir.core.cutoffs import TEN_EACH, Cutoff
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_paths
-from mpir.evaluate import holm, randomisation_test
 from mpir.files.corpora import read_corpus
 from mpir.models.perspectives import open_bundle
 from mpir.reranking.reranker import Reranker
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     for margin in MARGINS:
         values[f"windows, margin {margin:g}"] = measured(scored, scores, cut, margin, arguments.version)
     single = values["single sentences"]["F, cut"]
-    tests = [randomisation_test(*counted(single, figures["F, cut"])) for figures in list(values.values())[1:]]
-    p_values = ["", *(f"{p:.2g}" for p in holm(tests))]
+    tests = corrected([(single, figures["F, cut"]) for figures in list(values.values())[1:]])
+    p_values = ["", *(f"{p:.2g}" for p in tests)]
     rows = [
         [name, *(f"{np.nanmean(per_question):.4f}" for per_question in figures.values()), p]
         for (name, figures), p in zip(values.items(), p_values, strict=True)
@@ -193,12 +193,6 @@ def snippet(scored: Dataset, first: int, last: int) -> Snippet:
         end=int(scored.end[last]),
         text="",
     )
-
-
-def counted(one: F64, other: F64) -> tuple[F64, F64]:
-    """The values of the questions that count in both."""
-    both = ~(np.isnan(one) | np.isnan(other))
-    return one[both], other[both]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.significance import p_against
 from experiments.tuning.fits import (
     FIXED,
     LEARNED,
@@ -28,7 +29,7 @@ from experiments.tuning.fits import (
 )
 from experiments.tuning.pictures import bars, learning_curve
 from mpir.core.weights import Weights
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval
 from mpir.files.journal import Journal
 from mpir.tune import plots
 from mpir.tune.dataset import Dataset
@@ -82,10 +83,7 @@ class Report:
     def comparison(self) -> str:
         """Every method on dev and test, and its difference from equal weights."""
         reference = self.values(REFERENCE)
-        compared = [method for method in self.methods if method != REFERENCE]
-        adjusted = dict(
-            zip(compared, holm([randomisation_test(self.values(m), reference) for m in compared]), strict=True)
-        )
+        adjusted = p_against({method: self.values(method) for method in self.methods}, REFERENCE)
         rows = []
         for method in self.methods:
             values = self.values(method)
@@ -132,9 +130,9 @@ class Report:
         """Alternation against every other search and learned fusion, on test."""
         ours = self.values("alternating Bayesian")
         compared = [method for method in (*SEARCHES, *LEARNED) if method != "alternating Bayesian"]
-        adjusted = holm([randomisation_test(ours, self.values(method)) for method in compared])
+        values = {method: self.values(method) for method in ("alternating Bayesian", *compared)}
         rows = []
-        for method, p in zip(compared, adjusted, strict=True):
+        for method, p in p_against(values, "alternating Bayesian").items():
             difference = ours - self.values(method)
             low, high = bootstrap_interval(difference)
             rows.append([method, f"{difference.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.4f}"])
@@ -153,10 +151,10 @@ class Report:
             label: self.values("alternating Bayesian", list(self.seeds)[:2], **change) - full
             for label, change in changes.items()
         }
-        adjusted = holm([randomisation_test(values, np.zeros_like(values)) for values in differences.values()])
+        adjusted = p_against({"full": np.zeros_like(full), **differences}, "full")
         return {
-            label: (float(values.mean()), *bootstrap_interval(values), float(p))
-            for (label, values), p in zip(differences.items(), adjusted, strict=True)
+            label: (float(values.mean()), *bootstrap_interval(values), adjusted[label])
+            for label, values in differences.items()
         }
 
     def ablation(self) -> str:
