@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.core.results import RankedDocument
 from mpir.errors import InputError, format_value
+from mpir.reranking.standing import standing_of
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
@@ -21,10 +22,14 @@ SENTENCES = 3
 """Sentences returned for each document by default."""
 
 
-def details(document: RankedDocument, sentences: int = SENTENCES) -> dict[str, Any]:
-    """A ranked document's figures and best sentences as plain values, without the text, which the caller has."""
+def details(document: RankedDocument, sentences: int = SENTENCES, *, query: str | None = None) -> dict[str, Any]:
+    """A ranked document's figures and best sentences as plain values, without the text, which the caller has.
+
+    With the query it has the answer's standing, too.
+    """
     values = {item.name: getattr(document, item.name) for item in fields(document) if item.name not in INPUT_FIELDS}
-    return {**values, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
+    standing = {} if query is None else {"standing": asdict(standing_of(document, query))}
+    return {**values, **standing, "sentences": [asdict(sentence) for sentence in document.sentences[:sentences]]}
 
 
 def evidence_figures(passage: Passage) -> dict[str, Any]:

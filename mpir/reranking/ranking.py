@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from mpir.core.text.characters import without_surrogates
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.files.corpora.trec import run_line
+from mpir.reranking.standing import standing_of
 from mpir.validation import check_choice, is_finite, optional_whole_number, real_number, whole_number
 
 if TYPE_CHECKING:
@@ -95,7 +96,10 @@ class Ranking(RankedList):
         """Return the ranking as plain dictionaries, lists, strings and numbers."""
         return {
             "query": self.query,
-            "documents": [{**plain(d), "bm25": d.scores.get("bm25")} for d in self.documents],
+            "documents": [
+                {**plain(d), "bm25": d.scores.get("bm25"), "standing": asdict(standing_of(d, self.query))}
+                for d in self.documents
+            ],
             "weights": self.weights.to_dict(),
             "candidates": self.candidates,
             "left_out": self.left_out,
@@ -277,5 +281,5 @@ def _text(value: Any) -> str:
 
 def _document_from(values: Mapping[str, Any]) -> RankedDocument:
     sentences = tuple(RankedSentence(**sentence) for sentence in values["sentences"])
-    simple = {key: value for key, value in values.items() if key not in ("bm25", "sentences", "best")}
+    simple = {key: value for key, value in values.items() if key not in ("bm25", "standing", "sentences", "best")}
     return RankedDocument(**simple, sentences=sentences, best=tuple(values["best"]))

@@ -73,7 +73,9 @@ function quote(i) {
   const item = documentOf(i), blended = state.blended[i];
   if (!blended) return make("p", { className: "quote unread", textContent: "Not read yet; it stands where the search ranked it." });
   const number = bestSentence(item.sentences, blended.sentences);
-  return make("p", { className: "quote", textContent: number < 0 ? "No sentence." : textOf(item, item.sentences[number]) });
+  if (number < 0) return make("p", { className: "quote", textContent: "No sentence." });
+  const { says } = item.sentences[number];
+  return make("p", { className: "quote" }, ...(says ? [make("strong", { className: "says", textContent: `${says}:` }), " "] : []), textOf(item, item.sentences[number]));
 }
 
 function bar(i, names, widest) {

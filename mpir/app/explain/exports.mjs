@@ -1,6 +1,6 @@
 // Files that the page saves. RIS and CSV have what `mpir rerank --output` writes, and the reader's decisions.
 
-import { bestSentence, textOf } from "./texts.mjs";
+import { bestSentence, isRetracted, textOf } from "./texts.mjs";
 import { decisionOf } from "./decisions.mjs";
 
 const line = (text) => String(text ?? "").replace(/\s+/g, " ").trim();
@@ -33,7 +33,7 @@ export function ris(data, order, blended, grades) {
     const [name, value] = measure(data, document, blended[i]), sentence = best(document, blended[i]);
     const grade = decision?.grade ?? null, [first, last] = (record.pages ?? "").split(/-(.*)/s);
     const note = `mpir: rank ${ranks.get(i)} of ${order.length}, ${name} ${value}, for: ${data.query}`
-      + (sentence ? ` Best sentence: ${textOf(document, sentence)}` : "");
+      + (sentence ? ` Best sentence${sentence.says ? ` (${sentence.says})` : ""}: ${textOf(document, sentence)}` : "");
     const all = (tag, values = []) => values.map((one) => [tag, one]);
     const fields = [["TY", record.reference_type || "JOUR"],
       ["KW", `mpir rank ${String(ranks.get(i)).padStart(4, "0")}`], ["KW", `mpir ${name} ${value}`],
@@ -59,7 +59,7 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const KNOWN = ["year", "journal", "types"];
+const KNOWN = ["year", "journal", "types"], STANDING = ["type of study", "retracted"];
 const FURTHER = ["date", "authors", "volume", "issue", "pages", "reference_type", "language", "keywords", "issn", "publisher",
   "trials", "abbreviation", "pmcid", "nct"];
 
@@ -77,8 +77,8 @@ export function csv(data, order, blended, grades) {
   const others = othersOf(data);
   const rows = order.map((i, at) => ({ ...row(data, i, at + 1, blended[i], grades), "decisions of others": others.get(data.documents[i].id) ?? "" }));
   const scores = Object.keys(data.documents[order[0]].scores ?? {});
-  const heads = ["rank", "document", "decision", "decisions of others", "grade", "note", "pmid", "doi", "title", ...KNOWN, "probability", "blended score",
-    ...scores, ...data.shown ?? [], "best sentence", "abstract", ...FURTHER, "url"];
+  const heads = ["rank", "document", "decision", "decisions of others", "grade", "note", "pmid", "doi", "title", ...KNOWN, ...STANDING, "probability", "blended score",
+    ...scores, ...data.shown ?? [], "best sentence says", "best sentence", "abstract", ...FURTHER, "url"];
   const always = new Set(["rank", "document", "decision", "grade", "note", "title", "blended score", ...scores, ...data.shown ?? [], "best sentence"]);
   const kept = [...new Set(heads)].filter((head) => always.has(head) || rows.some((values) => values[head] !== undefined && values[head] !== ""));
   return `\ufeff${[kept, ...rows.map((values) => kept.map((head) => values[head]))].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
@@ -93,6 +93,7 @@ function row(data, i, rank, blended, grades) {
     rank, document: id, decision: decisionOf(grade), grade: grade ?? "", note, ...known, title: sections.title,
     probability: decimal(document.probability), "blended score": decimal(blended?.score),
     ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, decimal(value)])),
+    "type of study": record.study_type, retracted: isRetracted(document) ? "yes" : "", "best sentence says": sentence?.says,
     "best sentence": sentence ? textOf(document, sentence) : "", abstract: sections.abstract, url: record.own_url,
   };
 }

@@ -17,13 +17,17 @@ from urllib.parse import quote
 from mpir.app.explain.library import MODE
 from mpir.core.results import RankedDocument
 from mpir.core.text import Document
+from mpir.core.text.claims import claim_of
 from mpir.core.text.query import unread
 from mpir.core.text.split import is_fragment
 from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.content import fingerprint_of
 from mpir.files.corpora.identifiers import names_of
+from mpir.files.corpora.retractions import is_retracted_title
+from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.render.references import record_link
+from mpir.reranking.standing import CLAIMS
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -90,7 +94,8 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
         "signed": sorted(ranking.signed),
         "left_out": ranking.left_out,
         "documents": [
-            _document(document, documents[document.index], rank) for document, rank in zip(ranked, before, strict=True)
+            _document(document, documents[document.index], rank, ranking.query)
+            for document, rank in zip(ranked, before, strict=True)
         ],
     }
 
@@ -133,13 +138,17 @@ def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]
     return [1 + sum(known_score > score for known_score in known_scores) for score in known_scores]
 
 
-def _document(ranked: RankedDocument, document: Document, before: int) -> dict[str, Any]:
+def _document(ranked: RankedDocument, document: Document, before: int, query: str) -> dict[str, Any]:
     reading = sorted(
         ranked.sentences, key=lambda sentence: (list(document.sections).index(sentence.section), sentence.begin)
     )
     sentences = [
         {"section": s.section, "begin": s.begin, "end": s.end, "score": s.score, "scores": dict(s.scores)}
-        | {"probability": s.answer_probability, "fragment": is_fragment(s.text)}
+        | {
+            "probability": s.answer_probability,
+            "fragment": is_fragment(s.text),
+            "says": CLAIMS[claim_of(s.text, query)],
+        }
         for s in reading
     ]
     return {
@@ -172,7 +181,9 @@ def _record(document: Document) -> dict[str, Any]:
         by_doi = f"https://doi.org/{quote(names['doi'])}" if "doi" in names else ""
         url = f"https://pubmed.ncbi.nlm.nih.gov/{names['pmid']}/" if "pmid" in names else by_doi
     own = {"own_url": known["url"]} if known.get("url") else {}
-    return {**record, **names, **own, "link": record_link(Bibliography.of(metadata)), "url": url}
+    standing: dict[str, Any] = {"study_type": study_type_of(known.get("types", ()), document.title)}
+    standing |= {"retracted": True} if is_retracted_title(document.title) else {}
+    return {**record, **names, **own, **standing, "link": record_link(Bibliography.of(metadata)), "url": url}
 
 
 def page_with(data: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ export function decisionButtons(i, where) {
     }));
 }
 
-/** A link to a document's record, and its journal, year and types, where they are known. */
+/** A link to a document's record, and its journal, year and type of study, where they are known. */
 export function recordOf(i) {
   const { id, record = {} } = documentOf(i), journal = [record.journal, record.year].filter(Boolean).join(", ");
   const retracted = isRetracted(documentOf(i)) ? [make("strong", { className: "retracted", textContent: "Retracted" })] : [];
@@ -30,7 +30,8 @@ export function recordOf(i) {
   const link = record.url ? [make("a", {
     href: record.url, target: "_blank", rel: "noopener noreferrer", textContent: name, attributes: { "aria-label": `${name} of ${id}` },
   })] : [];
-  const items = [...retracted, ...link, ...(journal ? [journal] : []), ...[record.types ?? []].flat().slice(0, 2)];
+  const study = record.study_type ? [record.study_type] : [record.types ?? []].flat().slice(0, 2);
+  const items = [...retracted, ...link, ...(journal ? [journal] : []), ...study];
   return items.flatMap((item) => [" · ", item]).concat();
 }
 
@@ -89,13 +90,14 @@ function texts(i, height) {
 
 function sentenceOf(i, number, piece, height) {
   const blended = state.blended[i], rank = blended.best.indexOf(number), { score } = blended.sentences[number];
+  const { says } = documentOf(i).sentences[number];
   const probability = probabilityOf(documentOf(i).sentences[number]);
   const span = make("span", {
     className: rank < 0 ? "sentence" : "sentence best", attributes: { "data-sentence": `${i} ${number}` },
     title: probability === null ? `score ${decimal(score)}` : `answers: ${percent(probability)}`,
   }, piece);
   if (rank < 0) return span;
-  span.append(make("span", { className: "badge" }, make("span", { className: "hidden", textContent: " best sentence " }), String(rank + 1)));
+  span.append(make("span", { className: "badge" }, make("span", { className: "hidden", textContent: " best sentence " }), `${rank + 1}${says ? ` ${says}` : ""}`));
   span.style.setProperty("--shade", String(0.6 * height(score)));
   return span;
 }

@@ -65,7 +65,7 @@ def search_answer(identity: str, request: SearchBody, ranking: Ranking) -> dict[
             "rank": rank,
             "relevance_score": relevance_score(document),
             "text": document.text,
-            **details(document, request.sentences),
+            **details(document, request.sentences, query=ranking.query),
         }
         for rank, document in enumerate(ranking.by_relevance().documents[: request.top_n], 1)
     ]

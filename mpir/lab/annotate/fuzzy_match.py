@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
+from mpir.core.text.phrases import ANY_ENDING, canonical, fold, outside
 from mpir.lab.annotate.lexicon import Entry, Lexicon
 from mpir.lab.annotate.mentions import ExactMatcher, Match
-from mpir.lab.annotate.phrases import ANY_ENDING, canonical, fold, outside
 from mpir.validation import real_number
 
 GAP = 3

@@ -15,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 
 from mpir.core.checksum import fingerprint
+from mpir.core.text.phrases import ANY_ENDING, canonical
 from mpir.errors import InputError, format_value
 from mpir.files.read import place_of, read_lines
 from mpir.files.write import atomic_write
-from mpir.lab.annotate.phrases import ANY_ENDING, canonical
 
 EXCLUDED, COMMENT = "!", "#"
 

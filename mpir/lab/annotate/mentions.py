@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from mpir.core.text.phrases import ANY_ENDING, Span, canonical, compiled, covering, occurrences
 from mpir.core.text.types import Sentence
 from mpir.lab.annotate.lexicon import Entry, Lexicon
 from mpir.lab.annotate.negation import NegEx, Status
-from mpir.lab.annotate.phrases import ANY_ENDING, Span, canonical, compiled, covering, occurrences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

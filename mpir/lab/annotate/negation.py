@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from mpir.core.checksum import fingerprint
+from mpir.core.text.claims import NEGATION
+from mpir.core.text.phrases import ANY_ENDING, GAP, Span, canonical, compiled, fold, occurrences
 from mpir.errors import InputError, format_value
 from mpir.files.read import place_of, read_lines
 from mpir.lab.annotate.note_marks import clause_ends, is_answer, signs
-from mpir.lab.annotate.phrases import ANY_ENDING, GAP, Span, canonical, compiled, fold, occurrences
 
 Status = Literal["affirmed", "negated", "possible", "historical"]
 TriggerType = Literal["PREN", "POST", "PREP", "POSP", "PREH", "POSH", "PSEU", "CONJ"]
 AFFIRMED: Status = "affirmed"
-SHIPPED = {name: Path(__file__).with_name(f"{name}.txt") for name in ("negation", "hedges", "radiology")}
+SHIPPED = {"negation": NEGATION} | {name: Path(__file__).with_name(f"{name}.txt") for name in ("hedges", "radiology")}
 DEFAULT = ("negation", "hedges")
 BEFORE: Mapping[str, Status] = {"PREN": "negated", "PREP": "possible", "PREH": "historical"}
 AFTER: Mapping[str, Status] = {"POST": "negated", "POSP": "possible", "POSH": "historical"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from mpir.lab.annotate.phrases import Span
+from mpir.core.text.phrases import Span
 
 _CLAUSE_END = re.compile(r";|\(\s*\+\s*\)")
 _FIELD_END = re.compile(r"[.,|:)](?=\s)|\s{2}")

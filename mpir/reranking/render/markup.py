@@ -14,9 +14,11 @@ from mpir.core.results import RankedDocument, RankedList
 from mpir.core.stopping import reading_notes
 from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
-from mpir.files.corpora.bibliography import JOURNAL, YEAR
+from mpir.files.corpora.bibliography import JOURNAL, YEAR, Bibliography
+from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.render.references import link_of
-from mpir.reranking.render.tables import measure_of, retraction_mark
+from mpir.reranking.render.tables import claim_mark, measure_of, retraction_mark
+from mpir.reranking.standing import standing_of
 
 STYLE = """\
 <style>
@@ -54,7 +56,7 @@ def to_markdown(ranking: RankedList) -> str:
         named = f"[{title}]({link})" if link else title
         of = _plain(_origin(document))
         best = document.best_sentence
-        said = _plain(best.text if best else "")
+        said = _plain(claim_mark(standing_of(document, ranking.query)) + best.text if best else "")
         lines.append(f"| {rank} | {measure(document)} | {named}{f' ({of})' if of else ''} | {said} |")
     lines += [line for note in reading_notes(ranking) for line in ("", note)]
     return printable(without_surrogates("\n".join(lines) + "\n\n"))
@@ -67,7 +69,8 @@ def _row(ranking: RankedList, document: RankedDocument, rank: int) -> str:
     named = f'<a href="{escape(link)}">{title}</a>' if link else title
     origin = f' <span class="from">{escape(_origin(document))}</span>' if _origin(document) else ""
     best = document.best_sentence
-    shown = f"<mark>{escape(best.text)}</mark>" if best else "(no sentences)"
+    claim = escape(claim_mark(standing_of(document, ranking.query)))
+    shown = f"{claim}<mark>{escape(best.text)}</mark>" if best else "(no sentences)"
     text = f"<details><summary>{shown}</summary><p>{''.join(_marked(document))}</p></details>"
     return f"<tr><td>{rank}</td><td>{measure(document)}{width}</td><td>{named}{origin}{text}</td></tr>"
 
@@ -83,8 +86,9 @@ def _marked(document: RankedDocument) -> Iterator[str]:
 
 
 def _origin(document: RankedDocument) -> str:
-    """Return the journal and the year, if known."""
-    return ", ".join(str(document.metadata[key]) for key in (JOURNAL, YEAR) if document.metadata.get(key))
+    """Return the journal, the year and the type of study, if known."""
+    known = [str(document.metadata[key]) for key in (JOURNAL, YEAR) if document.metadata.get(key)]
+    return ", ".join(filter(None, (*known, study_type_of(Bibliography.of(document.metadata).types, document.title))))
 
 
 def _plain(text: str) -> str:

@@ -14,6 +14,7 @@ from mpir.core.text.characters import without_surrogates
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import Bibliography, month_and_day
 from mpir.reranking.render.tables import measure_of
+from mpir.reranking.standing import standing_of
 
 PUBMED_URL, DOI_URL = "https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/"
 
@@ -91,7 +92,8 @@ def _keywords(ranking: RankedList, document: RankedDocument, rank: int) -> Itera
 def _note(ranking: RankedList, document: RankedDocument, rank: int) -> str:
     name, measure = measure_of(ranking)
     best = document.best_sentence
-    sentence = f" Best sentence: {best.text}" if best else ""
+    says = standing_of(document, ranking.query).says
+    sentence = f" Best sentence{f' ({says})' if says else ''}: {best.text}" if best else ""
     return f"mpir: rank {rank} of {ranking.candidates}, {name} {measure(document)}, for: {ranking.query}{sentence}"
 
 

@@ -9,15 +9,19 @@ from typing import Any
 
 from mpir.core.results import RankedDocument, RankedList
 from mpir.core.text.characters import without_surrogates
+from mpir.core.text.claims import claim_of
 from mpir.errors import printable
 from mpir.files.corpora.authors import split_authors
 from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, LISTS, TYPES, YEAR, Bibliography, split_names
 from mpir.files.corpora.formula_guard import guarded
 from mpir.files.corpora.identifiers import REGISTRIES
+from mpir.reranking.standing import CLAIMS, standing_of
 
 _NAMES = ("pmid", "doi")
 """Identifiers that documents from reference files and tables have in addition to their ids."""
 _KNOWN = (YEAR, JOURNAL, TYPES)
+_STANDING = ("type of study", "retracted")
+_SAYS = "best sentence says"
 _FURTHER = (
     *(
         "date",
@@ -67,10 +71,19 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     """Return the column names: the fixed ones, those of the scores, and the optional ones that are not empty."""
     of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
     reading = [name for ranking in rankings for name in ranking.shown_columns]
-    heads = ["rank", "document", *_NAMES, "title", *_KNOWN, *(["section", "answer probability"] if sentences else [])]
+    heads = [
+        "rank",
+        "document",
+        *_NAMES,
+        "title",
+        *_KNOWN,
+        *_STANDING,
+        *(["section", "answer probability"] if sentences else []),
+    ]
     heads += ["blended score"] if sentences else ["probability", "blended score", *of_documents]
     heads += reading
     heads += [
+        "sentence says" if sentences else _SAYS,
         "sentence" if sentences else "best sentence",
         *([] if sentences else ["abstract", *_FURTHER, *_REGISTRIES]),
     ]
@@ -78,6 +91,9 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     optional = {
         *_NAMES,
         *_KNOWN,
+        *_STANDING,
+        _SAYS,
+        "sentence says",
         *_FURTHER,
         *_REGISTRIES,
         "abstract",
@@ -92,7 +108,7 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
 
 def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]]:
     """Yield the rows as dictionaries by column name."""
-    known = {document.id: _known_of(document) for document in ranking}
+    known = {document.id: _known_of(document, ranking.query) for document in ranking}
     if sentences is None:
         for rank, document in enumerate(ranking, 1):
             scores = {"probability": document.probability, "blended score": document.score, **document.scores}
@@ -101,15 +117,24 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
     for rank, s in enumerate(ranking.sentences[:sentences], 1):
         scores = {"answer probability": s.answer_probability, "blended score": s.score}
         scores |= {name: s.scores[name] for name in ranking.shown_columns}
-        yield {"rank": rank, **known[s.document], "section": s.section, **scores, "sentence": s.text}
+        yield {"rank": rank, **known[s.document], "section": s.section, **scores, **_sentence(s.text, ranking.query)}
 
 
-def _known_of(document: RankedDocument) -> dict[str, Any]:
-    """Return the id, the title and the bibliographic fields of a document."""
-    known = Bibliography.of(document.metadata)
+def _sentence(text: str, query: str) -> dict[str, str]:
+    return {"sentence": text, "sentence says": CLAIMS[claim_of(text, query)]}
+
+
+def _known_of(document: RankedDocument, query: str) -> dict[str, Any]:
+    """Return the id, the title, the bibliographic fields and the standing of a document."""
+    known, standing = Bibliography.of(document.metadata), standing_of(document, query)
     values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
     texts = {name: _joined(name, value) if name in LISTS else value for name, value in values.items()}
     texts |= {name: document.metadata.get(name) for name in _REGISTRIES}
+    texts |= {
+        "type of study": standing.study_type,
+        "retracted": "yes" if standing.is_retracted else "",
+        _SAYS: standing.says,
+    }
     return {"document": document.id, "title": document.title, "abstract": document.text, **texts}
 
 

@@ -10,6 +10,7 @@ from tabulate import tabulate
 from mpir.core.results import RankedDocument, RankedList, RankedSentence, probability_of
 from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR, Bibliography
+from mpir.reranking.standing import Standing, standing_of
 
 WIDTHS = {"document": 24, JOURNAL: 20}
 """Maximum characters in a line of a column."""
@@ -36,6 +37,11 @@ def retraction_mark(document: RankedDocument) -> str:
     return "" if is_marked or not Bibliography.of(document.metadata).is_retracted else "RETRACTED: "
 
 
+def claim_mark(standing: Standing) -> str:
+    """Return what stands before a best sentence that denies, or says that nothing is known; "" for others."""
+    return f"({standing.says}) " if standing.says else ""
+
+
 def document_table(ranking: RankedList, width: int | None) -> str:
     """Return the query and a table of the documents, best first, at most `width` characters wide.
 
@@ -45,7 +51,7 @@ def document_table(ranking: RankedList, width: int | None) -> str:
     known, titled = said_of(ranking, (YEAR, JOURNAL)), any(document.title for document in ranking)
     heads = ("rank", name, "document", *known, "title > best sentence" if titled else "best sentence")
     rows = [
-        (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d))
+        (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d, ranking.query))
         for rank, d in enumerate(ranking, 1)
     ]
     return printable(f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}")
@@ -77,10 +83,12 @@ def _drawn(rows: Sequence[Sequence[Any]], heads: Sequence[str], width: int | Non
     return drawn(max(NARROWEST, len(rule.split()[-1]) - (len(rule) - width)))
 
 
-def _headline(document: RankedDocument) -> str:
-    """Return the title and, on the next line, the best sentence unless it is the title."""
-    best = document.best_sentence
+def _headline(document: RankedDocument, query: str) -> str:
+    """Return the title with the type of study and, on the next line, the best sentence unless it is the title."""
+    best, standing = document.best_sentence, standing_of(document, query)
     title, sentence = (" ".join(text.split()) for text in (document.title, best.text if best else ""))
-    mark = retraction_mark(document)
-    lines = [title, f"> {sentence}"] if title and sentence and title != sentence else [title or sentence]
-    return mark + "\n".join(lines)
+    study = f" [{standing.study_type}]" if standing.study_type else ""
+    claim, mark = claim_mark(standing), retraction_mark(document)
+    if title and sentence and title != sentence:
+        return f"{mark}{title}{study}\n> {claim}{sentence}"
+    return f"{mark}{claim}{title or sentence}{study}"

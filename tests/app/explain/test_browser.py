@@ -232,6 +232,21 @@ def test_best_sentences_are_outlined_and_texts_are_only_text(opened: Callable[..
     assert page.locator("article .sentence:not(.best)[style]").count() == 0
 
 
+def test_an_answer_stands_beside_its_year_type_of_study_retraction_and_denial(opened: Callable[..., Any]) -> None:
+    metadata = {"year": 2019, "journal": "Annals", "types": ["Randomized Controlled Trial", "Retracted Publication"]}
+    text = "CFTR was not mutated in cystic fibrosis."
+    documents = [Document("1", "Genes", text, score=2.0, metadata=metadata), Document("2", "", "CFTR is.", score=1.0)]
+    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank(QUERY, documents)
+    page = opened(page_data(ranking, documents))
+    card = page.locator("#list li", has_text="Genes")
+    assert card.locator(".quote").inner_text() == f"denies: {text}"
+    assert "RETRACTED · Annals, 2019 · randomized controlled trial" in card.locator(".place").inner_text()
+    assert page.locator("#list .says").count() == 1
+    card.locator(".title").click()
+    badges = page.locator("#panes .badge").all_inner_texts()
+    assert sum(badge.endswith(" denies") for badge in badges) == 1
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_sentences_of_a_document_come_into_view(opened: Callable[..., Any], ranked: Ranked, width: int) -> None:
     page = opened(ranked()[1], viewport={"width": width, "height": 500})

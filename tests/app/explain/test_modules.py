@@ -1,5 +1,7 @@
 """The page's modules in node: they count, filter and save as Python does."""
 
+import csv
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -121,6 +123,8 @@ def references() -> list[Document]:
     return [
         Document("7", "Gene therapy", "Adults were enrolled. Results are awaited.", score=9.5, metadata=known),
         Document("x", "+Cells", "Mutations of CFTR cause cystic fibrosis.\nCarriers are well.", score=7.25),
+        Document("y", "RETRACTED: CFTR in mice", "CFTR was not mutated in cystic fibrosis.", score=7.0),
+        Document("z", "CFTR", "Which gene is mutated in cystic fibrosis is unknown.", score=6.0),
     ]
 
 
@@ -140,6 +144,11 @@ def test_saved_references_and_tables_are_those_of_the_command_line() -> None:
     columns = [number for number, head in enumerate(rows[0]) if head not in own]
     assert [rows[0][number] for number in columns] == expected[0]
     assert len(rows) == len(expected)
+    tables = [list(csv.DictReader(io.StringIO(text[1:]))) for text in (saved_csv, ranking.to_csv())]
+    for name in ("type of study", "retracted", "best sentence says"):
+        cells = [[row[name] for row in table] for table in tables]
+        assert cells[0] == cells[1]
+        assert any(cells[0]) and not all(cells[0])
 
 
 def module_uri() -> str:

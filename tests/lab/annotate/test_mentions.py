@@ -11,7 +11,7 @@ from mpir.errors import InputError
 from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
 from mpir.lab.annotate.mentions import ExactMatcher
-from mpir.lab.annotate.phrases import canonical, fold
+from mpir.core.text.phrases import canonical, fold
 
 LEXICON = Lexicon.of(
     {

@@ -66,7 +66,7 @@ class Answer:
 
     def result(self, document: RankedDocument, /, **fields: Any) -> dict[str, Any]:
         """A ranked document's result: its relevance, these fields, and mpir's own figures."""
-        figures = details(document, self.request.body.mpir.sentences)
+        figures = details(document, self.request.body.mpir.sentences, query=self.ranking.query)
         return {"index": document.index, "relevance_score": relevance_score(document), **fields, "mpir": figures}
 
     def results(self, send: Callable[[int], Any]) -> list[dict[str, Any]]:
