@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpir.app.explain.decision import read_grades
+from mpir.app.explain.decision import HIGHEST, read_grades
 from mpir.app.explain.library import account
 from mpir.app.explain.review import Review
-from mpir.errors import InputError, format_value
+from mpir.errors import InputError, format_names, format_value
 from mpir.evaluate.stopping import StoppingTest, stopping_test
+from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.trec import read_qrels
+from mpir.files.read import read_lines
 from mpir.reranking.ranking import Ranking
 
 
 class Grades:
-    """The grades of a review, of an explain page's export or of judgements, and the options of the test."""
+    """The grades of a review, of an explain page's exports or of judgements, and the options of the test."""
 
     def __init__(self, path: str, *, recall: float, confidence: float) -> None:
         """Read the file. Raises InputError for an invalid file, recall or confidence."""
@@ -25,7 +29,10 @@ class Grades:
         self.path, self._options = path, {"recall": recall, "confidence": confidence}
         decisions = _decisions(Path(path))
         self.order = "ranking" if decisions is None else "decisions"
-        self._grades = read_qrels(path) if decisions is None else {"": decisions}
+        table = _table_grades(Path(path)) if Path(path).suffix.lower() == ".csv" else None
+        self._grades = (
+            {"": decisions} if decisions is not None else {"": table} if table is not None else read_qrels(path)
+        )
 
     def test(self, identifier: str, ranking: Ranking) -> StoppingTest:
         """Test the decisions about a ranking of all candidates. Judgements without times follow the ranking.
@@ -74,3 +81,27 @@ def _decisions(path: Path) -> dict[str, int] | None:
         return None
     grades = {record["id"]: record["grade"] for record in records}
     return {name: grade for name, grade in grades.items() if grade is not None}
+
+
+def _table_grades(path: Path) -> dict[str, int]:
+    """Return the grades in a table that a page exported. It is in the order of the ranking, without times.
+
+    Raises:
+        InputError: a column is missing, or a grade is not a digit from 0 to 3.
+    """
+    lines = (f"{line}\n" for _, line in read_lines(path))
+    rows = csv.DictReader(lines)
+    if absent := {"document", "grade"}.difference(rows.fieldnames or ()):
+        raise InputError(
+            f"{path}:1: no column {format_names(sorted(absent))} (expected a table that an explain page exported); "
+            "export the decisions again, or give judgements in the qrels format."
+        )
+    grades = dict[str, int]()
+    for row in rows:
+        if text := (row["grade"] or "").strip():
+            if not re.fullmatch(f"[0-{HIGHEST}]", text):
+                raise InputError(
+                    f"{path}:{rows.line_num}: invalid grade {format_value(text)} (expected 0 to {HIGHEST}, or nothing)."
+                )
+            grades[without_guards(row["document"] or "")] = int(text)
+    return grades

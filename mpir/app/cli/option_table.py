@@ -138,8 +138,9 @@ OUTPUTS = (
     option("--sentences", {RANKINGS: "a table of the N best sentences of all documents"}, type=positive, **NUMBER),
     option("--explain", {RANKINGS: "tables, and why the best document ranks first"}, action="store_true",
         default=False),
-    option("--grades", {"rerank": "decisions (a review NAME.mpir, an explain page's .jsonl, or TREC qrels, which are "
-            "taken to follow the ranking): test whether reading may stop after them"}, type=text_path, metavar="FILE"),
+    option("--grades", {"rerank": "decisions (a review NAME.mpir, an explain page's .jsonl, or its .csv and TREC "
+            "qrels, which are taken to follow the ranking): test whether reading may stop after them"},
+        type=text_path, metavar="FILE"),
     option("stop.recall", {"rerank": "share of the relevant documents to find (%(default)s)"}, dest="recall",
         default=0.95, type=float, metavar="SHARE", needs="--grades"),
     option("stop.confidence", {"rerank": "confidence that the share is found (%(default)s)"}, dest="confidence",

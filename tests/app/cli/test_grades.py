@@ -69,6 +69,32 @@ def test_decisions_of_mpir_s_own_files_count_in_the_order_in_which_they_were_mad
     assert (stopping["p"], stopping["order"]) == (pytest.approx(4 / 7), "ranking")
 
 
+def test_a_table_that_a_page_exported_follows_the_ranking(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--format", "json"]) == 0
+    order = [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]]
+    grades = {order[3]: 0, order[0]: 2, order[2]: 0, order[1]: 0}
+    table = tmp_path / "decisions.csv"
+    rows = [
+        f'{rank},{name},included,{grades.get(name, "")},"a note,\r\nof two lines"' for rank, name in enumerate(order, 1)
+    ]
+    table.write_text("\r\n".join(["\ufeffrank,document,decision,grade,note", *rows, ""]), encoding="utf-8")
+    recall = ["--set", "stop.recall=1"]
+    results = []
+    for options in (["--grades", str(table)], graded(tmp_path / "grades.qrels", grades)):
+        assert main([*command, *options, *recall, "--format", "json"]) == 0
+        results.append(json.loads(capsys.readouterr().out)["stopping"])
+    assert results[0] == results[1]
+    assert results[0]["order"] == "ranking"
+    table.write_text(table.read_text(encoding="utf-8").replace(",included,2,", ",included,five,"), encoding="utf-8")
+    assert main([*command, "--grades", str(table)]) == 2
+    assert f"{table}:3: invalid grade 'five' (expected 0 to 3, or nothing)." in capsys.readouterr().err
+    table.write_text("document,title\nd1,a\n")
+    assert main([*command, "--grades", str(table)]) == 2
+    assert f"{table}:1: no column grade (expected a table that an explain page exported)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "case",
     [
