@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from mpir.core.text.legible import without_markup
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.corpora.fields import BODIES, TEXTS, Value, report_unread
@@ -186,7 +187,12 @@ _BODIES = frozenset(BODIES)
 
 
 def _value(name: str, texts: list[str]) -> Value:
-    """Return a field's value: all paragraphs of an abstract, a title that is not a placeholder, or a list."""
+    """Return a field's value: all paragraphs of an abstract, a title that is not a placeholder, or a list.
+
+    Titles and abstracts that publishers exported as HTML are read as their text.
+    """
+    if name in TEXTS:
+        texts = [without_markup(text).strip() for text in texts]
     if name in _BODIES:
         return texts[0] if len(texts) == 1 else " ".join(text for text in texts if not says_nothing(text))
     if name in TEXTS or (len(texts) == 1 and name in _SPLIT):

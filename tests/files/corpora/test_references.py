@@ -93,6 +93,17 @@ def test_ris(tmp_path: Path) -> None:
     ]
 
 
+def test_html_in_ris_is_read_as_its_text(tmp_path: Path) -> None:
+    text = (
+        "TY  - JOUR\nTI  - Effects of <i>E. coli</i> on CO<sub>2</sub> &amp; pH\n"
+        "AB  - <p>Aim: x &lt; 3 and a<b and c>d.</p><p>&#946;-blockers <b>helped</b>.</p>\nER  - \n"
+    )
+    (tmp_path / "a.ris").write_text(text)
+    (document,) = read_references(tmp_path / "a.ris")
+    assert document.title == "Effects of E. coli on CO2 & pH"
+    assert " ".join(document.abstract.split()) == "Aim: x < 3 and a<b and c>d. β-blockers helped."
+
+
 @pytest.mark.parametrize("line", ["AIM - To learn it.", "CD34- cells rose.", "IL6 - a cytokine", "OBJ -"])
 def test_a_line_of_an_abstract_in_ris_may_look_like_pubmeds_tags(tmp_path: Path, line: str) -> None:
     text = f"TY  - JOUR\nTI  - A\nAB  - It is rare.\n{line}\nThe answer.\nER  - \n"
