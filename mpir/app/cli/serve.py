@@ -15,7 +15,6 @@ from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.first_stage import DENSE_FOLDER, open_dense_indexes
 from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.errors import InputError
-from mpir.extras import needs
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
@@ -65,9 +64,8 @@ def serve(
     `keeps` is whether scores go to mpir's own cache folder where none is named.
     """
     os.environ.setdefault(*KERNELS)
-    with needs("serve", "the server"):
-        from mpir.app.serve.run import listen, run_server
-        from mpir.app.serve.service import Service
+    from mpir.app.serve.run import listen, run_server
+    from mpir.app.serve.service import Service
 
     key = _key()
     with listen(arguments.host, arguments.port) as listening:

@@ -20,7 +20,7 @@ def test_one_screen_says_what_is_there(capsys: pytest.CaptureFixture[str]) -> No
     assert "hashes that the manifest states" in lines["bundle default"]
     installed, _, missing = lines["extras"].partition("; not installed: ")
     assert all(name in installed or name in missing for name in EXTRAS)
-    assert "serve" in installed
+    assert "tune" in installed
 
 
 def test_a_cache_that_cannot_be_is_named_and_counts(
