@@ -24,6 +24,8 @@ from playwright.sync_api import Locator, Page, sync_playwright
 IMAGES = Path(__file__).parent / "images"
 QUESTION = "Should healthy older people take aspirin to prevent a first heart attack?"
 TYPES = ("Journal Article", "Randomized Controlled Trial", "Review", "Observational Study", "Meta-Analysis")
+RECORDS = slice(64, 112)
+"""Those about the question's subject, and others."""
 COLOURS = 48
 """Colours of a picture; more would make its file larger, not easier to read."""
 KEYS = "iemiieeme"
@@ -31,8 +33,8 @@ TO_TOP = "document.querySelectorAll('*').forEach((element) => element.scrollTo(0
 
 
 def write_references(path: Path) -> None:
-    """Write the sample's documents as RIS, with invented years and types."""
-    lines = (files("mpir") / "sample/documents.jsonl").read_text(encoding="utf-8").splitlines()
+    """Write some of the sample's documents as RIS, with invented years and types."""
+    lines = (files("mpir") / "sample/documents.jsonl").read_text(encoding="utf-8").splitlines()[RECORDS]
     records = [
         f"TY  - JOUR\nAN  - {record['id']}\nTI  - {record['title']}\nPY  - {1996 + number % 29}\nM3  - {name}\n"
         f"AB  - {record['abstract']}\nER  - \n\n"

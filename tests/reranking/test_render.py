@@ -14,6 +14,7 @@ import pytest
 from mpir import Document, Perspective, Reranker, Weights
 from mpir.core.calibration import Calibration, Logistic
 from mpir.core.stopping import ORDER_NOTE, expectation, reading_notes
+from mpir.core.text.legible import without_markup
 from mpir.errors import InputError
 from mpir.files.corpora.references import read_references
 from mpir.reranking.ranking import Ranking
@@ -109,7 +110,7 @@ def test_exported_references_are_read_back(ranking: Ranking, tmp_path: Path, for
     text = getattr(ranking, form)()
     (tmp_path / name).write_text(text, encoding="utf-8")
     read = list(read_references(tmp_path / name))
-    assert [document.title for document in read] == [document.title for document in ranking]
+    assert [document.title for document in read] == [without_markup(document.title) for document in ranking]
     assert [document.abstract for document in read] == [document.text for document in ranking]
     exported = next(document for document in read if document.title.startswith("On x"))
     assert exported.id == "7"

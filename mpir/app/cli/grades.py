@@ -74,7 +74,9 @@ def _decisions(path: Path) -> dict[str, int] | None:
     if path.suffix == ".mpir":
         if not path.is_file():
             raise InputError(f"{path}: there is no such file; give the review's file.")
-        records = Review(path).decisions(account())
+        review = Review(path)
+        names = review.reviewers()
+        records = review.decisions(names[0] if len(names) == 1 else account())
     elif path.suffix == ".jsonl":
         records = list(read_grades(path))
     else:

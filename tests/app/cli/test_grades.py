@@ -69,6 +69,16 @@ def test_decisions_of_mpir_s_own_files_count_in_the_order_in_which_they_were_mad
     assert (stopping["p"], stopping["order"]) == (pytest.approx(4 / 7), "ranking")
 
 
+def test_the_decisions_of_the_only_reviewer_count_whatever_the_account(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = open_library([str(tmp_path / "docs.jsonl")], "somebody else")
+    library.add({"query": "", "id": f"d{n}", "grade": n, "note": "", "time": n + 1} for n in range(3))
+    assert main([*command, "--grades", str(library.review.path), "--format", "json"]) == 0
+    stopping = json.loads(capsys.readouterr().out)["stopping"]
+    assert (stopping["read"], stopping["relevant"]) == (3, 2)
+
+
 def test_a_table_that_a_page_exported_follows_the_ranking(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -232,12 +232,16 @@ def test_best_sentences_are_outlined_and_texts_are_only_text(opened: Callable[..
     assert page.locator("article .sentence:not(.best)[style]").count() == 0
 
 
-def test_an_answer_stands_beside_its_year_type_of_study_retraction_and_denial(opened: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_answer_stands_beside_its_year_type_of_study_retraction_and_denial(
+    opened: Callable[..., Any], scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     metadata = {"year": 2019, "journal": "Annals", "types": ["Randomized Controlled Trial", "Retracted Publication"]}
     text = "CFTR was not mutated in cystic fibrosis."
     documents = [Document("1", "Genes", text, score=2.0, metadata=metadata), Document("2", "", "CFTR is.", score=1.0)]
     ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank(QUERY, documents)
-    page = opened(page_data(ranking, documents))
+    page = opened(page_data(ranking, documents), color_scheme=scheme, bypass_csp=True)
     card = page.locator("#list li", has_text="Genes")
     assert card.locator(".quote").inner_text() == f"denies: {text}"
     assert "RETRACTED · Annals, 2019 · randomized controlled trial" in card.locator(".place").inner_text()
@@ -245,6 +249,8 @@ def test_an_answer_stands_beside_its_year_type_of_study_retraction_and_denial(op
     card.locator(".title").click()
     badges = page.locator("#panes .badge").all_inner_texts()
     assert sum(badge.endswith(" denies") for badge in badges) == 1
+    results = axe.Axe().run(page)
+    assert results.response["violations"] == [], results.generate_report()
 
 
 @pytest.mark.parametrize("width", [360, 1280])
