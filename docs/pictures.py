@@ -29,6 +29,8 @@ RECORDS = slice(64, 112)
 COLOURS = 48
 """Colours of a picture; more would make its file larger, not easier to read."""
 KEYS = "iemiieeme"
+PATIENCE = 900_000
+"""Milliseconds to wait for a page, or for the models on a busy machine."""
 TO_TOP = "document.querySelectorAll('*').forEach((element) => element.scrollTo(0, 0))"
 
 
@@ -59,10 +61,11 @@ def serving(path: Path) -> Iterator[str]:
 
 def ask(page: Page, url: str) -> None:
     """Ask the question, and wait until all documents are read."""
+    page.set_default_timeout(PATIENCE)
     page.goto(url)
     page.get_by_label("Question", exact=True).fill(QUESTION)
     page.get_by_role("button", name="Rank", exact=True).click()
-    page.get_by_text("documents ranked.").wait_for(timeout=600_000)
+    page.get_by_text("documents ranked.").wait_for()
     page.locator("h1").click()
 
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpir.core.text import Document
+from mpir.core.text.phrases import canonical, fold
 from mpir.core.text.split import sentences
 from mpir.errors import InputError
 from mpir.lab.annotate import Lexicon, Mention, NegEx, annotate
 from mpir.lab.annotate.fuzzy_match import PartialMatcher
 from mpir.lab.annotate.mentions import ExactMatcher
-from mpir.core.text.phrases import canonical, fold
 
 LEXICON = Lexicon.of(
     {
