@@ -33,13 +33,13 @@ def review_names(data: Path) -> list[str]:
     return sorted(names, key=lambda name: (name not in CHOSEN_ON, name))
 
 
-def read_review(data: Path, name: str) -> Review:
-    """Read a review: a table of its records, and its question in `reviews.json`."""
+def read_review(data: Path, name: str, column: str = "included") -> Review:
+    """Read a review: a table of its records with a column that says which are included, and its question."""
     with gzip.open(data / f"reviews/{name}.csv.gz", "rt", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     question = json.loads((data / "reviews/reviews.json").read_text(encoding="utf-8"))[name]["question"]
     documents = [Document(row["record_id"], row["title"], row["abstract"]) for row in rows]
-    return Review(name, question, documents, np.array([row["included"] == "1" for row in rows]))
+    return Review(name, question, documents, np.array([row[column] == "1" for row in rows]))
 
 
 def question_scores(review: Review, folder: Path) -> F64:
