@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from tabulate import tabulate
@@ -77,8 +77,13 @@ def label_sets(data: Path, scores: Path, name: str) -> Iterator[Labels]:
             rows = np.sort(order[: int(SHARE * len(order))]) if seed else np.arange(len(order))
             if review.included[rows].sum() >= FEWEST:
                 terms, titles = (product[np.ix_(rows, rows)] for product in products)
-                facts = {"question": _standard(question[rows]), "included": review.included[rows]}
-                yield Labels(name=f"{name}, {column}, {seed}", terms=terms, titles=titles, **facts)
+                yield Labels(
+                    name=f"{name}, {column}, {seed}",
+                    terms=terms,
+                    titles=titles,
+                    question=_standard(question[rows]),
+                    included=review.included[rows],
+                )
 
 
 def records_read(labels: Labels, machines: list[Machine], agreement: float) -> int:
@@ -147,7 +152,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The geometric mean of the ratios, and the largest."""
     every = [labels for name in arguments.reviews for labels in label_sets(arguments.data, arguments.scores, name)]
-    rows, baseline = [], np.ones(len(every))
+    rows, baseline = list[dict[str, Any]](), np.ones(len(every))
     for name, (machines, agreement) in VARIANTS.items():
         read = np.array([records_read(labels, machines, agreement) for labels in every], float)
         baseline = read if not rows else baseline
