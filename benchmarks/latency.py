@@ -1,13 +1,13 @@
-"""The latency of one `rerank` of whole abstracts: bundles with and without a cascade, against one cross-encoder.
+"""The latency of one `rerank` of whole abstracts: bundles that read in stages or everything, against one cross-encoder.
 
     python benchmarks/latency.py --data DATA --json latency.json
 
 The peer is sentence-transformers' CrossEncoder with the bundle's own six layers, in fp32 with its defaults, which reads
 question and whole abstract once; `encode` is its SentenceTransformer, which only computes the abstracts' vectors. Each
 has its own process, and they take turns, question by question; a question's abstracts are BM25's best. `cold` starts
-with nothing but loaded models. `warm` is a second question over the same abstracts, whose vectors mpir has cached; the
-peers cache nothing. The work is counted, too: the matrix products of a rerank in GFLOP, on real tokens, without the
-peers' padding.
+with nothing but loaded models. `warm` is a second question over the same abstracts, where mpir has cached vectors of a
+bundle that makes any; the peers cache nothing. The work is counted, too: the matrix products of a rerank in GFLOP, on
+real tokens, without the peers' padding.
 
 A probe runs first: a contender slower than a tenth of the fastest's speed is left out, and reported. Rounds end after
 --seconds, so that the benchmark takes under ten minutes on any machine.
@@ -54,7 +54,7 @@ def main() -> int:
         nargs="+",
         default=["default", "fast"],
         metavar="DIR|NAME",
-        help="mpir's contenders, with and without the cascade; the first one's weights are the peers', too",
+        help="mpir's contenders, with and without stages; the first one's weights are the peers', too",
     )
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of each (every core)")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")
@@ -100,9 +100,7 @@ def document_encoder(bundle: str) -> Path | None:
     from mpir.models.perspectives import open_bundle
 
     opened = open_bundle(bundle)
-    folders = [
-        opened.folder / item["checkpoint"] for item in opened.manifest["perspectives"] if item["kind"] == "bi-encoder"
-    ]
+    folders = [opened.folder / item["checkpoint"] for item in opened.entries if item["kind"] == "bi-encoder"]
     return next(iter(folders), None)
 
 
@@ -164,26 +162,39 @@ def report(figures: Mapping[str, Any]) -> None:
 @contextmanager
 def counted_operations() -> Iterator[list[float]]:
     """The floating-point operations of mpir's encoders meanwhile: matrix products on true tokens."""
+    from mpir.models.bert.bert import UnpaddedBert
+    from mpir.models.sentence_outputs import SentenceOutputs
     from mpir.models.torch_backend import TorchBackend
 
-    counted, forward = [0.0], TorchBackend._forward
+    counted, forward, read_to = [0.0], TorchBackend._forward, UnpaddedBert.read_to
+    backends = list[TorchBackend]()
 
     def counting(self: TorchBackend, sequences: Sequence[Any], reading: Any) -> Any:
-        counted[0] += operations(self.config, [len(tokens.ids) for tokens in sequences])
+        backends.append(self)
+        if not isinstance(reading, SentenceOutputs):  # those count as far as they read
+            counted[0] += operations(self.config, [len(tokens.ids) for tokens in sequences])
         return forward(self, sequences, reading)
 
-    TorchBackend._forward = counting  # type: ignore[method-assign]
+    def counting_layers(
+        self: UnpaddedBert, sequences: Sequence[Any], depth: Any = None, state_cache: Any = None
+    ) -> Any:
+        is_known = state_cache is not None and state_cache.find(sequences) is not None
+        layers = (depth or len(self.layers)) - (state_cache.layer if is_known else 0)
+        counted[0] += operations(backends[-1].config, [len(tokens.ids) for tokens in sequences], layers)
+        return read_to(self, sequences, depth, state_cache)
+
+    TorchBackend._forward, UnpaddedBert.read_to = counting, counting_layers  # type: ignore[method-assign]
     try:
         yield counted
     finally:
-        TorchBackend._forward = forward  # type: ignore[method-assign]
+        TorchBackend._forward, UnpaddedBert.read_to = forward, read_to  # type: ignore[method-assign]
 
 
-def operations(config: Any, lengths: Sequence[int]) -> float:
-    """The operations of all layers on sequences: 2 for each weight and token, and 4 · tokens² · width for attention."""
+def operations(config: Any, lengths: Sequence[int], layers: int | None = None) -> float:
+    """The operations of layers (by default all): 2 for each weight and token, and 4 · tokens² · width for attention."""
     tokens, width = np.array(lengths, np.float64), config.hidden_size
     weights = 4 * width**2 + 2 * width * config.intermediate_size
-    return float(config.num_hidden_layers * (2 * weights * tokens + 4 * width * tokens**2).sum())
+    return float((layers or config.num_hidden_layers) * (2 * weights * tokens + 4 * width * tokens**2).sum())
 
 
 def mpir_call(bundle: str, options: Mapping[str, Any], precision: str) -> Call:

@@ -23,14 +23,20 @@ from mpir.types import F64
 if TYPE_CHECKING:
     from mpir.models.perspectives import Bundle
 
+PAIRS = str(Path(__file__).parent / "pairs.json")
+"""A bundle of three outputs for each pair of texts, by the default bundle's model: the same work as that of its peers.
+
+The model was trained to read documents, so these scores mean little.
+"""
+READER = "document-cross-encoder"
 Pair = tuple[str, str]
 Score = Callable[[Sequence[Pair]], F64]
 
 
 def mpir_score(bundle: str, device: str, precision: str, perspectives: int) -> Score:
     """The first perspectives of a bundle, in one call."""
+    from mpir.core.calibration import TOPS
     from mpir.models.perspectives import open_bundle, score_pairs
-    from mpir.models.perspectives.base import TOPS
 
     opened = open_bundle(bundle)
     items = sentence_perspectives(opened)[:perspectives]
@@ -142,10 +148,17 @@ def sentence_perspectives(bundle: Bundle) -> list[Mapping[str, Any]]:
     return [item for item in bundle.manifest["perspectives"] if item.get("level", "sentence") == "sentence"]
 
 
-def cut_outputs(bundle: str, folder: str) -> list[Path]:
-    """Save each sentence perspective of a bundle as a checkpoint of its own, in fp32, as peers load models.
+def declared_for_peers(bundle: Bundle) -> list[Mapping[str, Any]]:
+    """The declarations of what peers can compute: sentence perspectives, or a document's output of its reader."""
+    readers = [item for item in bundle.manifest["perspectives"] if item["kind"] == READER]
+    return [item for item in readers if item.get("level") == "document"][:1] or sentence_perspectives(bundle)
 
-    A cross-encoder's has one output, a bi-encoder's none.
+
+def cut_outputs(bundle: str, folder: str) -> list[Path]:
+    """Save each perspective that peers can compute as a checkpoint of its own, in fp32, as peers load models.
+
+    A cross-encoder's has one output, a bi-encoder's none, and a reader of documents becomes a cross-encoder with a
+    document's output.
 
     Raises:
         ValueError: a perspective that is not a single output of a checkpoint with a linear `classifier`.
@@ -157,7 +170,7 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
     from mpir.models.perspectives import open_bundle
 
     opened, saved = open_bundle(bundle), []
-    for item in sentence_perspectives(opened):
+    for item in declared_for_peers(opened):
         checkpoint = opened.folder / item["checkpoint"]
         saved.append(Path(folder) / item["name"])
         AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False).save_pretrained(saved[-1])
@@ -170,9 +183,11 @@ def cut_outputs(bundle: str, folder: str) -> list[Path]:
             checkpoint, dtype=torch.float32, trust_remote_code=False
         )
         head = getattr(model, "classifier", None)
-        if not isinstance(head, torch.nn.Linear) or item.get("against") is not None:
+        if not isinstance(head, torch.nn.Linear) or item.get("against") is not None or item.get("depth") is not None:
             raise ValueError(f"{opened.folder}: {item['name']!r} is not one output of a linear classifier")
-        rows = slice(item["output"], item["output"] + 1)
+        output = item["output"]
+        number = output if isinstance(output, int) else model.config.label2id[output]
+        rows = slice(number, number + 1)
         head.weight, head.bias = torch.nn.Parameter(head.weight[rows]), torch.nn.Parameter(head.bias[rows])
         head.out_features = model.num_labels = model.config.num_labels = 1
         model.save_pretrained(saved[-1])

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from measure import Timed, Worker, alternate, default_threads, describe, helper, machine, show, spread, start_all, table
-from peers import cut_outputs, load_quietly, mpir_score
+from peers import PAIRS, cut_outputs, load_quietly, mpir_score
 from scipy.stats import kendalltau
 from workload import Pair, make_pairs, read_asked, read_documents
 
@@ -58,10 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     figures: dict[str, Any] = {"machine": facts, "command": sys.argv, "works": {}}
     with ExitStack() as stack, TemporaryDirectory(prefix="mpir-runtimes-") as folder:
         with Worker(helper, threads=arguments.threads) as aside:
-            checkpoint = aside.call(cut_outputs, "default", folder).value[0]
+            checkpoint = aside.call(cut_outputs, PAIRS, folder).value[0]
         contenders = {
-            "mpir, fp32": (mpir_score, "default", "cpu", "fp32", 3),
-            "mpir, its own choice": (mpir_score, "default", "cpu", "auto", 3),
+            "mpir, fp32": (mpir_score, PAIRS, "cpu", "fp32", 3),
+            "mpir, its own choice": (mpir_score, PAIRS, "cpu", "auto", 3),
             PEER: (torch_score, checkpoint, "float32"),
             f"{TORCH}, bf16": (torch_score, checkpoint, "bfloat16"),
             f"{OPENVINO}, fp32": (openvino_score, checkpoint, "f32"),

@@ -41,6 +41,7 @@ from measure import (
     table,
 )
 from peers import (
+    PAIRS,
     Pair,
     cut_outputs,
     gpu_name,
@@ -248,7 +249,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=5, help="(%(default)s)")
     parser.add_argument("--threads", type=positive, default=default_threads(), help="of every contender (every core)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (%(default)s)")
-    parser.add_argument("--bundle", type=text_path, default="default", help="mpir's bundle (%(default)s)")
+    parser.add_argument("--bundle", type=text_path, default=PAIRS, help="mpir's bundle (benchmarks/pairs.json)")
     parser.add_argument("--settings", type=positive, help="try only the first N of the peer's settings")
     parser.add_argument("--seconds", type=positive, default=360, help="target time for the rounds (%(default)s)")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="write the figures")

@@ -77,7 +77,7 @@ SCRIPTS = (
     ),
     Script(
         "encoding",
-        "--checkpoint mpir/bundles/fast/model --documents 2 --sentences 4 --length 64 --rounds 1 --threads 1",
+        "--checkpoint mpir/bundles/default/model --documents 2 --sentences 4 --length 64 --rounds 1 --threads 1",
         packages=PEERS,
     ),
     Script(
@@ -87,7 +87,7 @@ SCRIPTS = (
     ),
     Script("first_stage", "--queries 2 --rounds 1 --threads 1", packages=("pyserini",)),
     Script("late_interaction", "--documents 2 --questions 1 --rounds 1 --threads 1", packages=("gensim",)),
-    Script("latency", "--documents 2 --questions 1 --threads 1 --bundles fast", packages=PEERS),
+    Script("latency", "--documents 2 --questions 1 --threads 1 --bundles default", packages=PEERS),
     Script("models", "--size tiny --pairs 2 --rounds 1 --families Bert", packages=("sentence_transformers",)),
     Script("objective", "--questions 20 --evaluations 2 --one-by-one 1"),
     Script("ray_efficiency", "--batches 2 --sentences 16 --workers 1 --bundle fast", packages=("ray", "pandas")),
@@ -127,14 +127,6 @@ SCRIPTS = (
         data=("pubmedqa",),
         packages=("matplotlib",),
     ),
-    Script("experiments.cascade.adaptive", "--scored {work}/scored --bundle fast"),
-    Script("experiments.cascade.words", "--scored {work}/scored --output {work}/cascade"),
-    Script(
-        "experiments.cascade.vectors",
-        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --candidates 2 --output {{work}}/cascade-vectors"
-        " --early-exit {work}/scored fast",
-        packages=(START,),
-    ),
     Script("experiments.deduplication", "--data {data} --limit 20", data=("pubmed",)),
     Script(
         "experiments.dense.smaller_encoder",
@@ -157,7 +149,7 @@ SCRIPTS = (
     Script(
         "experiments.dense.msmarco",
         "--output {work}/msmarco --triples 16 --poolings mean --length 32 --device cpu "
-        "--cross-encoder mpir/bundles/fast/model --cross-output 0 --cross-depth 2",
+        "--cross-encoder mpir/bundles/default/model --cross-output 0 --cross-depth 2",
         packages=("pyserini", "faiss"),
     ),
     Script("experiments.dense.answer_types"),
@@ -190,7 +182,7 @@ SCRIPTS = (
     Script("experiments.perspectives.sts", "--pairs {work}/sts.tsv --bundle fast"),
     Script(
         "experiments.perspectives.sia_sources",
-        "--rows one={work}/rows.jsonl two={work}/rows.jsonl --checkpoint mpir/bundles/fast/model "
+        "--rows one={work}/rows.jsonl two={work}/rows.jsonl --checkpoint mpir/bundles/default/model "
         "--held {work}/rows.jsonl --seeds 1 --output {work}/sia-sources --train --set train.max_steps=1",
     ),
     Script(
@@ -214,17 +206,21 @@ SCRIPTS = (
     ),
     Script(
         "experiments.radiology",
-        "sentences --checkpoint mpir/bundles/fast/model --output {work}/sentences --steps 1",
+        "sentences --checkpoint mpir/bundles/default/model --output {work}/sentences --steps 1",
     ),
     Script(
         "experiments.radiology",
-        "sentences --checkpoint mpir/bundles/fast/model --output {work}/templates --steps 1 --queries templates",
+        "sentences --checkpoint mpir/bundles/default/model --output {work}/templates --steps 1 --queries templates",
     ),
     Script(
         "experiments.radiology",
-        "sentences --checkpoint mpir/bundles/fast/model --output {work}/without --steps 1 --queries without",
+        "sentences --checkpoint mpir/bundles/default/model --output {work}/without --steps 1 --queries without",
     ),
-    Script("experiments.ranking.agreement", f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl"),
+    Script(
+        "experiments.ranking.deadline",
+        f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --bundle fast --limit 2 --seconds 0.1",
+    ),
+    Script("experiments.ranking.stages", "--whole {work}/scored --first {work}/scored --long {work}/scored"),
     Script(
         "experiments.ranking.evaluation",
         "--data {data} --only d --sets med --limit 2 --head 2 --bundle fast",
@@ -237,18 +233,19 @@ SCRIPTS = (
     ),
     Script(
         "experiments.ranking.models_table",
-        "--data {data} --sets med --limit 2 --depth 2 --bundle fast --model mpir/bundles/fast/model "
-        "--set model.output=0",
+        "--data {data} --sets med --limit 2 --depth 2 --bundle fast --model mpir/bundles/default/model "
+        "--set model.output=3",
         data=("med",),
     ),
     Script(
         "experiments.ranking.model_weight",
-        "--data {data} --sets med --limit 2 --head 2 --bundle fast --model mpir/bundles/fast/model "
-        "--set model.output=0",
+        "--data {data} --sets med --limit 2 --head 2 --bundle fast --model mpir/bundles/default/model "
+        "--set model.output=3",
         data=("med",),
     ),
     Script("experiments.ranking.precision", "--data {data} --bundles fast --limit 2", data=("bioasq", "pubmed")),
     Script("experiments.ranking.sentences", "--data {data} --bundle fast --limit 10", data=("bioasq", "pubmed")),
+    Script("experiments.ranking.stages", "--whole {work}/scored --first {work}/scored --read-on 1 --read 1"),
     Script(
         "experiments.splitting.compare",
         "--data {data} --seconds 0.1",
@@ -287,7 +284,7 @@ SCRIPTS = (
     Script("experiments.stopping.simulate", "--data {data} --collections med --runs 2 --limit 2", data=("med",)),
     Script(
         "experiments.training.add_encoder",
-        "fast --encoder mpir/bundles/fast/model --sentences vectors --output {work}/two",
+        "fast --encoder mpir/bundles/default/model --sentences vectors --output {work}/two",
     ),
     Script(
         "mpir data negatives",
@@ -300,13 +297,17 @@ SCRIPTS = (
     Script("mpir evaluate bioasq", f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json --by type"),
     Script(
         "mpir train",
-        f"--objective mlm --checkpoint mpir/bundles/fast/model --corpus {SAMPLE}/documents.jsonl --output {{work}}/mlm "
-        "--set train.max_steps=1",
+        f"--objective mlm --checkpoint mpir/bundles/default/model --corpus {SAMPLE}/documents.jsonl "
+        "--output {work}/mlm --set train.max_steps=1",
     ),
-    Script("mpir train average", "fast fast --calibrate {work}/rows.jsonl --output {work}/mean"),
+    Script(
+        "mpir train average",
+        "benchmarks/pairs.json benchmarks/pairs.json --calibrate {work}/rows.jsonl --output {work}/mean",
+    ),
     Script(
         "mpir train shrink",
-        f"mpir/bundles/fast/model --layers 1 --tokens 3000 --corpus {SAMPLE}/documents.jsonl --output {{work}}/smaller",
+        f"mpir/bundles/default/model --layers 1 --tokens 3000 --corpus {SAMPLE}/documents.jsonl "
+        "--output {work}/smaller",
     ),
     Script(
         "experiments.tripclick.rerank",
@@ -340,7 +341,7 @@ PREPARATION = (
     ("-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",),
     (
         "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --output {work}/scored",
-        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --set score.agreement=false "
+        "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 "
         "--bundle {work}/start.json --output {work}/free",
         "-m mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 "
         "--set vectors.epochs=1 --output {work}/vectors",

@@ -19,7 +19,7 @@ from tabulate import tabulate
 from experiments.calibration.lists import REPORT
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
-from mpir.core.calibration import Calibration
+from mpir.core.calibration import Calibration, logistic
 from mpir.core.stopping import expectation
 from mpir.evaluate.calibration import calibration_error
 from mpir.files.output_checks import Output, check_outputs, is_picture
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     sets = {name: Dataset.load(arguments.lists / name) for name in arguments.sets}
     rows, diagrams = [], {}
     for name, scored in sets.items():
-        probability, labels = calibration.documents(scored.columns), judge(scored).relevant.astype(float)
+        probability, labels = probabilities(scored, calibration)[0], judge(scored).relevant.astype(float)
         rows.append([name, *measured(probability, labels, scored.columns.query_of)])
         diagrams[name] = (probability, labels)
         if name == "test":
@@ -70,6 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         draw(diagrams, arguments.plot)
     return 0
+
+
+def probabilities(scored: Dataset, calibration: Calibration) -> tuple[F64, F64]:
+    """The probabilities of a set's documents (D,) and sentences (N,)."""
+    in_part, left_out = np.asarray(scored.documents_in_part), np.asarray(scored.documents_left_out)
+    log_odds = calibration.log_odds(scored.columns, in_part, left_out)
+    return logistic(log_odds.documents), logistic(log_odds.sentences)
 
 
 def table(rows: list[list[str]], heads: list[str]) -> str:
@@ -144,7 +151,7 @@ def sentences_of(scored: Dataset, calibration: Calibration) -> str:
     """A table of the measures of sentences: they share a character with a gold snippet."""
     judged = judge(scored)
     rows = np.flatnonzero(judged.in_gold | ~judged.relevant[scored.columns.document_of])
-    probability, labels = calibration.sentences(scored.columns)[rows], judged.overlaps[rows].astype(float)
+    probability, labels = probabilities(scored, calibration)[1][rows], judged.overlaps[rows].astype(float)
     figures = measured(probability, labels, scored.columns.query_of[scored.columns.document_of[rows]])
     heads = ["sentences of", "judged", "answers", "ECE", "Brier", "of the base rate", "AUC"]
     return table([["test", *figures]], heads)
@@ -152,7 +159,7 @@ def sentences_of(scored: Dataset, calibration: Calibration) -> str:
 
 def expected_numbers(scored: Dataset, calibration: Calibration) -> str:
     """How many lists of at least five have a number of relevant documents within the interval of the expected one."""
-    probability, labels = calibration.documents(scored.columns), judge(scored).relevant
+    probability, labels = probabilities(scored, calibration)[0], judge(scored).relevant
     inside, errors, lists = 0, [], 0
     for question in range(len(scored.questions)):
         rows = np.flatnonzero(scored.columns.query_of == question)

@@ -35,7 +35,6 @@ TRIGGERS = (("negation",), ("negation", "hedges"), ("negation", "hedges", "radio
 LIKENESS = (None, 0.6, 0.75)
 RULES: tuple[Several, ...] = ("any", "mean", "last")
 WEIGHTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-CASCADE = 0.2
 AT_ONCE = 100_000
 """Pairs: a half together, so that each report is read once."""
 Choice = tuple[tuple[str, ...], float | None, Several]
@@ -44,7 +43,7 @@ Choice = tuple[tuple[str, ...], float | None, Several]
 def run(data: Path, lexicon: Path, cache: Path | None, trained: Path | None, *, without_bundle: bool = False) -> int:
     """Choose on dev, measure on test, print. `trained` is the checkpoint of an encoder that has seen dev's reports."""
     halves, phrases = read_openi(data / "indiana_reports.csv"), Lexicon.load(lexicon)
-    options = RunOptions(cascade=CASCADE, splitting="report", pairs_at_once=AT_ONCE)
+    options = RunOptions(splitting="report", pairs_at_once=AT_ONCE)
     reranker = None if without_bundle else Reranker(cache=cache, run=options)
     vectors = None if cache is None else cache / "vectors"
     encoders = {START: Start(folder=vectors)} | ({TRAINED: Start(trained, vectors)} if trained else {})

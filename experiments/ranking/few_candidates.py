@@ -1,13 +1,12 @@
 """Does the blend help with only a few candidates? The first N of a search, compared with untrained baselines.
 
     mpir score --questions 5B?_golden.json --index INDEX --set score.gold_in_index=true --k 30 --output runs/few/dev
-    mpir score … --bundle experiments/bundles/start.json --set score.agreement=false --output runs/few/free-dev
+    mpir score … --bundle experiments/bundles/start.json --output runs/few/free-dev
     python -m experiments.ranking.few_candidates --scored runs/few/dev --free runs/few/free-dev
 
-No model runs: candidates after the first N of each question are removed, and the rest is reranked. "deviation as it is"
-is the blend without mpir's prior for BM25 (`USUAL`, `FEW` in mpir/core/blend.py). Below each measure
-are the p-values of two paired randomisation tests, of the blend against the best untrained baseline and against
-"deviation as it is", corrected (Holm) over the numbers of candidates.
+No model runs: candidates after the first N of each question are removed, and the rest is reranked. Below each measure
+are the p-values of paired randomisation tests of the blend against the best untrained baseline, corrected (Holm) over
+the numbers of candidates.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ from dataclasses import replace
 import numpy as np
 from tabulate import tabulate
 
-from experiments.cascade.words import first_candidates
 from experiments.common.baselines import BM25, COSINE, SUMMED
 from experiments.common.significance import corrected
 from experiments.tuning.fits import SHIPPED, VERSION, by_free, fixed, free_of
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
-from mpir.core.blend import zscores
-from mpir.tune.dataset import Dataset
+from mpir.core.blend import document_order
+from mpir.tune.dataset import CANDIDATE_ARRAYS, OF_DOCUMENTS, Dataset
 from mpir.tune.measures import MEASURES
 from mpir.tune.objective import Objective
 from mpir.types import F64
 
 FREE = (BM25, COSINE, SUMMED)
-PLAIN, BLEND = "blend, deviation as it is", "blend"
+BLEND = "blend"
 
 
 def main() -> int:
@@ -62,10 +60,23 @@ def run(arguments: argparse.Namespace) -> int:
             for by_system in system_values
         ]  # type: ignore[misc]
         rows.append(["p, blend against the best that is free", *tested(system_values, best)])
-        rows.append([f"p, blend against {PLAIN}", *tested(system_values, [PLAIN] * len(system_values))])
         print(f"\n{measure}, {len(scored.questions)} questions\n")
         print(tabulate(rows, ["first candidates", *arguments.counts], tablefmt="pipe", disable_numparse=True))
     return 0
+
+
+def first_candidates(scored: Dataset, count: int) -> Dataset:
+    """The set with the first documents of each question only, best by the first stage first."""
+    columns = scored.columns
+    order = document_order(columns, np.zeros(len(columns.documents)))
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order)) - np.searchsorted(columns.query_of, columns.query_of)
+    documents = position < count
+    subset, sentences = columns.select_documents(documents)
+    arrays = {
+        name: getattr(scored, name)[documents if name in OF_DOCUMENTS else sentences] for name in CANDIDATE_ARRAYS
+    }
+    return replace(scored, columns=subset, **arrays)
 
 
 def without(scored: Dataset, leave_out: Sequence[str]) -> Dataset:
@@ -77,11 +88,7 @@ def values(scored: Dataset, free: Dataset, measure: str) -> dict[str, F64]:
     """The measure of each question (Q,) by every system."""
     objective = Objective(scored, measure, version=VERSION)
     scores = {name: objective.per_question(by_free(free_of(free, name), objective)) for name in FREE}
-    weights, columns = fixed(SHIPPED, scored.columns.layout), scored.columns
-    scores[BLEND] = objective.per_question(weights)
-    as_they_are = replace(columns, documents=zscores(columns.documents, columns.query_of))
-    plain = Objective(replace(scored, columns=as_they_are), measure, version=VERSION)
-    return {**scores, PLAIN: plain.per_question(replace(weights, normalise="none"))}
+    return {**scores, BLEND: objective.per_question(fixed(SHIPPED, scored.columns.layout))}
 
 
 def tested(systems: Sequence[dict[str, F64]], against: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The weight of an untuned model's document column next to the default bundle: nDCG@10 for several weights.
 
-    python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/fast/model --set model.output=0
+    python -m experiments.ranking.model_weight --data DATA --model mpir/bundles/default/model --set model.output=3
     python -m experiments.ranking.model_weight --data DATA --sets bioasq scifact --encoder ENCODER
 
 For each collection, BM25's best documents for a query are scored once by the bundle and by each model. Then documents
@@ -36,7 +36,7 @@ from mpir.types import F64
 
 MEASURE = "nDCG@10"
 WEIGHTS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
-OF_BUNDLE = ("bm25", "dense")
+OF_BUNDLE = ("bm25", "dense", "document", "topic", "words")
 """Document columns other than models'."""
 SETS = ("bioasq", "scifact", "nfcorpus", "med")
 

@@ -1,6 +1,6 @@
 """The table of `mpir benchmark` for collections that do not need ir_datasets: SciFact, NFCorpus, MED.
 
-python -m experiments.ranking.models_table --data DATA --model mpir/bundles/fast/model --set model.output=0
+python -m experiments.ranking.models_table --data DATA --model mpir/bundles/default/model --set model.output=3
 """
 
 from __future__ import annotations

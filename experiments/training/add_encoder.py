@@ -13,7 +13,7 @@ read question and sentence together gives their probability as its first output 
 existing perspective of that name is removed, with any model that is no longer used. Everything fitted to the bundle's
 scores is left out, and so is its card: the weights are equal until they are tuned (docs/guides/tuning.md). --share NAME
 keeps the bundle's weights instead, as if chosen by hand: the new perspective gets half of NAME's weight, or all of it
-if it replaces NAME. --agreement names the perspective on which agreement between documents is based from now on.
+if it replaces NAME.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.core.weights import Weights
-from mpir.errors import ArtefactError, InputError, format_names
+from mpir.errors import ArtefactError, InputError
 from mpir.files.output_checks import Output, check_outputs
 from mpir.files.read import read_json
 from mpir.files.weights import read_weights, write_weights
@@ -61,7 +61,6 @@ def main() -> int:
     parser.add_argument("--sentences", metavar="NAME", help="a perspective of sentences by this name")
     parser.add_argument("--documents", metavar="NAME", help="a perspective of documents by this name")
     parser.add_argument("--together", metavar="NAME", help="a perspective of pairs read in one, by this name")
-    parser.add_argument("--agreement", metavar="NAME", help="the perspective of sentences that agreement rests on")
     parser.add_argument("--share", metavar="NAME", help="keep the weights; the new perspective shares that of NAME")
     parser.add_argument("--replace", action="store_true", help="in the place of the perspectives of these names")
     parser.add_argument("--output", type=file_path, required=True, help="folder of the new bundle")
@@ -82,11 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"{bundle.folder}: has a perspective {min(replaced)!r} already; choose another name, or --replace it."
         )
-    remaining, copied = own_models([item for item in before if item["name"] not in replaced])
-    folder = free_folder(models(remaining))
+    kept = [item for item in before if item["name"] not in replaced]
+    of_search = [bundle.manifest["encoder"]] if bundle.manifest.get("encoder") else []
+    declared, copied = own_models([*kept, *of_search])
+    remaining, of_search = declared[: len(kept)], declared[len(kept) :]
+    folder = free_folder(models(declared))
     added = entries(names, folder)
     check_names([item["name"] for item in remaining + added], str(arguments.output))
-    rests_on = {"agreement": agreement(arguments.agreement, remaining + added)} if arguments.agreement else {}
     weights = (
         share(bundle.folder, bundle.manifest.get("weights"), arguments.share, added, remaining)
         if arguments.share
@@ -95,12 +96,13 @@ def run(arguments: argparse.Namespace) -> int:
     with atomic_folder(arguments.output, BUNDLE) as temporary:
         shutil.copytree(bundle.folder, temporary, dirs_exist_ok=True)
         manifest = without_fitted(temporary)
-        for left in filter(is_inside, models(before) - models(remaining)):
+        for left in filter(is_inside, models(before) - models(declared)):
             shutil.rmtree(temporary / left, ignore_errors=True)
         for source, name in copied.items():
             shutil.copytree(bundle.folder / source, temporary / name, dirs_exist_ok=True)
         save(arguments.encoder, temporary / folder, outputs=arguments.together is not None)
-        manifest |= {"name": arguments.output.name, "perspectives": remaining + added} | rests_on
+        manifest |= {"name": arguments.output.name, "perspectives": remaining + added}
+        manifest |= zip(["encoder"], of_search, strict=False)
         if weights:
             write_weights(temporary / WEIGHTS, weights)
             manifest["weights"] = WEIGHTS
@@ -151,16 +153,6 @@ def entries(names: Mapping[str, str | None], folder: str) -> list[dict[str, Any]
     if not entries_of_roles:
         raise InputError("no perspective is asked for; name one with --sentences, --documents or --together.")
     return entries_of_roles
-
-
-def agreement(name: str, perspectives: Sequence[Mapping[str, Any]]) -> str:
-    """The name, if it is one of the perspectives of sentences. Raises InputError otherwise."""
-    names = [item["name"] for item in perspectives if item.get("level", "sentence") == "sentence"]
-    if name not in names:
-        raise InputError(
-            f"--agreement {name}: no perspective of sentences has that name; choose from {format_names(names)}."
-        )
-    return name
 
 
 def share(

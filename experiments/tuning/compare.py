@@ -2,7 +2,7 @@
 
     mpir score --questions 5B*_golden.json --index INDEX --set score.gold_in_index=true --k 30 --output dev
     mpir score --questions 6B*_golden.json 7B*_golden.json 11B[12]_golden.json … --output test
-    mpir score … --bundle experiments/bundles/start.json --set score.agreement=false --output free-dev   (and free-test)
+    mpir score … --bundle experiments/bundles/start.json --output free-dev   (and free-test)
     python -m experiments.tuning.compare --dev dev --test test --free free-dev free-test --output runs/tuning
 
 The untrained baselines, BM25 and the base encoder, are in the same tables (--free: the same questions and candidates,

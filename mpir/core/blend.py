@@ -43,6 +43,14 @@ def as_sentence_list(columns: Columns, weights: Weights) -> tuple[Columns, Weigh
     return replace(columns, layout=columns.layout.as_evidence()), weights.of_sentence_list()
 
 
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A slope and an intercept for each document or sentence (core/calibration.py)."""
+
+    slopes: F64
+    intercepts: F64
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blend:
     """Blended scores and their summands.
@@ -51,6 +59,9 @@ class Blend:
     (D, R) holds each document's R best sentences by evidence, without ordering columns (-1 if a document has fewer).
     `columns` are the scaled columns, and `document_shares` (D, K + R) the contributions of each document column and
     each best sentence to S_DOC.
+
+    On the lines of a calibration, sums are log-odds: `document_intercepts` (D,) are a summand then, and
+    `sentence_lines` what the weighted sums of sentences were mapped by; both are None otherwise.
     """
 
     documents: F64
@@ -59,6 +70,19 @@ class Blend:
     best: I64
     columns: Columns
     document_shares: F64
+    document_intercepts: F64 | None = None
+    sentence_lines: Lines | None = None
+
+    def on_lines(self, of_documents: Lines, of_sentences: Lines) -> Blend:
+        """Return the blend with its sums, and the shares in them, mapped by lines of documents and of sentences."""
+        return replace(
+            self,
+            documents=of_documents.slopes * self.documents + of_documents.intercepts,
+            sentences=of_sentences.slopes * self.sentences + of_sentences.intercepts,
+            document_shares=of_documents.slopes[:, None] * self.document_shares,
+            document_intercepts=of_documents.intercepts,
+            sentence_lines=of_sentences,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Calibration: the probability that a reader would judge a document relevant to a question.
 
-It is computed from the question and the document alone, by logistic regression on raw outputs of the models (Platt,
-"Probabilistic outputs for support vector machines", 1999). Scores that depend on the candidate list, such as BM25,
-agreement and everything scaled within a list, have no part in it, and neither have the weights of the blend.
+It is a line over the weighted sum of raw outputs (Platt, "Probabilistic outputs for support vector machines", 1999), so
+it is computed from the question and the document alone: scores that depend on the candidate list, such as BM25 of a
+collection, have no weight in it. With the calibration's own weights, the order of a ranking is that of its
+probabilities.
 
 Other programs get a number with the same property as a document's score, its `Relevance`.
 """
@@ -10,87 +11,121 @@ Other programs get a number with the same property as a document's score, its `R
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from mpir.core.blend import best_sentences
+from mpir.core.blend import Blend, Lines, blend
 from mpir.core.checksum import verify_checksum
 from mpir.core.columns import Columns, Layout
+from mpir.core.weights import Weights
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.types import F64, Bool
 from mpir.validation import is_finite
 
-TOP = 3
-"""The number of a document's highest sentence scores whose mean is a feature."""
+Reading = Literal["whole", "in_part", "unread", "unreached"]
+"""How far a document was read: to the end, to the first exit of a model, or not at all, because it ranks low by words
+or because time did not reach it."""
 SMALLEST = 1e-6
 """The lowest probability (and the highest, from 1) that is read as a logit, which is infinite at 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic:
-    """Logistic regression: the intercept, and the coefficient of each feature by name."""
+class Line:
+    """The log-odds of a probability as a line over a score. Raises ArtefactError for a number that is not finite."""
 
+    slope: float
     intercept: float
-    terms: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        for name, value in {"intercept": self.intercept, **self.terms}.items():
-            if not is_finite(value):
+        for name in ("slope", "intercept"):
+            if not is_finite(value := getattr(self, name)):
                 raise ArtefactError(f"relevance: {name} is {format_value(value)}; expected a finite number.")
-
-    def __call__(self, features: Mapping[str, F64]) -> F64:
-        """Return the probability (M,) of each row of features by name (M,)."""
-        logit = self.intercept + sum((value * features[name] for name, value in self.terms.items()), np.zeros(1))
-        small = np.exp(-np.abs(logit))
-        probability: F64 = np.where(logit >= 0, 1, small) / (1 + small)
-        return probability
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The regressions for documents and sentences, and the scales of the columns that they read.
+    """The weights of raw columns, and the lines over their sums, for documents and sentences by `Reading`.
 
-    `document` is for documents with all columns, and `partial` for those that a slow document column left out.
-    `lowest` holds, by sentence column, the score that counts for a document without sentences. Columns in `logits`
-    are probabilities, which are read as logits. `made_by` names the data and the models.
+    The lines of documents that were not read are over the context column (of words), which needs no model; without that
+    of ``unread`` ones, all are read. `made_by` names the data and the models.
 
     Raises:
-        ArtefactError: a number that is not finite.
+        ArtefactError: a line is missing, or the weights are for columns that are scaled within a query.
     """
 
-    document: Logistic
-    partial: Logistic
-    sentence: Logistic
+    weights: Weights
+    documents: Mapping[Reading, Line]
+    sentences: Mapping[Reading, Line]
     _: KW_ONLY
-    lowest: Mapping[str, float]
-    logits: tuple[str, ...] = ()
     made_by: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if "whole" not in self.documents or "whole" not in self.sentences:
+            raise ArtefactError('relevance: expected a line of "whole" documents and sentences.')
+        readings = get_args(Reading)
+        if unknown := sorted({*self.documents, *self.sentences} - {*readings}):
+            raise ArtefactError(
+                f"relevance: unknown reading (got {format_value(unknown[0])}, expected {' or '.join(readings)})."
+            )
+        if self.weights.normalise != "none":
+            raise ArtefactError(
+                f"relevance: the weights have normalise {self.weights.normalise}; expected none, since a probability "
+                "is computed from the document alone."
+            )
 
     @property
     def models(self) -> Mapping[str, Any]:
-        """The fingerprint of the model behind each column that the regressions read."""
+        """The fingerprint of the model behind each column that is read."""
         models: Mapping[str, Any] = self.made_by.get("perspectives", {})
         return models
 
     def is_for(self, layout: Layout) -> bool:
-        """Whether a layout has all columns that the regressions read."""
+        """Whether a layout has all columns that are read."""
         return self.models.keys() <= {*layout.documents, *layout.sentences}
 
-    def documents(self, columns: Columns, left_out: Bool | None = None) -> F64:
-        """Return the probability (D,) of each document; `left_out` (D,) marks those without all document columns."""
-        features = document_features(columns, self.lowest, self.logits)
-        probability = self.document(features)
-        return probability if left_out is None else np.where(left_out, self.partial(features), probability)
+    def is_of(self, weights: Weights) -> bool:
+        """Whether the weights are the calibration's own, so that a ranking is by probability."""
+        return weights is self.weights or weights.fingerprint == self.weights.fingerprint
 
-    def sentences(self, columns: Columns) -> F64:
-        """Return the probability (N,) of each sentence to belong to an answer."""
-        return self.sentence(sentence_features(columns, tuple(self.lowest), self.logits))
+    def log_odds(self, columns: Columns, in_part: Bool, unread: Bool, unreached: Bool | None = None) -> Blend:
+        """Return the blend by the calibration's own weights, on the scale of log-odds.
+
+        The flags (D,) mark documents that were read to the first exit only, those that were not read, and among these
+        those for which only time was lacking.
+        """
+        weights = self.weights
+        if extra := [name for name in columns.layout.sentences if name not in weights.alpha]:
+            weights = replace(weights, alpha={**weights.alpha, **dict.fromkeys(extra, 0.0)})
+        blended = blend(columns, weights)
+        of_documents = self._lines(self.documents, in_part)
+        of_sentences = self._lines(self.sentences, in_part[columns.document_of])
+        mapped = blended.on_lines(of_documents, of_sentences)
+        if not unread.any():
+            return mapped
+        mapped = _with_unread(mapped, columns, unread, self.weights.context, self.documents["unread"])
+        if unreached is None or "unreached" not in self.documents:
+            return mapped
+        return _with_unread(mapped, columns, unreached, self.weights.context, self.documents["unreached"])
+
+    def _lines(self, lines: Mapping[Reading, Line], in_part: Bool) -> Lines:
+        whole = lines["whole"]
+        part = lines.get("in_part", whole)
+        return Lines(np.where(in_part, part.slope, whole.slope), np.where(in_part, part.intercept, whole.intercept))
+
+    @property
+    def lines(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The lines as plain values, by level and `Reading`."""
+        return {
+            level: {reading: {"slope": line.slope, "intercept": line.intercept} for reading, line in by_reading.items()}
+            for level, by_reading in (("documents", self.documents), ("sentences", self.sentences))
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-able dictionary; `from_dict` restores the calibration."""
-        return asdict(self)
+        weights = replace(self.weights, made_by={}).to_dict()  # where they come from stands in the bundle's weights
+        return {"weights": weights, **self.lines, "made_by": dict(self.made_by)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], source: str = "relevance") -> Self:
@@ -100,20 +135,33 @@ class Calibration:
             ArtefactError: the form is wrong, or the values do not match their checksum; `source` begins the message.
         """
         values = verify_checksum(values, source)
-        names = {item.name for item in fields(cls)}
         try:
-            if set(values) - names:
-                raise TypeError(f"unknown key {min(set(values) - names)}")
-            regressions = (Logistic(**values[name]) for name in ("document", "partial", "sentence"))
-            logits, made_by = tuple(values.get("logits", ())), dict(values.get("made_by", {}))
-            return cls(*regressions, lowest=dict(values["lowest"]), logits=logits, made_by=made_by)
-        except (KeyError, TypeError, ValueError) as error:
+            lines = {
+                level: {reading: Line(**line) for reading, line in values[level].items()}
+                for level in ("documents", "sentences")
+            }
+            weights = Weights.from_dict(values["weights"])
+            return cls(weights, lines["documents"], lines["sentences"], made_by=dict(values.get("made_by", {})))
+        except (AttributeError, InputError, KeyError, TypeError, ValueError) as error:
             raise ArtefactError(
-                f"{source}: expected the regressions that mpir bundle calibrate writes, got "
-                f"{format_value(dict(values))}; run mpir bundle calibrate again."
+                f"{source}: expected the lines that mpir bundle calibrate writes, got {format_value(dict(values))}; "
+                "run mpir bundle calibrate again."
             ) from error
         except ArtefactError as error:
             raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error
+
+
+def _with_unread(blended: Blend, columns: Columns, unread: Bool, context: str, line: Line) -> Blend:
+    """Return a blend in which unread documents have the log-odds of one document column alone."""
+    column = columns.layout.documents.index(context)
+    values = columns.documents[:, column] * line.slope
+    shares = np.where(unread[:, None], 0.0, blended.document_shares)
+    shares[unread, column] = values[unread]
+    intercepts = blended.document_intercepts
+    if intercepts is not None:
+        intercepts = np.where(unread, line.intercept, intercepts)
+    scores = np.where(unread, values + line.intercept, blended.documents)
+    return replace(blended, documents=scores, document_shares=shares, document_intercepts=intercepts)
 
 
 def check_calibrated_models(calibration: Calibration, models: Mapping[str, Any], source: str) -> None:
@@ -124,25 +172,6 @@ def check_calibrated_models(calibration: Calibration, models: Mapping[str, Any],
                 f"{source}: the probabilities were fitted on another model for {format_value(name)} (got "
                 f"{format_value(models[name])}, expected {format_value(expected)}); run mpir bundle calibrate."
             )
-
-
-def document_features(columns: Columns, lowest: Mapping[str, float], logits: tuple[str, ...]) -> dict[str, F64]:
-    """Return the features (D,) by name: a document's highest score and the mean of its three highest by sentence column
-    in `lowest`, and its own raw scores."""
-    count, features = len(columns.documents), dict(zip(columns.layout.documents, columns.documents.T, strict=True))
-    for name, values in sentence_features(columns, tuple(lowest), logits).items():
-        best = best_sentences(values, columns.document_of, count, TOP)
-        top = np.append(values, np.nan)[best]
-        without = float(as_logits(np.array(lowest[name]))) if name in logits else lowest[name]
-        top[:, 0] = np.where(best[:, 0] < 0, without, top[:, 0])
-        features |= {f"best {name}": top[:, 0], f"top {name}": np.nanmean(top, axis=1)}
-    return features
-
-
-def sentence_features(columns: Columns, names: tuple[str, ...], logits: tuple[str, ...]) -> dict[str, F64]:
-    """Return the features (N,) by name: a sentence's raw scores, probabilities as logits."""
-    raw = {name: columns.sentence(name) for name in names}
-    return {name: as_logits(values) if name in logits else values for name, values in raw.items()}
 
 
 def as_logits(probabilities: F64) -> F64:
@@ -193,15 +222,9 @@ class Relevance:
     only_models: bool = False
     of_blend: bool = False
 
-    def of_documents(self, columns: Columns, scores: F64, probabilities: F64 | None, left_out: Bool) -> F64:
-        """Return the relevance (D,) of documents, from their blended scores and their probabilities, if any.
-
-        A cosine that was not computed (`left_out`) does not count.
-        """
-        outputs = [
-            np.where(left_out & (scale == COSINE), np.nan, declared_output(columns.document(name), scale))
-            for name, scale in self.documents.items()
-        ]
+    def of_documents(self, columns: Columns, scores: F64, probabilities: F64 | None) -> F64:
+        """Return the relevance (D,) of documents, from their blended scores and their probabilities, if any."""
+        outputs = [declared_output(columns.document(name), scale) for name, scale in self.documents.items()]
         if self.only_models and not outputs:
             return self._of_best_sentences(columns)
         if self.only_models and len(outputs) == 1:
@@ -210,7 +233,7 @@ class Relevance:
             return logistic(scores)
         if probabilities is not None and not self.only_models:
             outputs.append(probabilities)
-        return outputs[0] if len(outputs) == 1 else logistic(np.nanmean([as_logits(v) for v in outputs], axis=0))
+        return outputs[0] if len(outputs) == 1 else logistic(np.mean([as_logits(v) for v in outputs], axis=0))
 
     def of_sentences(self, columns: Columns, scores: F64, probabilities: F64 | None) -> F64:
         """Return the relevance (N,) of sentences: the output of a model alone, the probability, or the logistic."""

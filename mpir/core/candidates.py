@@ -13,36 +13,34 @@ from mpir.core.text import Document, Sentence
 from mpir.errors import ArtefactError, format_value
 from mpir.types import F64, I64, Bool
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
     """One query, its D candidate documents, their N sentences and the score columns.
 
-    `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended.
+    `lexical` (N,) is BM25 of each sentence among the query's sentences: a baseline for snippets, never blended, and
+    empty where it is not asked for.
     `in_passages` (N,) marks sentences that are longer than a model reads at once and were scored by passages;
-    `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents without a value in a
-    slow column, and `documents_in_part` (D,) those that were read to a model's first exit and no further
-    (reranking/cascade.py). `left_out` counts the sentences that the first pass left out
-    (reranking/cascade.py), which are not among the N. `antecedents` maps the row of a sentence that begins with a
-    pronoun such as "It" to the sentence that names its subject (core/text/split.py), which the first pass may have
-    left out. `document_sentences` (D) has the texts of all sentences of each document, and `sentence_numbers` (N,) the
-    number of each sentence in its document. Only scoring needs these and the antecedents, so records do not contain
-    them.
+    `documents_in_passages` (D,) marks such documents. `documents_left_out` (D,) marks documents that ranked too low by
+    words to be read, which have no sentences here and NaN in the columns of models; `documents_in_part` (D,) those that
+    were read to a model's first exit and no further (reranking/stages.py). `documents_unreached` (D,) marks those that
+    were left out for lack of time alone (reranking/deadline.py). `document_sentences` (D) has the texts of
+    all sentences of each document, and `sentence_numbers` (N,) the number of each sentence in its document. Only
+    scoring needs these, so records do not contain them.
     """
 
     query: str
     documents: tuple[Document, ...]
     sentences: tuple[Sentence, ...]
     columns: Columns
-    lexical: F64
+    lexical: F64 = field(default_factory=lambda: np.zeros(0))
     in_passages: Bool
     documents_in_passages: Bool
     documents_left_out: Bool
     documents_in_part: Bool
-    left_out: int = 0
-    antecedents: Mapping[int, str] = field(default_factory=dict)
+    documents_unreached: Bool | None = None
     document_sentences: Sequence[tuple[str, ...]] = ()
     sentence_numbers: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -54,7 +52,9 @@ class Candidates:
             "query": self.query,
             "columns": columns.layout.to_dict(),
             "documents": [document.id for document in self.documents],
-            "document_scores": columns.documents.tolist(),
+            "document_scores": [
+                [None if np.isnan(score) else score for score in row] for row in columns.documents.tolist()
+            ],
             "document_of": columns.document_of.tolist(),
             "spans": [[sentence.section, sentence.begin, sentence.end] for sentence in self.sentences],
             "sentence_scores": columns.sentences.tolist(),
@@ -63,7 +63,6 @@ class Candidates:
             "documents_in_passages": np.flatnonzero(self.documents_in_passages).tolist(),
             "documents_left_out": np.flatnonzero(self.documents_left_out).tolist(),
             "documents_in_part": np.flatnonzero(self.documents_in_part).tolist(),
-            "left_out": self.left_out,
         }
 
     @classmethod
@@ -112,7 +111,6 @@ class Candidates:
             documents_in_passages=_flags(record["documents_in_passages"], len(documents)),
             documents_left_out=_flags(record["documents_left_out"], len(documents)),
             documents_in_part=_flags(record.get("documents_in_part", ()), len(documents)),
-            left_out=record["left_out"],
         )
 
 

@@ -219,6 +219,16 @@ class Columns:
         )
         return selected, sentences
 
+    def ordered_as(self, layout: Layout) -> Columns:
+        """Return the set with its columns in the order of a layout of the same columns; of others, it is unchanged."""
+        if self.layout == layout or {*self.layout.columns} != {*layout.columns}:
+            return self
+        documents = [self.layout.documents.index(name) for name in layout.documents]
+        sentences = [self.layout.sentences.index(name) for name in layout.sentences]
+        return replace(
+            self, layout=layout, documents=self.documents[:, documents], sentences=self.sentences[:, sentences]
+        )
+
     @classmethod
     def stack(cls, sets: Sequence[Columns]) -> Columns:
         """Concatenate the columns of several sets of queries; queries and documents are renumbered.
@@ -227,6 +237,7 @@ class Columns:
             InputError: the sets have different columns.
         """
         layout = sets[0].layout
+        sets = [columns.ordered_as(layout) for columns in sets]
         if different := next((columns.layout for columns in sets if columns.layout != layout), None):
             raise InputError(
                 f"the columns differ between queries (got {different}, expected {layout}); score all in the same way."

@@ -14,7 +14,7 @@ from mpir.core.weights import Weights
 from mpir.deprecation import warn_deprecated
 from mpir.errors import format_value
 
-CONTEXT = "context"
+CONTEXT, INTERCEPT = "context", "intercept"
 MaybeNone: TypeAlias = Any
 """None is possible but rare: as a union with Any, strict type checkers ask for no test in every loop."""
 
@@ -57,21 +57,22 @@ class RankedSentence:
 class RankedDocument:
     """A document with its sentences, best first. `index` is its position in the input, and `id` the caller's.
 
-    `score` is the blended score, a weighted sum without an absolute scale. It compares the documents of one query under
-    one set of weights, not documents of different queries, and thresholds on it are meaningless. `probability` says how
-    likely a reader would judge this document relevant to this query (core/calibration.py). It is computed from the two
-    alone, so that other candidates and the weights do not change it. It is None only without a calibrated bundle.
-    `relevance` is the number that other programs get as the document's score (core/calibration.py): the probability, or
-    with ``NamedModels(only=True)`` the output of the one model that orders documents.
+    `score` is the blended score. With the weights of a bundle that has a calibration, it is the log-odds of the
+    probability. Otherwise it is a weighted sum without an absolute scale, which compares the documents of one query
+    under one set of weights, and thresholds on it are meaningless. `probability` says how likely a reader would judge
+    this document relevant to this query (core/calibration.py). It is computed from the two alone, so that other
+    candidates and the weights do not change it. It is None only without a calibrated bundle. `relevance` is the number
+    that other programs get as the document's score (core/calibration.py): the probability, or with
+    ``NamedModels(only=True)`` the output of the one model that orders documents.
 
     `scores` are the document columns' raw scores by name, the first stage's first; `ranks` are the document's ranks by
     each of them among all candidates (from 1; equal scores share a rank). `shares` are the contributions of each
     document column and each of the best sentences ("sentence 1", …) to `score`. `best` has the positions of these
-    sentences in `sentences`: 0, 1, … unless an ordering column, such as agreement, changes the order. `in_passages`
+    sentences in `sentences`: 0, 1, … unless an ordering column, such as negation, changes the order. `in_passages`
     marks a document that is longer than a document model reads at once and has the score of its best passage there.
     `in_part` marks a document that ranked too low to be read to a model's last layer: its scores are those of the first
-    exit. `left_out` marks a document that ranked too low for a slow model to read; in that model's column it has the
-    lowest score among the documents that were read.
+    exit. `left_out` marks a document that ranked too low by words to be read: it has no sentences and no scores of
+    models.
 
     `text` is its body. `metadata` holds the input's other keys, which are also attributes: ``document.source`` is
     ``document.metadata["source"]``.
@@ -140,11 +141,12 @@ class RankedList:
     """The best documents, best first, of `candidates` for one query, with the weights that ordered them.
 
     It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
-    the document with that id. `left_out` counts the sentences of all candidates that the first pass left out, which
-    are not in any document's `sentences`. `ordering` names the columns that only order sentences, `signed` those that
-    are never rescaled. `sentence_list` marks candidates that are single sentences, ranked by
-    `Weights.sentence_list_beta`: then all sentence columns are evidence, and there is no context. `expected_relevant`
-    is the expected number of relevant candidates, the sum of their probabilities; None if there is no calibration.
+    the document with that id. `left_out` counts the candidates that were not read. `ordering` names the columns that
+    only order sentences, `signed` those that are never rescaled. `sentence_list` marks candidates that are single
+    sentences, ranked by `Weights.sentence_list_beta`: then all sentence columns are evidence, and there is no context.
+    `expected_relevant` is the expected number of relevant candidates, the sum of their probabilities; None if there is
+    no calibration. `lines` are the calibration's lines from weighted sums to scores, by level and by how far a document
+    was read; None if scores are the weighted sums themselves.
     """
 
     query: str
@@ -156,6 +158,7 @@ class RankedList:
     signed: frozenset[str] = frozenset()
     sentence_list: bool = False
     expected_relevant: float | None = None
+    lines: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(default=None, hash=False)
 
     def __repr__(self) -> str:
         best = f", best={format_value(self.documents[0].id)}, {_measure(self.documents[0])}" if self.documents else ""

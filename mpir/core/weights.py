@@ -19,6 +19,8 @@ FIRST_STAGE = "bm25"
 """The column that is S_CONTEXT by default, if the weights have it."""
 UNTUNED = "untuned"
 """The key of `made_by` that marks untuned weights."""
+DEVIATIONS = "deviations"
+"""The key of `made_by` for the standard deviation of each column inside the questions that weights were tuned on."""
 RECURSIVE = ("document", "fixpoint")
 """The contexts that are computed from S_DOC, whatever columns there are; any other is the name of a document column."""
 RANKS = 3
@@ -86,9 +88,8 @@ class Weights:
             object.__setattr__(self, "cutoffs", Cutoffs.from_dict(self.cutoffs))
         if self.context == "":
             object.__setattr__(self, "context", FIRST_STAGE if FIRST_STAGE in self.beta else "document")
-        for name in ("perspectives", "derived"):
-            if not isinstance(value := self.made_by.get(name, {}), Mapping):
-                raise InputError(f"weights: made_by has {name} {format_value(value)}; expected an object.")
+        if not isinstance(value := self.made_by.get("perspectives", {}), Mapping):
+            raise InputError(f"weights: made_by has perspectives {format_value(value)}; expected an object.")
         self._check_names()
         self._check_numbers()
         if self.context == "fixpoint" and self.feedback >= 1:
@@ -147,6 +148,18 @@ class Weights:
             half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
         }
         return fingerprint({**values, **used, "w": list(map(float, self.w))})
+
+    def within_query(self) -> Weights:
+        """Return weights of z-scores that stand for these weights of raw columns, by the columns' usual deviations.
+
+        Weights that are not of raw columns, or whose deviations are unknown, are returned unchanged.
+        """
+        deviations = self.made_by.get(DEVIATIONS)
+        if self.normalise != "none" or not deviations:
+            return self
+        beta = {name: weight * deviations.get(name, 1.0) for name, weight in self.beta.items()}
+        alpha_context = self.alpha_context * deviations.get(self.context, 1.0)
+        return replace(self, beta=beta, alpha_context=alpha_context, normalise="zscore")
 
     def of_sentence_list(self) -> Weights:
         """Return the weights for sentence lists, as weights of an ordinary blend without context."""

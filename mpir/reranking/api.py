@@ -41,6 +41,7 @@ def rerank(
     top_k: int | None = None,
     doc_ids: Sequence[Any] | None = None,
     metadata: Sequence[Mapping[str, Any]] | None = None,
+    within: float | None = None,
     bundle: str | Path = "default",
     models: ModelsLike = (),
 ) -> Ranking:
@@ -48,7 +49,7 @@ def rerank(
 
     `bundle` and `models` are arguments of `Reranker`; the others are arguments of `Reranker.rerank`.
     """
-    return _reranker(bundle, models).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata)
+    return _reranker(bundle, models).rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata, within=within)
 
 
 async def arerank(query: str, docs: Iterable[DocumentLike], **options: Any) -> Ranking:

@@ -2,7 +2,7 @@
 
 Sentences that probably do not answer are left out. The others are taken greedily by gain: the probability that the
 sentence answers, times that of its document to be relevant, times the share of its words' weight that the chosen
-sentences do not say yet (one minus the highest cosine, the similarity of the agreement column). Two sentences that say
+sentences do not say yet (one minus the highest cosine, of BM25's term weights). Two sentences that say
 the same are thus rarely both taken (Carbonell & Goldstein, "The use of MMR", 1998).
 """
 

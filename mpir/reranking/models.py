@@ -1,18 +1,17 @@
-"""The perspectives and derived columns of a reranker: a bundle's, the caller's own, or both."""
+"""The perspectives of a reranker: a bundle's, the caller's own, or both."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mpir.core.weights import RESERVED as RESERVED_NAMES
 from mpir.errors import InputError
 from mpir.models.bundles.bundle import Bundle
 from mpir.models.options import device_names, precision_name
 from mpir.models.perspectives import Perspective, open_bundle
-from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.llm import LlmPerspective, open_llm
 from mpir.models.perspectives.named_models import DeclaredModel, NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import NO_FOLDER, Loading
@@ -20,7 +19,7 @@ from mpir.reranking.options import RunOptions
 from mpir.reranking.prepare import BM25
 from mpir.reranking.validation import as_perspectives
 
-RESERVED = (BM25, Agreement.name, *RESERVED_NAMES)
+RESERVED = (BM25, *RESERVED_NAMES)
 """Names that a model's column cannot have."""
 
 
@@ -123,10 +122,3 @@ def _is_declared(caller: Perspective, of_bundle: Sequence[Perspective]) -> bool:
         for judge in of_bundle
         if isinstance(judge, LlmPerspective)
     )
-
-
-def derived_columns(agreement: str | Literal[False] | None, bundle: Bundle | None) -> tuple[Agreement, ...]:
-    """Return the agreement column: the one of the given name, the bundle's for None, or none for False."""
-    if agreement is None and bundle is not None:
-        agreement = bundle.agreement
-    return () if agreement is None or agreement is False else (Agreement(agreement),)

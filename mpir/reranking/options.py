@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from mpir.core.text.split import Splitting
-from mpir.reranking.cascade import AUTO, Share, check_share
 from mpir.validation import check_choice, optional_whole_number
 
 PAIRS_AT_ONCE = 16_384
+Cascade = Literal["auto", "all", "first"]
+AUTO: Cascade = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +18,9 @@ class RunOptions:
     """How a reranker computes.
 
     Attributes:
-        cascade: the share of a query's sentences that a cheap first pass lets through to the perspectives
-            (reranking/cascade.py). "auto" is 100 and a fifth of the others and, in lists of more than 60 documents,
-            has vectors made of the 50 best ones alone (reranking/cascade.py); "all", kept as None, scores everything.
+        cascade: how far documents are read, for models with exits (reranking/stages.py): "auto" reads those that rank
+            high by words to the first exit, and the best of these to the end; "all" reads every document to the end,
+            and "first" to the first exit.
         splitting: how documents are split into sentences: as an ``abstract`` or as a ``report``.
         pairs_at_once: that many (query, sentence) pairs are scored together, and those of one query more; it bounds
             memory.
@@ -31,14 +32,14 @@ class RunOptions:
         InputError: an invalid value.
     """
 
-    cascade: Share = AUTO
+    cascade: Cascade = AUTO
     splitting: Splitting = "abstract"
     pairs_at_once: int = PAIRS_AT_ONCE
     tokens_per_batch: int | None = None
     trust_code: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cascade", check_share(self.cascade))
+        check_choice("cascade", self.cascade, get_args(Cascade))
         check_choice("splitting", self.splitting, get_args(Splitting))
         optional_whole_number("pairs_at_once", self.pairs_at_once)
         optional_whole_number("tokens_per_batch", self.tokens_per_batch)

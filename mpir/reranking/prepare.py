@@ -1,9 +1,9 @@
-"""Prepare a query's documents for scoring: split sentences, collect first-stage columns, run the first pass."""
+"""Prepare a query's documents for scoring: collect first-stage columns, choose what to read, and split it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,53 @@ from mpir.core.cancellation import raise_if_cancelled
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns, Layout
 from mpir.core.text import Document
-from mpir.core.text.query import as_matched, report_unread
-from mpir.core.text.split import Splitting, antecedents
+from mpir.core.text.query import as_matched, as_read, report_unread
+from mpir.core.text.split import Splitting
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.terms import pubmed_background
 from mpir.core.text.types import Sentence
-from mpir.reranking.cascade import Share, first_pass
-from mpir.search.memory import MemoryIndex
+from mpir.search.memory import MemoryIndex, background_scores
 from mpir.types import F64, I64
 
 BM25 = "bm25"
 """The first stage's document column, which every query has."""
 
 
-def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitting: Splitting) -> Candidates:
-    """Split a query's documents and return candidates that the perspectives have not scored yet."""
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many of a query's documents are read: the `words` best by words, and the `first_stage` best before."""
+
+    words: int
+    first_stage: int
+
+
+def prepare(
+    query: str,
+    documents: Sequence[Document],
+    *,
+    splitting: Splitting,
+    words: str | None = None,
+    limit: Limit | None = None,
+    has_lexical: bool = True,
+) -> Candidates:
+    """Split a query's documents and return candidates that the perspectives have not scored yet.
+
+    `words` names the column of words (models/perspectives/bm25.py), if there is one: it is computed here, since it also
+    says what to read. Documents beyond the limit, which needs it, are not split, and left out of the reading. Without
+    `has_lexical`, candidates have no baseline of snippets.
+    """
     report_unread(query)
-    split = [_split(document, splitting) for document in documents]
+    first_stage = first_stage_scores(query, documents, words=words)
+    left_out = np.zeros(len(documents), bool)
+    if limit is not None and words is not None and len(documents) > limit.words:
+        by_words, before = _ranks(first_stage[words]), _ranks(first_stage[BM25])
+        left_out = (by_words >= limit.words) & (before >= limit.first_stage)
+    split = [
+        [] if is_left_out else _split(document, splitting)
+        for document, is_left_out in zip(documents, left_out.tolist(), strict=True)
+    ]
     sentences = [sentence for document_sentences in split for sentence in document_sentences]
     document_of = np.repeat(np.arange(len(documents)), [len(document_sentences) for document_sentences in split])
-    lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(as_matched(query)).astype(np.float64)
-    first_stage = first_stage_scores(as_matched(query), documents)
     columns = Columns(
         layout=Layout.of(tuple(first_stage), ()),
         documents=np.column_stack(list(first_stage.values())),
@@ -40,23 +66,26 @@ def prepare(query: str, documents: Sequence[Document], *, cascade: Share, splitt
         query_of=np.zeros(len(documents), np.int64),
         document_of=document_of,
     )
-    numbers = _numbers(document_of)
-    ties = _text_order(sentences, numbers)
-    rows = first_pass(lexical, columns.first_stage, document_of, cascade, ties=ties)
-    columns = replace(columns, sentences=columns.sentences[rows], document_of=document_of[rows])
-    antecedent_of = antecedents(sentences, document_of)[rows]  # before the first pass, so that it cannot change them
-    with_antecedent = np.flatnonzero(antecedent_of != rows).tolist()
+    lexical = np.zeros(0)
+    if has_lexical:
+        lexical = MemoryIndex([sentence.text for sentence in sentences]).scores(as_matched(query)).astype(np.float64)
     return unscored_candidates(
         query,
         documents,
-        sentences=[sentences[row] for row in rows],
+        sentences=sentences,
         columns=columns,
-        lexical=lexical[rows],
-        left_out=len(sentences) - len(rows),
-        antecedents={row: sentences[antecedent_of[row]].text for row in with_antecedent},
+        lexical=lexical,
+        documents_left_out=left_out,
         document_sentences=[tuple(sentence.text for sentence in document_sentences) for document_sentences in split],
-        sentence_numbers=numbers[rows],
+        sentence_numbers=np.arange(len(document_of)) - np.searchsorted(document_of, document_of),
     )
+
+
+def _ranks(scores: F64) -> I64:
+    """Return the rank (D,) of each document, 0 for the best; the earlier of equal ones comes first."""
+    ranks = np.empty(len(scores), np.int64)
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    return ranks
 
 
 def unscored_candidates(
@@ -69,23 +98,9 @@ def unscored_candidates(
         sentences=tuple(sentences),
         in_passages=np.zeros(len(sentences), bool),
         documents_in_passages=np.zeros(len(documents), bool),
-        documents_left_out=np.zeros(len(documents), bool),
         documents_in_part=np.zeros(len(documents), bool),
-        **fields,
+        **{"documents_left_out": np.zeros(len(documents), bool), **fields},
     )
-
-
-def _numbers(document_of: I64) -> I64:
-    """The number (N,) of each sentence in its document."""
-    numbers: I64 = np.arange(len(document_of)) - np.searchsorted(document_of, document_of)
-    return numbers
-
-
-def _text_order(sentences: Sequence[Sentence], numbers: I64) -> I64:
-    """The rank (N,) of each sentence by its number in its document and then its text, in any order of documents."""
-    order = sorted(range(len(sentences)), key=lambda row: (numbers[row], sentences[row].text))
-    ranks: I64 = np.argsort(order)
-    return ranks
 
 
 def _split(document: Document, splitting: Splitting) -> list[Sentence]:
@@ -93,8 +108,8 @@ def _split(document: Document, splitting: Splitting) -> list[Sentence]:
     return split_sentences(document, splitting=splitting)
 
 
-def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F64]:
-    """Return first-stage scores (D,) by name, BM25 first.
+def first_stage_scores(query: str, documents: Sequence[Document], *, words: str | None = None) -> dict[str, F64]:
+    """Return first-stage scores (D,) by name, BM25 first, and those of `words`, if asked for.
 
     Documents without scores get BM25 with PubMed's document frequencies. With the candidates' own frequencies the
     query's words would count as common, since most candidates contain them.
@@ -103,7 +118,11 @@ def first_stage_scores(query: str, documents: Sequence[Document]) -> dict[str, F
     scores = {name: np.array([document.scores[name] for document in documents], np.float64) for name in names}
     if documents and not scores and documents[0].score is not None:
         scores[BM25] = np.array([document.score for document in documents], np.float64)
-    if BM25 not in scores:
-        texts = [document.text for document in documents]
-        scores[BM25] = MemoryIndex(texts, background=pubmed_background()).scores(query).astype(np.float64)
+    texts = [document.text for document in documents]
+    if words is not None and words not in scores:
+        scores[words] = background_scores(as_read(query), texts, pubmed_background())
+    if BM25 not in scores and words is not None and as_matched(query) == as_read(query):
+        scores[BM25] = scores[words]  # without truncated words, which only an index knows
+    elif BM25 not in scores:
+        scores[BM25] = MemoryIndex(texts, background=pubmed_background()).scores(as_matched(query)).astype(np.float64)
     return {BM25: scores.pop(BM25), **scores}

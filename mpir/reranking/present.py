@@ -9,9 +9,10 @@ from typing import Self
 import numpy as np
 
 from mpir.core.blend import Blend, as_sentence_list, blend, document_order, lists_of
-from mpir.core.calibration import Calibration, Relevance
+from mpir.core.calibration import Calibration, Relevance, logistic
 from mpir.core.candidates import Candidates
-from mpir.core.results import CONTEXT, RankedDocument, RankedSentence
+from mpir.core.columns import Columns
+from mpir.core.results import CONTEXT, INTERCEPT, RankedDocument, RankedSentence
 from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.reranking.ranking import Ranking
@@ -34,15 +35,23 @@ def rank(
         InputError: the weights belong to other columns, or are so large that the scores overflow.
     """
     weights.check_columns(candidates.columns.layout)
-    is_list = bool(lists_of(candidates.columns, weights).any())
+    by_probability = calibration is not None and calibration.is_of(weights)
+    is_list = not by_probability and bool(lists_of(candidates.columns, weights).any())
     columns, blend_weights = candidates.columns, weights
     if is_list:
         columns, blend_weights = as_sentence_list(columns, weights)
-    with np.errstate(over="ignore", invalid="ignore"):
-        blended = blend(columns, blend_weights)
+    calibrated = None
+    if calibration is not None:
+        in_part, unread = candidates.documents_in_part, candidates.documents_left_out
+        calibrated = calibration.log_odds(candidates.columns, in_part, unread, candidates.documents_unreached)
+    if calibrated is not None and by_probability:
+        blended = calibrated
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            blended = blend(columns, blend_weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
         raise InputError("the weighted sums of scores overflow; lower the weights.")
-    probabilities = Probabilities.of(candidates, calibration, relevance, blended)
+    probabilities = Probabilities.of(columns, calibrated, relevance, blended)
     presenter = _Presenter(candidates, blended, blend_weights, probabilities)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
     return Ranking(
@@ -50,11 +59,12 @@ def rank(
         documents=tuple(map(presenter.document, numbers)),
         weights=weights,
         candidates=len(candidates.documents),
-        left_out=candidates.left_out,
+        left_out=int(candidates.documents_left_out.sum()),
         ordering=columns.layout.ordering,
         signed=columns.layout.signed,
         sentence_list=is_list,
         expected_relevant=None if calibration is None else sum(filter(None, probabilities.documents)),
+        lines=calibration.lines if calibration is not None and blended is calibrated else None,
     )
 
 
@@ -69,15 +79,14 @@ class Probabilities:
     sentence_relevance: Sequence[float]
 
     @classmethod
-    def of(cls, candidates: Candidates, calibration: Calibration | None, relevance: Relevance, blended: Blend) -> Self:
-        """Compute them from the raw columns of the candidates; probabilities are None without a calibration."""
-        columns, left_out = candidates.columns, candidates.documents_left_out
-        documents = None if calibration is None else calibration.documents(columns, left_out)
-        sentences = None if calibration is None else calibration.sentences(columns)
+    def of(cls, columns: Columns, calibrated: Blend | None, relevance: Relevance, blended: Blend) -> Self:
+        """Compute them from the log-odds of a calibration; without it, probabilities are None."""
+        documents = None if calibrated is None else logistic(calibrated.documents)
+        sentences = None if calibrated is None else logistic(calibrated.sentences)
         return cls(
-            documents=[None] * len(candidates.documents) if documents is None else documents.tolist(),
-            sentences=[None] * len(candidates.sentences) if sentences is None else sentences.tolist(),
-            relevance=relevance.of_documents(columns, blended.documents, documents, left_out).tolist(),
+            documents=[None] * len(blended.documents) if documents is None else documents.tolist(),
+            sentences=[None] * len(blended.sentences) if sentences is None else sentences.tolist(),
+            relevance=relevance.of_documents(columns, blended.documents, documents).tolist(),
             sentence_relevance=relevance.of_sentences(columns, blended.sentences, sentences).tolist(),
         )
 
@@ -97,20 +106,19 @@ class _Presenter:
         members = range(self.first[number], self.first[number + 1])
         rows = sorted(members, key=lambda row: (-blended.sentences[row], row))
         best = [int(row) for row in blended.best[number] if row >= 0]
-        summands = (*names, *(f"sentence {rank}" for rank in range(1, 1 + len(best))))
-        ranks = 1 + (values > values[number]).sum(axis=0)
         document_id = document.id if document.key is None else document.key
-        score = float(blended.documents[number])
+        known = np.flatnonzero(~np.isnan(values[number])).tolist()  # a document that was not read has no model's scores
+        ranks = 1 + (values > values[number]).sum(axis=0)
         return RankedDocument(
             id=document_id,
             index=number,
             title=document.title,
-            score=score,
+            score=float(blended.documents[number]),
             probability=self.probabilities.documents[number],
             relevance=self.probabilities.relevance[number],
-            scores=dict(zip(names, values[number].tolist(), strict=True)),
-            ranks=dict(zip(names, ranks.tolist(), strict=True)),
-            shares=dict(zip(summands, blended.document_shares[number, : len(summands)].tolist(), strict=True)),
+            scores={names[column]: float(values[number, column]) for column in known},
+            ranks={names[column]: int(ranks[column]) for column in known},
+            shares=self._shares(number, known, len(best)),
             best=tuple(map(rows.index, best)),
             sentences=tuple(self.sentence(row, number, document_id) for row in rows),
             in_passages=bool(self.candidates.documents_in_passages[number]),
@@ -120,20 +128,32 @@ class _Presenter:
             metadata=dict(document.metadata),
         )
 
+    def _shares(self, number: int, known: Sequence[int], sentences: int) -> dict[str, float]:
+        """Return the summands of a document's score: its columns, its best sentences, and a calibration's intercept."""
+        names, values = self.candidates.columns.layout.documents, self.blended.document_shares[number].tolist()
+        shares = {names[column]: values[column] for column in known}
+        shares |= {f"sentence {rank}": values[len(names) + rank - 1] for rank in range(1, 1 + sentences)}
+        if (intercepts := self.blended.document_intercepts) is not None:
+            shares[INTERCEPT] = float(intercepts[number])
+        return shares
+
     def sentence(self, row: int, number: int, document_id: object) -> RankedSentence:
         """Return the ranked sentence in row `row` of the columns, which belongs to document `number`."""
         sentence, columns, blended = self.candidates.sentences[row], self.candidates.columns, self.blended
         names, values = columns.layout.sentences, blended.columns.sentences[row].tolist()
-        shares = {name: self.weights.alpha[name] * value for name, value in zip(names, values, strict=True)}
-        score = float(blended.sentences[row])
-        shares[CONTEXT] = self.weights.alpha_context * float(blended.context[number])
+        lines = blended.sentence_lines
+        slope = 1.0 if lines is None else float(lines.slopes[row])
+        shares = {name: slope * self.weights.alpha[name] * value for name, value in zip(names, values, strict=True)}
+        shares[CONTEXT] = slope * self.weights.alpha_context * float(blended.context[number])
+        if lines is not None:
+            shares[INTERCEPT] = float(lines.intercepts[row])
         return RankedSentence(
             document=document_id,
             text=sentence.text,
             section=sentence.section,
             begin=sentence.begin,
             end=sentence.end,
-            score=score,
+            score=float(blended.sentences[row]),
             answer_probability=self.probabilities.sentences[row],
             relevance=self.probabilities.sentence_relevance[row],
             scores=dict(zip(names, columns.sentences[row].tolist(), strict=True)),

@@ -108,6 +108,7 @@ class Ranking(RankedList):
             "signed": sorted(self.signed),
             "sentence_list": self.sentence_list,
             "expected_relevant": self.expected_relevant,
+            "lines": plain(self.lines),
         }
 
     @classmethod
@@ -124,6 +125,7 @@ class Ranking(RankedList):
                 signed=frozenset(values.get("signed", ())),
                 sentence_list=bool(values.get("sentence_list", False)),
                 expected_relevant=values.get("expected_relevant"),
+                lines=values.get("lines"),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
@@ -162,7 +164,7 @@ class Ranking(RankedList):
             names, reading = list(self.documents[0].scores) if self.documents else [], self.shown_columns
             heads = ["rank", "id", "index", "title", "probability", "score", *names, *reading, "best_sentence"]
             rows = [
-                [rank, d.id, d.index, d.title, d.probability, d.score, *d.scores.values(), *_of_best(d, reading)]
+                [rank, d.id, d.index, d.title, d.probability, d.score, *map(d.scores.get, names), *_of_best(d, reading)]
                 for rank, d in enumerate(self.documents, 1)
             ]
         else:

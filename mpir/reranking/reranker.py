@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from time import monotonic
+from typing import Any
 
 from mpir.core.cancellation import in_thread
 from mpir.core.candidates import Candidates
@@ -14,15 +15,16 @@ from mpir.core.text import Document
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
-from mpir.reranking.cascade import AUTO, Share
+from mpir.models.perspectives.bm25 import Bm25Perspective
 from mpir.reranking.inputs import DocumentLike, as_documents, documents_of_each
-from mpir.reranking.models import ModelOptions, chat_models, derived_columns, load_models
-from mpir.reranking.options import RunOptions
-from mpir.reranking.prepare import BM25, prepare
+from mpir.reranking.models import ModelOptions, chat_models, load_models
+from mpir.reranking.options import AUTO, RunOptions
+from mpir.reranking.prepare import BM25, Limit, prepare
 from mpir.reranking.present import rank
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.relevance import select_relevance
 from mpir.reranking.score import Scorer, report_passages
+from mpir.reranking.stages import FIRST_STAGE, READ
 from mpir.reranking.validation import (
     ModelsLike,
     as_cache,
@@ -36,7 +38,11 @@ from mpir.reranking.validation import (
 )
 from mpir.reranking.weight_selection import WeightsLike, check_models, select_calibration, select_weights
 from mpir.types import F64
-from mpir.validation import optional_whole_number
+from mpir.validation import optional_whole_number, real_number
+
+
+def _seconds(within: float) -> float:
+    return real_number("within", within, "a number of seconds above 0", lambda value: value > 0)
 
 
 class Reranker:
@@ -55,7 +61,6 @@ class Reranker:
         perspectives: Sequence[Perspective] = (),
         weights: WeightsLike = None,
         context: str | None = None,
-        agreement: str | Literal[False] | None = None,
         device: str | None = None,
         precision: str | None = None,
         cache: ScoreCache | str | Path | None = None,
@@ -73,9 +78,7 @@ class Reranker:
 
         `weights` is a `Weights` (or what its `to_dict` gave), a file, or a published name; by default the bundle's, or
         equal ones. A perspective that the weights do not name has its `default_weight`; added to a bundle without one,
-        it has the mean weight of its level, and the log says so. `context` replaces the weights' S_CONTEXT. `agreement`
-        names the perspective that the agreement column (models/perspectives/agreement.py) is computed from; by default
-        the bundle's, and False leaves the column out.
+        it has the mean weight of its level, and the log says so. `context` replaces the weights' S_CONTEXT.
 
         `device` and `precision` are for the bundle's models and those named: "auto", a torch device, or several with
         commas between them, each with a process of its own ("cuda:0,cuda:1", "cpu,cpu"); "auto", "fp32", "bf16" or
@@ -84,8 +87,8 @@ class Reranker:
         Raises:
             ArtefactError: the bundle is missing or damaged.
             OutputError: the cache's folder cannot be written.
-            InputError: an invalid option, weights for other perspectives, two perspectives of one name, an `agreement`
-                that names none of them, or a model option without a bundle.
+            InputError: an invalid option, weights for other perspectives, two perspectives of one name, or a model
+                option without a bundle.
         """
         self.run = RunOptions() if run is None else run
         choice = as_models(models)
@@ -95,8 +98,7 @@ class Reranker:
         options = ModelOptions(device=device, precision=precision, run=self.run)
         loaded = load_models(bundle, [*as_perspectives(perspectives), *judges], options, choice)
         opened, self.perspectives, self._loaded = loaded.bundle, loaded.perspectives, loaded
-        self.derived = derived_columns(agreement, opened)
-        check_columns(self.perspectives, self.derived)
+        check_columns(self.perspectives)
         self.cache = as_cache(cache)
         self.weights, source = select_weights(
             weights,
@@ -106,28 +108,38 @@ class Reranker:
             named=loaded.named,
             only_named=choice.only,
             context=context,
-            without_agreement=agreement is False,
         )
-        check_models(self.weights, source, self.perspectives, self.derived)
-        self.calibration = select_calibration(opened, self.layout, self.perspectives)
+        check_models(self.weights, source, self.perspectives)
+        self.calibration = select_calibration(opened, self.layout, self.perspectives, self.weights)
         self.relevance = select_relevance(self.weights, loaded, has_own_weights=weights is not None)
 
     @property
-    def _sentence_cascade(self) -> Share:
-        """The share of sentences to score; None if all sentence columns come with whole documents, at no cost."""
-        readers = [perspective for perspective in self.perspectives if perspective.level == "sentence"]
-        has_pairs = any(perspective.documents_model is None for perspective in readers)
-        return self.run.cascade if has_pairs or not readers else None
+    def _limit(self) -> Limit | None:
+        """The number of documents that are read; None for all, unless probabilities by words alone order the others."""
+        is_limited = self.run.cascade == AUTO and self._has_words
+        return Limit(READ, FIRST_STAGE) if is_limited else None
+
+    @property
+    def _words(self) -> str | None:
+        """The name of the column of words, if there is one."""
+        return next((item.name for item in self.perspectives if isinstance(item, Bm25Perspective)), None)
+
+    @property
+    def _has_words(self) -> bool:
+        """Whether documents that were not read have a probability by words alone, on the scale of the others'."""
+        calibration = self.calibration
+        if calibration is None or "unread" not in calibration.documents or self._words != self.weights.context:
+            return False
+        return calibration.is_of(self.weights)
 
     @property
     def layout(self) -> Layout:
-        """The columns: BM25 and the document perspectives'; the sentence perspectives' and the derived ones.
+        """The columns: BM25 and the document perspectives'; the sentence perspectives'.
 
         Documents that bring more first-stage scores than BM25 have columns of those, too.
         """
         first_stage = Column(BM25, "document", "first_stage")
-        perspectives = (perspective.column for perspective in self.perspectives)
-        return Layout((first_stage, *perspectives, *(derived.column for derived in self.derived)))
+        return Layout((first_stage, *(perspective.column for perspective in self.perspectives)))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -136,9 +148,6 @@ class Reranker:
         return {
             "perspectives": {perspective.name: perspective.model_fingerprint for perspective in self.perspectives},
             "scores": {perspective.name: perspective.fingerprint for perspective in self.perspectives},
-            "derived": {column.name: dict(column.identity) for column in self.derived},
-            # with a cascade, among the sentences before the first pass
-            "antecedents": True if self.run.cascade is None else "of all sentences",
             "cascade": self.run.cascade,
             **unusual,
         }
@@ -146,8 +155,8 @@ class Reranker:
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a bundle with these perspectives and weights: ``Reranker("./folder")`` loads it.
 
-        Models of a folder are copied into it, and a hub's are named with their commit. Weights, calibration and the
-        agreement column are saved, options of a run (device, precision, cache, cascade, splitting) are not.
+        Models of a folder are copied into it, and a hub's are named with their commit. Weights and calibration
+        are saved, options of a run (device, precision, cache, cascade, splitting) are not.
 
         Raises:
             InputError: a perspective that is an object of the caller's, which no file can declare.
@@ -155,7 +164,7 @@ class Reranker:
         """
         from mpir.reranking.save import save_bundle
 
-        save_bundle(folder, self._loaded, self.weights, self.calibration, agreement=self.derived)
+        save_bundle(folder, self._loaded, self.weights, self.calibration)
 
     def close(self) -> None:
         """End the processes of several devices and close the cache; another call starts them anew."""
@@ -197,6 +206,7 @@ class Reranker:
         top_k: int | None = None,
         doc_ids: Sequence[Any] | None = None,
         metadata: Sequence[Mapping[str, Any]] | None = None,
+        within: float | None = None,
     ) -> Ranking:
         """Rank documents, and the sentences inside them, for a query.
 
@@ -205,11 +215,18 @@ class Reranker:
         `metadata` name and describe each of them, where they don't do so themselves. `top_k` keeps the best documents
         only. Of a query of more than 4,000 characters the beginning is read (`Ranking.unread`).
 
+        `within` is the number of seconds in which to answer (reranking/deadline.py): documents that are not reached are
+        `left_out` or `in_part`, with a probability by what is known. The first call loads the models meanwhile.
+
         Raises:
-            InputError: a query that is no string, invalid documents, two of one id, or a top_k below 1.
+            InputError: a query that is no string, invalid documents, two of one id, a top_k below 1, or a `within` that
+                is no positive number or asks for what the bundle cannot do.
         """
+        until = None if within is None else monotonic() + _seconds(within)
         top_k = optional_whole_number("top_k", top_k)
         documents = as_documents(docs, doc_ids=doc_ids, metadata=metadata)
+        if until is not None:
+            return self._rank_until(query, documents, until, top_k=top_k)
         (ranking,) = self._rank([query], [documents], top_k=top_k)
         return ranking
 
@@ -221,12 +238,15 @@ class Reranker:
         top_k: int | None = None,
         doc_ids: Sequence[Any] | None = None,
         metadata: Sequence[Mapping[str, Any]] | None = None,
+        within: float | None = None,
     ) -> Ranking:
         """`rerank` in a thread of its own, so that an event loop continues meanwhile.
 
         When it is cancelled (by a time-out, for example), the bundle's models stop after the present batch.
         """
-        return await in_thread(lambda: self.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata))
+        return await in_thread(
+            lambda: self.rerank(query, docs, top_k=top_k, doc_ids=doc_ids, metadata=metadata, within=within)
+        )
 
     def score_pairs(self, pairs: Iterable[Pair], *, progress: bool = False) -> dict[str, F64]:
         """Return every perspective's scores (N,) of N (query, text) pairs, by name; each text is read whole.
@@ -311,8 +331,25 @@ class Reranker:
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Score candidates that `reranking.prepare.prepare` made."""
-        first_pass = self.weights if self.run.cascade == AUTO else None
-        return Scorer(self.perspectives, self.derived, self.cache, first_pass).score(candidates, progress=progress)
+        return self._scorer.score(candidates, progress=progress)
+
+    @property
+    def _scorer(self) -> Scorer:
+        return Scorer(perspectives=self.perspectives, cache=self.cache, weights=self.weights, cascade=self.run.cascade)
+
+    def _rank_until(self, query: str, documents: Sequence[Document], until: float, *, top_k: int | None) -> Ranking:
+        """Rank as far as time allows. Raises InputError where unread documents would have no probability."""
+        from mpir.reranking.deadline import score_until
+
+        has_pairs = any(p.documents_model is None and p.level == "sentence" for p in self.perspectives)
+        if has_pairs or not self._has_words:
+            raise InputError(
+                "within needs a bundle that reads documents and orders by probability, such as default or fast, with "
+                "its own weights; leave it out, or name such a bundle."
+            )
+        (prepared,) = map(self._check_weighted, self._prepare([query], [documents], has_lexical=False))
+        scored = score_until(self._scorer, prepared, until)
+        return rank(scored, self.weights, top_k=top_k, calibration=self.calibration, relevance=self.relevance)
 
     def _rank(
         self,
@@ -322,14 +359,17 @@ class Reranker:
         top_k: int | None,
         progress: bool = False,
     ) -> Iterator[Ranking]:
-        """Run the pipeline: prepare, score, derive, blend, present."""
-        scored = self._score(map(self._check_weighted, self._prepare(queries, documents)), progress=progress)
+        """Run the pipeline: prepare, score, blend, present."""
+        prepared = self._prepare(queries, documents, has_lexical=False)
+        scored = self._score(map(self._check_weighted, prepared), progress=progress)
         return (
             rank(candidates, self.weights, top_k=top_k, calibration=self.calibration, relevance=self.relevance)
             for candidates in scored
         )
 
-    def _prepare(self, queries: Iterable[str], documents: Iterable[Sequence[Document]]) -> Iterator[Candidates]:
+    def _prepare(
+        self, queries: Iterable[str], documents: Iterable[Sequence[Document]], *, has_lexical: bool = True
+    ) -> Iterator[Candidates]:
         for number, (query, docs) in enumerate(zip_longest(queries, documents)):
             if docs is None:
                 raise InputError(f"query {number} has no list of documents; give one list for each query.")
@@ -337,7 +377,14 @@ class Reranker:
                 raise InputError(f"query {number} is {format_value(query)}; expected a string.")
             if not query.strip():
                 raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
-            yield prepare(query, docs, cascade=self._sentence_cascade, splitting=self.run.splitting)
+            yield prepare(
+                query,
+                docs,
+                splitting=self.run.splitting,
+                words=self._words,
+                limit=self._limit,
+                has_lexical=has_lexical,
+            )
 
     def _check_weighted(self, candidates: Candidates) -> Candidates:
         """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -23,7 +23,6 @@ from mpir.models.bundles.bundle import BUNDLE, MANIFEST, RELEVANCE, Bundle, seal
 from mpir.models.bundles.bundle_models import UNKNOWN, models_of
 from mpir.models.hub import OLD_WEIGHTS, SAFE_WEIGHTS, SETTINGS, SKIPPED, find_hub_model, revision_of
 from mpir.models.model_files import CARD
-from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.named_models import DeclaredModel
 from mpir.reranking.models import LoadedModels
 
@@ -34,9 +33,11 @@ OMITTED = (*SKIPPED, "checkpoint-*/*")
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A bundle's entries, and the source folders and licences of its checkpoints by their names in the bundle."""
+    """A bundle's entries, that of its encoder for search (at most one), and the source folders and licences of its
+    checkpoints by their names in the bundle."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
+    encoder: list[dict[str, Any]] = field(default_factory=list)
     sources: dict[str, Path] = field(default_factory=dict)
     licences: dict[str, str] = field(default_factory=dict)
 
@@ -53,14 +54,7 @@ class Contents:
         return next(name for name in numbered if name not in self.sources)
 
 
-def save_bundle(
-    folder: str | Path,
-    loaded: LoadedModels,
-    weights: Weights,
-    calibration: Calibration | None,
-    *,
-    agreement: Sequence[Agreement],
-) -> None:
+def save_bundle(folder: str | Path, loaded: LoadedModels, weights: Weights, calibration: Calibration | None) -> None:
     """Write a bundle; see `Reranker.save_pretrained`.
 
     Raises:
@@ -78,8 +72,7 @@ def save_bundle(
     contents.entries.extend(map(_declaration, loaded.callers))
     manifest: dict[str, Any] = {"name": checked_path(folder).resolve().name, "perspectives": contents.entries}
     manifest |= {"weights": WEIGHTS, "card": BUNDLE_CARD}
-    if agreement:
-        manifest["agreement"] = agreement[0].rests_on
+    manifest |= dict(zip(["encoder"], contents.encoder, strict=False))
     with atomic_folder(folder, BUNDLE) as temporary:
         for name, source in contents.sources.items():
             _copy_checkpoint(source, temporary / name, contents.licences[name])
@@ -98,8 +91,9 @@ def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
         return
     names = {perspective.name for perspective in loaded.of_bundle}
     licences = {model.checkpoint: model.licence for model in models_of(loaded.bundle)}
-    for entry in loaded.bundle.manifest["perspectives"]:
-        if entry["name"] not in names:
+    encoder = loaded.bundle.manifest.get("encoder")
+    for entry in loaded.bundle.entries:
+        if entry is not encoder and entry["name"] not in names:
             continue
         checkpoint = entry.get("checkpoint")
         source = loaded.bundle.folder / str(checkpoint)
@@ -110,6 +104,8 @@ def _add_bundle(contents: Contents, loaded: LoadedModels) -> None:
         else:
             revision = entry.get("revision") or revision_of(checkpoint)
             contents.entries.append({**entry, "revision": find_hub_model(checkpoint, revision, fetch=False).revision})
+    if encoder is not None:
+        contents.encoder.append(contents.entries.pop())
 
 
 def _add_named(contents: Contents, model: DeclaredModel) -> None:

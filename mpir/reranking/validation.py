@@ -9,13 +9,12 @@ from typing import Any, TypeAlias
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, error_context, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
-from mpir.models.perspectives.agreement import Agreement
 from mpir.models.perspectives.named_models import NamedModels
 from mpir.validation import is_finite
 
 
-def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Agreement]) -> None:
-    """Raise InputError if columns share a name, no perspective reads sentences, or a derived column has no source."""
+def check_columns(perspectives: Sequence[Perspective]) -> None:
+    """Raise InputError if columns share a name, or no perspective reads sentences."""
     names = [perspective.name for perspective in perspectives]
     readers = [perspective.name for perspective in perspectives if perspective.level == "sentence"]
     if len(set(names)) != len(names) or not readers:
@@ -24,16 +23,6 @@ def check_columns(perspectives: Sequence[Perspective], derived: Sequence[Agreeme
             "perspectives: expected perspectives with different names, at least one of which reads sentences; got "
             f"{format_value(names)}{documents}."
         )
-    for column in derived:
-        if column.name in names:
-            raise InputError(
-                f"perspectives: name {format_value(column.name)} is reserved for a built-in column; choose another."
-            )
-        if column.rests_on not in readers:
-            raise InputError(
-                f"{column.name} is {format_value(column.rests_on)}; expected one of the perspectives "
-                f"{format_value(readers)}."
-            )
 
 
 def as_perspectives(values: Any) -> tuple[Perspective, ...]:

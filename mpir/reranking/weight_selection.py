@@ -15,7 +15,6 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.files.weights import read_weights
 from mpir.models.bundles.bundle import Bundle
 from mpir.models.perspectives import Perspective
-from mpir.models.perspectives.agreement import Agreement
 
 log = logging.getLogger(__name__)
 MODEL_WEIGHTS = {"zscore": 0.5, "minmax": 1.0, "none": 1.0, "untuned": 1.0}
@@ -34,13 +33,12 @@ def select_weights(
     named: Sequence[Perspective] = (),
     only_named: bool = False,
     context: str | None = None,
-    without_agreement: bool = False,
 ) -> tuple[Weights, str]:
     """Return the weights for these columns, and their name in messages.
 
     `added` are the caller's perspectives and `named` those of models that the user names; they get a weight if `chosen`
     has none for them. With `only_named`, only the latter order documents. `context` replaces the context of the
-    weights, and `without_agreement` drops the weight of the agreement column.
+    weights.
 
     Raises:
         InputError: the weights are for other columns, or there is no such file or name.
@@ -52,8 +50,6 @@ def select_weights(
             "no weights are tuned for these columns; using equal weights of scores mapped to 0-1 (mpir tune finds "
             "better ones)"
         )
-    if without_agreement:
-        weights = replace(weights, alpha={k: value for k, value in weights.alpha.items() if k != Agreement.name})
     weights = _with_defaults(weights, added, untuned=chosen is None and bundle is not None)
     weights = _with_models(weights, named)
     if only_named and chosen is None:
@@ -64,9 +60,11 @@ def select_weights(
 
 
 def select_calibration(
-    bundle: Bundle | None, layout: Layout, perspectives: Sequence[Perspective]
+    bundle: Bundle | None, layout: Layout, perspectives: Sequence[Perspective], weights: Weights
 ) -> Calibration | None:
     """Return the bundle's calibration; None if there is none, or not all of its columns are computed.
+
+    If these `weights` are its own, it holds them, so that nobody has to compare them again.
 
     Raises:
         ArtefactError: it has another form.
@@ -78,7 +76,9 @@ def select_calibration(
     calibration = Calibration.from_dict(bundle.relevance, source)
     models = {perspective.name: perspective.model_fingerprint for perspective in perspectives}
     check_calibrated_models(calibration, models, source)
-    return calibration if calibration.is_for(layout) else None
+    if not calibration.is_for(layout):
+        return None
+    return replace(calibration, weights=weights) if calibration.is_of(weights) else calibration
 
 
 def _load(chosen: WeightsLike, bundle: Bundle | None) -> tuple[Weights, str] | None:
@@ -123,6 +123,8 @@ def _with_defaults(weights: Weights, added: Sequence[Perspective], *, untuned: b
 def _with_models(weights: Weights, named: Sequence[Perspective]) -> Weights:
     """Add weights for the models in `named` that the weights do not name (MODEL_WEIGHTS, or the mean of sentences)."""
     added = [perspective for perspective in named if perspective.name not in {*weights.alpha, *weights.beta}]
+    if any(perspective.level == "document" for perspective in added):
+        weights = weights.within_query()  # a model's own scale is unknown
     document_weight = MODEL_WEIGHTS["untuned" if weights.is_untuned else weights.normalise]
     sentence_weight = sum(map(abs, weights.alpha.values())) / max(1, len(weights.alpha))
     documents = {item.name: document_weight for item in added if item.level == "document"}
@@ -156,21 +158,15 @@ def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
     )
 
 
-def check_models(
-    weights: Weights, source: str, perspectives: Sequence[Perspective], derived: Sequence[Agreement]
-) -> None:
-    """Check that tuned weights belong to these models and derived columns.
+def check_models(weights: Weights, source: str, perspectives: Sequence[Perspective]) -> None:
+    """Check that tuned weights belong to these models.
 
     Raises:
-        InputError: they were tuned on scores of other models or derived columns.
+        InputError: they were tuned on scores of other models.
     """
-    tuned, tuned_derived = weights.made_by.get("perspectives", {}), weights.made_by.get("derived", {})
+    tuned = weights.made_by.get("perspectives", {})
     for perspective in perspectives:
         _check_same(tuned.get(perspective.name), perspective.model_fingerprint, perspective.name, source)
-    for column in derived:
-        expected = tuned_derived.get(column.name)
-        if weights.alpha.get(column.name):
-            _check_same(expected, dict(column.identity), column.name, source)
 
 
 def _check_same(expected: object, actual: object, name: str, source: str) -> None:

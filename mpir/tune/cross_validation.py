@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mpir.core.weights import Weights
+from mpir.core.weights import DEVIATIONS, Weights
 from mpir.errors import InputError
 from mpir.evaluate.significance import bootstrap_interval, randomisation_test
 from mpir.files.journal import Journal
@@ -204,15 +204,17 @@ def check_folds(objective: Objective, folds: int, level: float, seed: int) -> No
             )
 
 
-def signed(result: SearchResult, evidence: Comparison, objective: Objective, made_by: Mapping[str, Any]) -> Weights:
-    """Return the weights with `made_by` (see `search.settings`) and the evidence."""
+def signed(
+    result: SearchResult, evidence: Comparison, objective: Objective, space: Space, made_by: Mapping[str, Any]
+) -> Weights:
+    """Return the weights with `made_by` (see `search.settings`), the columns' deviations and the evidence."""
     facts = {
         "mpir": __version__,
         **made_by,
         "questions": len(objective.scored.questions),
         "perspectives": dict(objective.scored.made_by.get("perspectives", {})),
-        "derived": dict(objective.scored.made_by.get("derived", {})),
         "sets": list(objective.scored.made_by.get("sets", ())),
+        DEVIATIONS: dict(space.units),
         "value": result.value,
         "trials": len(result.trials),
         "held_out": evidence.to_dict(),

@@ -28,7 +28,7 @@ from mpir.files.checksum import read_json_with_checksum, sha256, write_json_with
 from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder, write_json
-from mpir.reranking.cascade import AUTO
+from mpir.reranking.options import AUTO
 from mpir.reranking.prepare import BM25
 from mpir.types import F64, I64, Bool
 from mpir.version import __version__
@@ -246,7 +246,7 @@ class Dataset:
             | {column: theirs.sentence(column.name) for column in theirs.layout.sentence_columns}
         )
         made_by, joined = dict(self.made_by), {*(column.name for column in extra), *theirs.layout.sentences}
-        for key in ("perspectives", "scores", "derived"):
+        for key in ("perspectives", "scores"):
             joined_entries = {name: entry for name, entry in added.made_by.get(key, {}).items() if name in joined}
             made_by[key] = {**self.made_by.get(key, {}), **joined_entries}
         return replace(
@@ -270,11 +270,7 @@ class Dataset:
         first = sets[0]
         if len(sets) == 1:
             return first
-        if any(
-            dataset.made_by.get(key) != first.made_by.get(key)
-            for dataset in sets
-            for key in ("perspectives", "derived")
-        ):
+        if any(dataset.made_by.get("perspectives") != first.made_by.get("perspectives") for dataset in sets):
             raise InputError("the sets were scored by different models; score all of them with one bundle.")
         return cls(
             questions=tuple(question for dataset in sets for question in dataset.questions),

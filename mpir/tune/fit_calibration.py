@@ -1,92 +1,110 @@
 """Fit the probabilities (core/calibration.py) on scored questions with gold, by logistic regression.
 
-No coefficient is below 0, so that a higher score of a model never makes a document less probable. A candidate without a
-judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is that a candidate of
-such questions is judged relevant.
+A candidate without a judgement counts as not relevant, as in BioASQ's measures, so a probability says how likely it is
+that a candidate of such questions is judged relevant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
-from mpir.core.calibration import Calibration, Logistic, document_features, sentence_features
-from mpir.core.columns import Column, Layout
-from mpir.errors import InputError
-from mpir.evaluate.calibration import calibration_error, fit_logistic_regression
+from mpir.core.blend import blend
+from mpir.core.calibration import Calibration, Line, Reading, logistic
+from mpir.core.weights import FIRST_STAGE, RECURSIVE, Weights
+from mpir.errors import InputError, format_value
+from mpir.evaluate.calibration import calibration_error, fit_logistic
 from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 from mpir.types import F64, Bool
 
-LOWEST = 0.01
-"""The quantile of a sentence column's scores that counts for a document without sentences."""
+LARGEST = 1000.0
+"""The bounds of an intercept."""
 
 
-def fit_calibration(scored: Dataset) -> Calibration:
-    """Fit the regressions of documents (gold documents) and of sentences (they share a character with a gold snippet).
+def fit_calibration(scored: Dataset, weights: Weights) -> Calibration:
+    """Fit the lines of documents (gold documents) and of sentences (they share a character with a gold snippet).
 
-    Documents that some model did not read, or read to its first exit only, are not among them. `made_by` has the data,
-    the models of the columns, and the calibration error on the same questions.
+    There is a line for each `Reading` of which the scored questions have documents. That of unreached ones is over the
+    context column, fitted on all documents; that of unread ones has the same slope, and is moved to the share of
+    relevant ones among those that rank low by words, if the set has such: very few are. `made_by` has the data, the
+    models of the columns, and the calibration error on the same questions.
 
     Raises:
-        InputError: no gold, or no column of a model.
+        InputError: no gold, or weights of columns that depend on the other candidates.
     """
-    scored = scored.fully_read()
-    models = scored.made_by.get("perspectives", {})
-    sentences, documents = _model_columns(scored.columns.layout, models)
-    if not sentences:
-        raise InputError("the scored questions have no sentence column of a model; score them with the bundle.")
-    columns, judged = scored.columns, judge(scored)
-    lowest = {name: float(np.quantile(columns.sentence(name), LOWEST)) for name in sentences}
-    logits = tuple(name for name in sentences if _is_probability(columns.sentence(name)))
-    features = document_features(columns, lowest, logits)
-    of_sentences = [f"{take} {name}" for name in sentences for take in ("best", "top")]
+    if weights.normalise != "none":
+        raise InputError(
+            f"the weights have normalise {format_value(weights.normalise)}, so scores depend on the other candidates; "
+            "a probability needs raw scores: tune without normalisation (none)."
+        )
+    columns, models = scored.columns, scored.made_by.get("perspectives", {})
+    weights = weights.align_to(columns.layout)
+    used = [name for name, weight in {**weights.alpha, **weights.beta}.items() if weight]
+    if others := sorted(set(used) - set(models)):
+        raise InputError(
+            f"the weights use {format_value(others[0])}, which no model computes from a text alone, so scores depend "
+            "on the other candidates; tune with the bounds 0 and 0 for it."
+        )
+    blended, judged = blend(columns, weights), judge(scored)
     has_gold = np.array([bool(question.snippets) for question in scored.questions])[columns.query_of]
-    rows = has_gold[columns.document_of]  # sentences of questions whose snippets are known
-    of_each = {name: values[rows] for name, values in sentence_features(columns, sentences, logits).items()}
-    regressions = {
-        "document": _fitted(features, [*of_sentences, *documents], judged.relevant, "documents"),
-        "partial": _fitted(features, of_sentences, judged.relevant, "documents"),
-        "sentence": _fitted(of_each, sentences, judged.overlaps[rows], "sentences"),
-    }
+    documents, sentences = {}, {}
+    facts: dict[str, Any] = {"documents": {}, "sentences": {}}
+    for reading, read in _readings(scored):
+        rows = (read & has_gold)[columns.document_of]  # sentences of questions whose snippets are known
+        documents[reading], facts["documents"][reading] = _fitted(blended.documents[read], judged.relevant[read])
+        sentences[reading], facts["sentences"][reading] = _fitted(blended.sentences[rows], judged.overlaps[rows])
+    if weights.context not in (*RECURSIVE, FIRST_STAGE):
+        words = columns.document(weights.context)
+        line, facts["documents"]["unreached"] = _fitted(words, judged.relevant)
+        documents["unread"] = documents["unreached"] = line
+        if (unread := np.asarray(scored.documents_left_out)).any():
+            fitted = _shifted(line, words[unread], judged.relevant[unread])
+            documents["unread"], facts["documents"]["unread"] = fitted
     made_by = {
-        "perspectives": {name: models[name] for name in (*sentences, *documents)},
+        "perspectives": {name: models[name] for name in used},
         "data": scored.data,
         "questions": len(scored.questions),
-        "document": _facts(regressions["document"](features), judged.relevant),
-        "sentence": _facts(regressions["sentence"](of_each), judged.overlaps[rows]),
+        **facts,
     }
-    return Calibration(**regressions, lowest=lowest, logits=logits, made_by=made_by)
+    return Calibration(weights, documents, sentences, made_by=made_by)
 
 
-def _model_columns(layout: Layout, models: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the sentence columns and document columns that models computed from a text alone."""
-
-    def names(columns: tuple[Column, ...]) -> tuple[str, ...]:
-        return tuple(column.name for column in columns if column.name in models and not column.signed)
-
-    return names(layout.sentence_columns), names(layout.document_columns)
-
-
-def _is_probability(values: F64) -> bool:
-    return bool(values.min() >= 0 and values.max() <= 1)
+def _readings(scored: Dataset) -> Iterator[tuple[Reading, Bool]]:
+    """Yield each reading and the flags (D,) of its documents, of questions all of whose documents were read, if any."""
+    in_part, left_out = np.asarray(scored.documents_in_part), np.asarray(scored.documents_left_out)
+    query_of = scored.columns.query_of
+    is_cut = np.bincount(query_of, left_out, minlength=len(scored.questions)) > 0  # only its best documents were read
+    read = ~left_out if is_cut.all() else ~is_cut[query_of]
+    yield "whole", ~in_part & read
+    if (in_part & read).any():
+        yield "in_part", in_part & read
 
 
-def _fitted(features: Mapping[str, F64], names: Collection[str], relevant: Bool, noun: str) -> Logistic:
-    """Fit a regression on these features. Raises InputError for one class only."""
+def _fitted(scores: F64, relevant: Bool) -> tuple[Line, Mapping[str, Any]]:
+    """Fit a line, and return it with facts about the fit. Raises InputError for one class only."""
     hits = int(relevant.sum())
     if not 0 < hits < len(relevant):
         raise InputError(
-            f"{hits} of {len(relevant)} {noun} are relevant; the fit needs some that are, and some that are not."
+            f"{hits} of {len(relevant)} texts are relevant; the fit needs some that are, and some that are not."
         )
-    matrix = np.column_stack([features[name] for name in names])
-    intercept, coefficients = fit_logistic_regression(matrix, relevant.astype(float), rising=True)
-    return Logistic(intercept, dict(zip(names, coefficients, strict=True)))
+    line = Line(*fit_logistic(scores, relevant.astype(float)))
+    return line, _facts(line, scores, relevant)
 
 
-def _facts(probability: F64, relevant: Bool) -> Mapping[str, Any]:
+def _shifted(line: Line, scores: F64, relevant: Bool) -> tuple[Line, Mapping[str, Any]]:
+    """Move a line so that its mean probability is the share of relevant texts, by Laplace's rule of succession."""
+    share = (np.count_nonzero(relevant) + 1) / (len(relevant) + 2)
+    intercept = brentq(lambda value: float(logistic(line.slope * scores + value).mean() - share), -LARGEST, LARGEST)
+    moved = Line(line.slope, float(intercept))
+    return moved, _facts(moved, scores, relevant)
+
+
+def _facts(line: Line, scores: F64, relevant: Bool) -> Mapping[str, Any]:
+    probability = logistic(line.slope * scores + line.intercept)
     return {
         "judged": len(relevant),
         "gold": int(relevant.sum()),

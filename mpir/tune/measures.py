@@ -87,7 +87,7 @@ OF_RANKINGS = {"sentence-map", "document-sentence-map"}
 CUT_BY = {"document-f1": ("documents",), "snippet-f1": ("snippets",)}
 """Levels at which a cut-off can help, by measure; average precision never gains from a shorter list."""
 OF_DOCUMENTS = {"document-map", "document-f1"}
-"""Measures that do not depend on the order of sentences, and thus not on agreement."""
+"""Measures that do not depend on the order of sentences, and thus not on ordering columns."""
 
 
 def measure(name: str, version: int) -> Measure:

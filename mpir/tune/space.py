@@ -28,8 +28,8 @@ class Space:
     A ranking does not change when all weights of a sum are multiplied by a positive factor, so each sum's weights are
     a mixture: shares ≥ 0 that add up to 1. A share is in units of its column's standard deviation inside questions
     (`units`, by the column's name); sentence sums and document sums then have about unit deviation and are not
-    rescaled (S_DOC uses sentence sums without agreement's share, which have less). β2·w is one quantity for each rank,
-    so the β of document columns and these products form the second mixture.
+    rescaled (S_DOC uses sentence sums without the share of ordering columns, which have less). β2·w is one quantity for
+    each rank, so the β of document columns and these products form the second mixture.
 
     Each level in `cut` has two more coordinates for its cut-off: the share, and the maximum number, from 1 to 10
     (core/cutoffs.py). A share has the same meaning for any weights.

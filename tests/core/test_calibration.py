@@ -5,75 +5,86 @@ import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mpir import Reranker
-from mpir.core.calibration import Calibration, Logistic
+from mpir.core.calibration import Calibration
 from mpir.core.columns import Columns, Layout
 from mpir.errors import ArtefactError, InputError
 from mpir.files.checksum import write_json_with_checksum
 from mpir.models.bundles.bundle import declare
+from mpir.types import Bool
 
-FITTED = {
-    "document": {"intercept": -1.0, "terms": {"best a": 2.0, "top a": 0.0, "dense": 1.0}},
-    "partial": {"intercept": 0.5, "terms": {"best a": 1.0}},
-    "sentence": {"intercept": 0.0, "terms": {"a": 1.0}},
-    "lowest": {"a": 0.1},
-    "logits": ["a"],
-    "made_by": {"perspectives": {"a": "1", "dense": "2"}},
+FITTED: dict[str, Any] = {
+    "weights": {
+        "alpha": {"a": 2.0},
+        "alpha_context": 0.5,
+        "beta": {"bm25": 0.0, "words": 1.0},
+        "beta_sentences": 1.0,
+        "w": [1.0],
+        "context": "words",
+        "normalise": "none",
+    },
+    "documents": {
+        "whole": {"slope": 2.0, "intercept": -3.0},
+        "in_part": {"slope": 1.0, "intercept": -1.0},
+        "unread": {"slope": 0.5, "intercept": -4.0},
+    },
+    "sentences": {"whole": {"slope": 3.0, "intercept": -2.0}, "in_part": {"slope": 1.0, "intercept": 0.0}},
+    "made_by": {"perspectives": {"a": "1", "words": "2"}},
 }
-
-
-def sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value))
-
-
-def logit(value: float) -> float:
-    return math.log(value / (1 - value))
-
-
 COLUMNS = Columns(
-    layout=Layout.of(["bm25", "dense"], ["a"]),
-    documents=np.array([[9.0, 0.5], [0.0, 0.25], [4.0, 0.0]]),
+    layout=Layout.of(["bm25", "words"], ["a"]),
+    documents=np.array([[9.0, 0.5], [0.0, 0.25], [4.0, 2.0]]),
     sentences=np.array([[0.2], [0.8], [0.5]]),
     query_of=np.zeros(3, np.int64),
     document_of=np.array([0, 0, 1]),
 )
 
 
+def flags(*rows: int) -> Bool:
+    return np.isin(np.arange(3), rows)
+
+
 def test_three_documents_by_hand() -> None:
-    """The second has one sentence, the third has none and counts as having one with the lowest score."""
-    expected = [
-        sigmoid(-1 + 2 * logit(0.8) + 0.5),
-        sigmoid(-1 + 2 * logit(0.5) + 0.25),
-        sigmoid(-1 + 2 * logit(0.1)),
-    ]
+    """S_DOC is words + 2a + words / 2 of the best sentence; the third document has no sentence."""
+    blended = Calibration.from_dict(FITTED).log_odds(COLUMNS, flags(), flags())
+    assert blended.documents == pytest.approx([2 * (0.5 + 1.6 + 0.25) - 3, 2 * (0.25 + 1 + 0.125) - 3, 2 * 2 - 3])
+    assert blended.sentences == pytest.approx([3 * (0.4 + 0.25) - 2, 3 * (1.6 + 0.25) - 2, 3 * (1 + 0.125) - 2])
+
+
+def test_each_reading_has_its_own_line() -> None:
+    columns = replace(COLUMNS, documents=np.array([[9.0, 0.5], [0.0, 0.25], [4.0, 2.0]]))
+    blended = Calibration.from_dict(FITTED).log_odds(columns, flags(1), flags(2))
+    assert blended.documents == pytest.approx([2 * 2.35 - 3, 0.25 + 1 + 0.125 - 1, 0.5 * 2 - 4])
+    assert blended.sentences[2] == pytest.approx(1 + 0.125)
+
+
+def test_shares_add_up_to_the_log_odds() -> None:
+    blended = Calibration.from_dict(FITTED).log_odds(COLUMNS, flags(1), flags(2))
+    assert blended.document_intercepts is not None
+    assert blended.document_shares.sum(axis=1) + blended.document_intercepts == pytest.approx(blended.documents)
+    assert blended.document_shares[2].tolist() == [0.0, 1.0, 0.0]  # of words alone
+
+
+def test_an_unread_document_may_have_no_value_of_a_model() -> None:
+    layout = Layout.of(["bm25", "words", "model"], ["a"])
+    columns = replace(COLUMNS, layout=layout, documents=np.column_stack([COLUMNS.documents, [1.0, 1.0, np.nan]]))
+    weights = {**FITTED["weights"], "beta": {**FITTED["weights"]["beta"], "model": 1.0}}
+    blended = Calibration.from_dict({**FITTED, "weights": weights}).log_odds(columns, flags(), flags(2))
+    assert blended.documents[2] == pytest.approx(0.5 * 2 - 4)
+    assert np.isfinite(blended.document_shares).all()
+
+
+def test_further_columns_have_no_part_in_it() -> None:
+    layout, sentences = Layout.of(["bm25", "words"], ["a", "b"]), np.column_stack([COLUMNS.sentences, [7.0, 8.0, 9.0]])
+    more = replace(COLUMNS, layout=layout, sentences=sentences)
     calibration = Calibration.from_dict(FITTED)
-    assert calibration.documents(COLUMNS) == pytest.approx(expected)
-    assert calibration.sentences(COLUMNS) == pytest.approx([0.2, 0.8, 0.5])
-
-
-def test_a_document_that_a_slow_column_left_out_is_judged_by_its_sentences() -> None:
-    probability = Calibration.from_dict(FITTED).documents(COLUMNS, np.array([False, True, False]))
-    assert probability[1] == pytest.approx(sigmoid(0.5 + logit(0.5)))
-
-
-def test_the_mean_of_the_three_best_sentences() -> None:
-    values = replace(COLUMNS, sentences=np.array([[0.9], [0.1], [0.5], [0.3]]), document_of=np.array([0, 0, 0, 0]))
-    top = Calibration.from_dict(
-        {**FITTED, "logits": [], "document": {"intercept": 0.0, "terms": {"top a": 1.0}}}
-    ).documents(values)
-    assert top[0] == pytest.approx(sigmoid((0.9 + 0.5 + 0.3) / 3))
-
-
-def test_extreme_scores_have_probabilities() -> None:
-    extremes = replace(COLUMNS, sentences=np.array([[0.0], [1.0], [0.0]]))
-    probability = Calibration.from_dict(FITTED).documents(extremes)
-    assert (probability >= 0).all()
-    assert (probability <= 1).all()
-    assert Logistic(0.0, {"x": 1.0})({"x": np.array([-1e300, 1e300])}).tolist() == [0.0, 1.0]
+    expected = calibration.log_odds(COLUMNS, flags(), flags())
+    assert calibration.log_odds(more, flags(), flags()).documents == pytest.approx(expected.documents)
 
 
 def test_it_is_saved_and_read() -> None:
@@ -81,14 +92,20 @@ def test_it_is_saved_and_read() -> None:
     assert Calibration.from_dict(json.loads(json.dumps(calibration.to_dict()))) == calibration
 
 
+LINE = {"slope": 1.0, "intercept": 0.0}
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "expected the regressions that mpir bundle calibrate writes, got {}"),
+        ({}, "expected the lines that mpir bundle calibrate writes, got {}"),
         ({**FITTED, "documents": 1}, "run mpir bundle calibrate again"),
-        ({**FITTED, "document": {"slope": 1.0, "intercept": 0.0}}, "run mpir bundle calibrate again"),
-        ({**FITTED, "partial": {"intercept": "1", "terms": {}}}, "intercept is '1'; expected a finite number"),
-        ({**FITTED, "sentence": {"intercept": 1, "terms": {"a": math.nan}}}, "a is nan; expected a finite number"),
+        ({**FITTED, "documents": {"whole": {"slope": 1.0}}}, "run mpir bundle calibrate again"),
+        ({**FITTED, "sentences": {"in_part": LINE}}, 'expected a line of "whole"'),
+        ({**FITTED, "sentences": {"whole": LINE, "half": LINE}}, "unknown reading .*half"),
+        ({**FITTED, "documents": {"whole": {**LINE, "intercept": "1"}}}, "intercept is '1'; expected a finite number"),
+        ({**FITTED, "documents": {"whole": {**LINE, "slope": math.nan}}}, "slope is nan; expected a finite number"),
+        ({**FITTED, "weights": {**FITTED["weights"], "normalise": "minmax"}}, "normalise minmax; expected none"),
     ],
 )
 def test_other_forms_are_refused(values: dict[str, object], message: str) -> None:
@@ -102,13 +119,12 @@ def bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "bundle"
     shutil.copytree(tiny_bundle, folder)
     models = Reranker(tiny_bundle).identity["perspectives"]
-    name = next(iter(models))
+    alpha = dict.fromkeys(Reranker(tiny_bundle).layout.sentences, 1.0)
     values = {
-        "document": {"intercept": 0.1, "terms": {f"best {name}": 0.5}},
-        "partial": {"intercept": 0.0, "terms": {f"best {name}": 0.5}},
-        "sentence": {"intercept": 0.0, "terms": {name: 1.0}},
-        "lowest": {name: 0.0},
-        "made_by": {"perspectives": {name: models[name]}},
+        "weights": {"alpha": alpha, "alpha_context": 0.0, "beta": {"bm25": 0.0}, "normalise": "none"},
+        "documents": {"whole": {"slope": 0.5, "intercept": 0.1}},
+        "sentences": {"whole": {"slope": 1.0, "intercept": 0.0}},
+        "made_by": {"perspectives": {name: models[name] for name in alpha}},
     }
     write_json_with_checksum(folder / "relevance.json", values)
     declare(folder, "relevance", "relevance.json")

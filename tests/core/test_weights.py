@@ -192,3 +192,23 @@ def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path)
 def test_an_unknown_key_is_named() -> None:
     with pytest.raises(InputError, match="unknown key 'beta_bm25'; a weights file has the keys alpha"):
         Weights.from_dict({"alpha": {"a": 1.0}, "beta_bm25": 0.25})
+
+
+def test_raw_weights_stand_for_z_scores_by_the_usual_deviations_of_columns() -> None:
+    made_by = {"deviations": {"words": 4.0, "document": 2.0}}
+    raw = Weights(
+        {"a": 1.0},
+        alpha_context=0.5,
+        beta={"words": 0.25, "document": 3.0},
+        context="words",
+        normalise="none",
+        made_by=made_by,
+    )
+    scaled = raw.within_query()
+    assert (scaled.normalise, scaled.alpha_context, dict(scaled.beta)) == (
+        "zscore",
+        2.0,
+        {"words": 1.0, "document": 6.0},
+    )
+    assert scaled.within_query() == scaled
+    assert replace(raw, made_by={}).within_query() == replace(raw, made_by={})

@@ -88,18 +88,6 @@ def test_a_cross_encoder_in_the_place_of_another(
     assert not (tmp_path / "bad").exists()
 
 
-def test_agreement_may_rest_on_the_new_one(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
-    options = [tiny_bundle, "--encoder", other_checkpoint, "--together", "larger", "--agreement"]
-    assert add(monkeypatch, *options, "larger", "--output", tmp_path / "new") == 0
-    assert open_bundle(tmp_path / "new").agreement == "larger"
-    assert add(monkeypatch, *options, "lager", "--output", tmp_path / "bad") == 2
-    assert "--agreement lager: no perspective of sentences has that name; choose from" in capsys.readouterr().err
-    assert not (tmp_path / "bad").exists()
-
-
 def test_the_new_one_shares_a_weight(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,7 +99,7 @@ def test_the_new_one_shares_a_weight(
     half = old.alpha["relevance"] / 2
     both = Reranker(tmp_path / "both", device="cpu").weights
     assert both == replace(old, alpha={**old.alpha, "relevance": half, "larger": half})
-    options = ["--encoder", other_checkpoint, "--documents", "dense", "--replace", "--share", "dense"]
+    options = ["--encoder", other_checkpoint, "--documents", "topic", "--replace", "--share", "topic"]
     assert add(monkeypatch, tmp_path / "both", *options, "--output", tmp_path / "three") == 0
     assert Reranker(tmp_path / "three", device="cpu").weights == both
     assert add(monkeypatch, "default", *options[:-2], "--output", tmp_path / "equal") == 0
@@ -129,29 +117,29 @@ def test_the_new_one_shares_a_weight(
 def test_what_was_fitted_to_the_bundle_as_it_was_is_left_out(
     tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ["--documents", "dense", "--replace"]
+    names = ["--documents", "topic", "--replace"]
     assert add(monkeypatch, "default", "--encoder", tiny_checkpoint, *names, "--output", tmp_path / "big") == 0
     files = {str(file.relative_to(tmp_path / "big")) for file in (tmp_path / "big").rglob("*") if file.is_file()}
     assert not {"weights.json", "relevance.json", "CARD.md"} & files
     bundle = open_bundle(tmp_path / "big")
-    assert [item["name"] for item in bundle.manifest["perspectives"]] == ["relevance", "sts", "sia", "dense"]
+    names = [item["name"] for item in bundle.manifest["perspectives"]]
+    assert names == ["relevance", "sts", "sia", "document", "words", "topic"]
     assert len(set(Reranker(tmp_path / "big", device="cpu").weights.beta.values())) == 1
 
 
 def test_what_the_bundle_reads_of_another_one_is_copied(
     tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The vectors of `fast` are the default's."""
+    """The models of `fast` are the default's, that of its searches among them."""
     assert add(monkeypatch, "fast", "--encoder", tiny_checkpoint, "--documents", "x", "--output", tmp_path / "new") == 0
-    entries = {item["name"]: item for item in open_bundle(tmp_path / "new").manifest["perspectives"]}
-    assert entries["dense"]["checkpoint"] != entries["x"]["checkpoint"]
-    shipped, copied = (
-        (folder / "encoder/model.safetensors").read_bytes()
-        for folder in (open_bundle("default").folder, tmp_path / "new")
-    )
-    assert entries["dense"]["checkpoint"] == "encoder"
-    assert shipped == copied
-    assert Reranker(tmp_path / "new", device="cpu").rerank("why", ["a cell", "a gene"]).documents[0].scores["dense"] < 1
+    shipped, new = open_bundle("default"), open_bundle(tmp_path / "new")
+    entries = {item["name"]: item for item in new.entries}
+    assert len({entries[name]["checkpoint"] for name in ("relevance", "dense", "x")}) == 3
+    for name, source in (("relevance", "model"), ("dense", "encoder")):
+        copied = new.folder / entries[name]["checkpoint"] / "model.safetensors"
+        assert copied.read_bytes() == (shipped.folder / source / "model.safetensors").read_bytes()
+    assert new.bi_encoder() is not None
+    assert Reranker(tmp_path / "new", device="cpu").rerank("why", ["a cell", "a gene"]).documents[0].scores["x"] < 1
 
 
 def test_a_model_elsewhere_is_copied_and_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +192,7 @@ def test_bad_input(
     ("names", "message"),
     [
         (["--sentences", "bm25"], "new: a perspective is called 'bm25', which means another column; rename it"),
-        (["--documents", "agreement"], "new: a perspective is called 'agreement', which means another column"),
+        (["--documents", "context"], "new: a perspective is called 'context', which means another column"),
         (["--sentences", "vec", "--documents", "vec"], "new: two perspectives are called 'vec'; rename one"),
     ],
 )

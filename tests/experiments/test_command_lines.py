@@ -59,8 +59,6 @@ IMPOSSIBLE = [
 
 BUNDLES = ["--bundles", "nowhere", "elsewhere"]
 UNWRITABLE = [
-    ("cascade/words", ["--scored", "nowhere"], "--output"),
-    ("cascade/vectors", ["--scored", "nowhere", "--corpus", "nowhere"], "--output"),
     ("first_stage/bm25_grid", DATA, "--output"),
     ("ranking/precision", [*DATA, *BUNDLES], "--json"),
     ("ranking/sentences", DATA, "--json"),
@@ -118,7 +116,6 @@ FIGURES = [(f"experiments/{script}.py", options) for script, options, option in 
     ("experiments/stopping/simulate.py", ["--data", "data"]),
     ("experiments/stopping/reviews.py", ["--data", "data", "--scores", "scores"]),
     ("experiments/evidence/budget.py", ["--data", "data"]),
-    ("experiments/cascade/adaptive.py", ["--scored", "nowhere"]),
     ("experiments/splitting/marked_ends.py", []),
     ("experiments/pubmed/recall.py", ["--data", "data"]),
     ("benchmarks/encoding.py", ["--checkpoint", "nowhere"]),

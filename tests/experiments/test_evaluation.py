@@ -132,7 +132,7 @@ def test_fragments_are_no_gold_sentences_by_words(script: Any) -> None:
             Snippet(document="1", begin_section="abstract", end_section="abstract", begin=0, end=0, text=f"{text}."),
         ),
     )
-    result = prepare("what binds", [document], cascade=None, splitting="abstract")
+    result = prepare("what binds", [document], limit=None, splitting="abstract")
     assert [s.text for s in result.sentences] == [f"{text}.", "B", "Nothing was measured in these mice.", "Tau binds"]
     relevant = script("ranking/sentences")["relevant"]
     assert relevant(question, result).tolist() == [True, False, False, True]
@@ -254,7 +254,7 @@ def test_everything_in_one_table(
     monkeypatch.setattr(sys, "argv", ["evaluation.py", *map(str, options)])
     assert script("ranking/evaluation")["main"]() == 0
     figures = read_json(data / "figures.json")
-    assert (figures["cascade"], str(tiny_checkpoint) in json.dumps(figures)) == (None, False)
+    assert (figures["cascade"], str(tiny_checkpoint) in json.dumps(figures)) == ("all", False)
     assert figures["start"] == fingerprint(Encoder(tiny_checkpoint).identity["checkpoint"])
     means = figures["means"]
     assert list(means) == ["a", "b BM25", "b vectors", "c documents", "c snippets", "f BM25", "f vectors", "g titles"]
@@ -288,13 +288,13 @@ def test_bundles_that_were_measured_otherwise_are_not_compared(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"split": "dev", "limit": 60, "depth": 20, "head": 20, "seed": 1, "values": {}}
-    base = settings | {"cascade": None, "start": "0123"}
-    changed = {"limit": base | {"limit": 9}, "cascade": base | {"cascade": 0.5}, "start": base | {"start": "4"}}
+    base = settings | {"cascade": "all", "start": "0123"}
+    changed = {"limit": base | {"limit": 9}, "cascade": base | {"cascade": "auto"}, "start": base | {"start": "4"}}
     for name, written in {"one": base, **changed, "old": settings}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(written))
     for second, said in (
         ("limit", "limit is 9, and 60 in"),
-        ("cascade", "cascade is 0.5, and None in"),
+        ("cascade", "cascade is auto, and all in"),
         ("start", "start is 4, and 0123 in"),
         ("old", "old.json: has no cascade; write it anew with evaluation.py --json"),
     ):
@@ -333,7 +333,7 @@ def test_gold_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
         "--set",
         "cache.folder=none",
         "--cascade",
-        0.5,
+        "auto",
     ]
     for name, options_of in (
         ("ranking/sentences", []),
@@ -342,5 +342,5 @@ def test_gold_sentences_are_not_ranked_where_a_cascade_leaves_some_out(
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, [*options, *options_of])])
         assert script(name)["main"]() == 2
         out, said = capsys.readouterr()
-        assert "--cascade 0.5: the evaluation counts every gold sentence" in said
+        assert "--cascade auto: the evaluation counts every gold sentence" in said
         assert not out  # nothing was measured before

@@ -10,7 +10,7 @@ from mpir.core.text import Question, Snippet
 from mpir.tune.dataset import Dataset
 from tests.experiments.conftest import RunScript
 
-SENTENCES = ("relevance", "sts", "sia", "agreement")
+SENTENCES = ("relevance", "sts", "sia")
 
 
 def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[float]]) -> Dataset:
@@ -53,11 +53,11 @@ def dataset(layout: Layout, documents: list[list[float]], sentences: list[list[f
 
 @pytest.fixture
 def scored() -> Dataset:
-    """b lies 0.1 below a by BM25, which two z-scores make 2 of; its relevance is 0.1 above. f is third."""
-    layout = Layout.of(("bm25", "dense"), SENTENCES, ordering=frozenset({"agreement"}))
+    """b lies 0.1 below a by BM25, and its relevance is 0.1 above. f is third."""
+    layout = Layout.of(("bm25", "document", "topic", "words"), SENTENCES)
     bm25 = [9.0, 8.9, 4.0, 9.0, 8.0, 7.0]
     relevance = [0.1, 0.2, 0.1, 0.1, 0.1, 0.9]
-    return dataset(layout, [[value, 0.5] for value in bm25], [[value, 0.0, 0.0, 0.0] for value in relevance])
+    return dataset(layout, [[value, 0.5, 0.5, 0.5] for value in bm25], [[value, 0.0, 0.0] for value in relevance])
 
 
 @pytest.fixture
@@ -89,8 +89,7 @@ def test_only_the_first_candidates_are_ordered(
     assert table["first candidates"] == ["2", "3"]
     assert table["BM25"] == ["0.2500", "0.4167"]  # b is second; f is not among two, and third of three
     assert table["start encoder"] == ["0.5000", "0.6667"]  # b is first
-    assert table["blend, deviation as it is"] == ["0.2500", "1.0000"]  # of two, 0.1 of BM25 outweighs 0.1 of relevance
-    assert table["blend"] == ["0.5000", "1.0000"]
+    assert table["blend"] == ["0.5000", "1.0000"]  # BM25 has no weight
 
 
 def test_other_candidates_and_questions_left_out(

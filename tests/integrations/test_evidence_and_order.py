@@ -30,8 +30,8 @@ def default() -> Reranker:
 @pytest.fixture(scope="module")
 def alone() -> Reranker:
     """One named model alone: a shipped one, which is read without transformers, that these environments lack."""
-    folder = Path(mpir.__file__).parent / "bundles/fast/model"
-    models = NamedModels(names=[folder], only=True, options={"output": 0})
+    folder = Path(mpir.__file__).parent / "bundles/default/model"
+    models = NamedModels(names=[folder], only=True, options={"output": 3})
     return Reranker(models=models, device="cpu", precision="fp32")
 
 

@@ -66,7 +66,7 @@ def stops(work: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("splitting", ["abstract", "report"])
 def test_splitting_looks_at_every_document(splitting: Any) -> None:
     documents = [Document(str(row), "", "", score=1.0) for row in range(3)]  # which BM25 has nothing to do with
-    assert stops(lambda: prepare("aspirin", documents, cascade=None, splitting=splitting))
+    assert stops(lambda: prepare("aspirin", documents, limit=None, splitting=splitting))
 
 
 def test_bm25_looks_at_every_text() -> None:

@@ -161,8 +161,3 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
     with pytest.raises(InputError, match=r"at least one of which reads sentences; got .*, all of which read documents"):
         Reranker(perspectives=[Long()])
-
-
-def test_agreement_rests_on_a_perspective_that_reads_sentences() -> None:
-    with pytest.raises(InputError, match=r"agreement is 'long'; expected one of the perspectives \['x'\]"):
-        Reranker(perspectives=[Letters(), Long()], agreement="long")

@@ -92,7 +92,7 @@ def test_a_calibrated_bundle_gives_its_probability_and_own_weights_the_blend() -
     assert [document.index for document in weighted.by_relevance()] == [document.index for document in weighted]
 
 
-def test_sums_of_similarities_stay_as_they_are_and_cosines_that_were_not_computed_do_not_count() -> None:
+def test_sums_of_similarities_stay_as_they_are_and_cosines_join_the_probability() -> None:
     columns = Columns(
         layout=Layout.of(("bm25", "sum", "cosine"), ()),
         documents=np.array([[1.0, 20.5, 0.5], [2.0, 31.25, 0.9]]),
@@ -100,11 +100,9 @@ def test_sums_of_similarities_stay_as_they_are_and_cosines_that_were_not_compute
         query_of=np.zeros(2, np.int64),
         document_of=np.zeros(0, np.int64),
     )
-    none, probabilities = np.zeros(2, bool), np.array([0.25, 0.25])
+    probabilities = np.array([0.25, 0.25])
     alone = Relevance(documents={"sum": OWN_SCALE}, only_models=True)
-    assert alone.of_documents(columns, np.zeros(2), None, none).tolist() == [20.5, 31.25]
+    assert alone.of_documents(columns, np.zeros(2), None).tolist() == [20.5, 31.25]
     joined = Relevance(documents={"cosine": "cosine"})
-    left_out = np.array([False, True])
-    assert joined.of_documents(columns, np.zeros(2), probabilities, left_out)[1] == pytest.approx(0.25)
-    assert joined.of_documents(columns, np.zeros(2), probabilities, none)[1] > 0.5
+    assert joined.of_documents(columns, np.zeros(2), probabilities)[1] > 0.5
     assert declared_output(np.array([-1.0, 2.5, 6.0]), "0-5").tolist() == [0.0, 0.5, 1.0]

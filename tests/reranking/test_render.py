@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
-from mpir.core.calibration import Calibration, Logistic
+from mpir.core.calibration import Calibration, Line
 from mpir.core.stopping import ORDER_NOTE, expectation, reading_notes
 from mpir.core.text.legible import without_markup
 from mpir.errors import InputError
@@ -36,8 +36,8 @@ class Count(Perspective):
         return np.array([float(sentence.count("x")) for _, sentence in pairs])
 
 
-OF_DOCUMENT = Logistic(-2.0, {"best x": 1.0})
-CALIBRATION = Calibration(OF_DOCUMENT, OF_DOCUMENT, Logistic(-5.0, {"x": 4.0}), lowest={"x": 0.0})
+FITTED = Weights({"x": 1.0}, alpha_context=0.0, beta={"bm25": 0.0}, w=(1.0,), normalise="none")
+CALIBRATION = Calibration(FITTED, {"whole": Line(1.0, -2.0)}, {"whole": Line(4.0, -5.0)})
 
 
 @pytest.fixture
@@ -62,7 +62,6 @@ def test_probabilities_are_those_of_the_calibration(ranking: Ranking) -> None:
 def test_single_sentences_have_them_and_own_models_have_none() -> None:
     reranker = Reranker("default", device="cpu")
     ranking = reranker.rerank("fever", ["Aspirin lowers fever.", "Coffee."])
-    assert ranking.sentence_list
     assert all(document.probability is not None for document in ranking)
     assert Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS)[0].probability is None
     with pytest.raises(InputError, match="its models have no calibration"):

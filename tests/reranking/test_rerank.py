@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import mpir
 from mpir import Document, Perspective, Reranker, RunOptions, Weights
-from mpir.core.candidates import Candidates
 from mpir.core.text.query import report_field_search
 from mpir.errors import ArtefactError, InputError, OutputError
 from mpir.files.checksum import read_json_with_checksum
@@ -27,7 +26,6 @@ from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import seal
 from mpir.models.perspectives.cache import SMALLEST, ScoreCache
 from mpir.reranking import api as kept
-from mpir.reranking.present import rank
 from mpir.reranking.ranking import Ranking
 
 
@@ -550,62 +548,9 @@ class Seen(Count):
         return super().score_pairs(pairs)
 
 
-def test_a_cascade_scores_a_share_and_counts_the_rest() -> None:
-    recorded = Seen("x")
-    ranking = Reranker(perspectives=[recorded, Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5)).rerank(
-        "the cat", many(20)
-    )
-    assert sorted(recorded.sentences) == sorted(sentence.text for sentence in ranking.sentences)
-    assert len(recorded.sentences) == ranking.left_out == ranking.to_dict()["left_out"] == 200
-    assert "Sentences that the first pass left out, in all documents: 200." in ranking.explain()
-    assert len(ranking) == 20
-    assert all(document.sentences for document in ranking.documents)
-
-
-def test_a_cascade_changes_no_score_of_what_it_keeps(reranker: Reranker) -> None:
-    complete = {(s.document, s.begin): s for s in reranker.rerank("the cat", many(20)).sentences}
-    assert "left out" not in reranker.rerank("the cat", many(20)).explain()
-    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5))
-    sample = cascade.rerank("the cat", many(20))
-    assert all(complete[s.document, s.begin] == s for s in sample.sentences)
-    best = sample.documents[0]
-    assert sum(best.shares.values()) == pytest.approx(best.score)
-    assert len([s for s in sample.sentences if " cat" in s.text]) == 100
-
-
-def test_a_cascade_does_not_change_what_it_is() -> None:
-    text = "A case is seen by patients. CFTR costs little. It is caused by patients."
-    alternatives = [" ".join(f"Patients {number} of part {section}." for number in range(10)) for section in range(15)]
-    docs = [{"id": number, "text": body, "score": 1.0} for number, body in enumerate([text, *alternatives])]
-    complete, sample = (
-        {sentence.text: sentence.scores["words"] for sentence in ranking["0"].sentences}
-        for ranking in (
-            Reranker(perspectives=[Words()], run=RunOptions(cascade=share)).rerank("patients", docs)
-            for share in (None, 0.6)
-        )
-    )
-    assert "CFTR costs little." not in sample  # which is what "It" is
-    assert complete["It is caused by patients."] == sample["It is caused by patients."] == 0.5
-    assert sample.items() < complete.items()
-
-
-def test_no_cascade_and_one_of_everything_are_the_same(reranker: Reranker) -> None:
-    item = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=1))
-    assert item.rerank("the cat", many(20)) == reranker.rerank("the cat", many(20))
-
-
 def test_a_cascade_out_of_bounds_is_refused() -> None:
-    with pytest.raises(InputError, match=r"cascade is 0"):
-        Reranker(perspectives=[Count("x")], run=RunOptions(cascade=0))
-
-
-def test_a_record_keeps_what_was_left_out() -> None:
-    cascade = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS, run=RunOptions(cascade=0.5))
-    documents = many(20)
-    (scored,) = cascade.score(["the cat"], [documents])
-    repeated = Candidates.from_record(json.loads(json.dumps(scored.to_record())), documents)
-    assert repeated.left_out == 200
-    assert rank(repeated, LETTERS).sentences == rank(scored, LETTERS).sentences
+    with pytest.raises(InputError, match="cascade is 0; choose from auto, all, first"):
+        RunOptions(cascade=0)  # type: ignore[arg-type]
 
 
 class Length(Perspective):
@@ -711,34 +656,6 @@ class Words(Perspective):
 
     def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
         return np.array([sum(word in text for word in ("cystic", "caused", "CFTR", "rare")) / 4 for _, text in pairs])
-
-
-def test_a_sentence_that_begins_with_it_counts_with_what_it_adds_to_the_sentence_before() -> None:
-    document = "A case of cystic fibrosis. It is caused by CFTR. It is cystic. CFTR is long. It has 27 exons."
-    expected = [0.25, 0.5 + (0.75 - 0.5), 0.25, 0.25, 0]
-    reranker = Reranker(perspectives=[Words()])
-    result = sorted(reranker.rerank("q", [document]).documents[0].sentences, key=lambda item: item.begin)
-    assert [item.scores["words"] for item in result] == expected
-    assert reranker.score_pairs([("q", "It is caused by CFTR.")])["words"].tolist() == [0.5]
-
-
-def test_the_sentence_before_says_it_already_or_nothing_is_added_to_what_has_a_sign() -> None:
-    both = "CFTR is rare and caused by what is cystic. It is caused by CFTR."
-    for document, signed, expected in ((both, False, 0.5), ("A cystic one. It is caused.", True, 0.25)):
-        ranking = Reranker(perspectives=[Words(signed=signed)]).rerank("q", [document])
-        result = [item for item in ranking.documents[0].sentences if item.begin]
-        assert [item.scores["words"] for item in result] == [expected]
-
-
-def test_a_sentence_loses_nothing_by_the_sentence_before() -> None:
-    class OfLength(Words):
-        def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
-            return super().score_pairs(pairs) / [len(text.split()) for _, text in pairs]
-
-    ranking = Reranker(perspectives=[OfLength()]).rerank("q", ["A case of cystic fibrosis. It is caused by CFTR."])
-    assert {sentence.text: sentence.scores["words"] for sentence in ranking[0].sentences}[
-        "It is caused by CFTR."
-    ] == 0.5 / 5
 
 
 def test_a_search_in_field_syntax_is_read_as_words_and_kept_as_it_is(caplog: pytest.LogCaptureFixture) -> None:

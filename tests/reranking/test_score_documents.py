@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Reranker, RunOptions
+from mpir import Reranker
 from mpir.core.candidates import Candidates
 from mpir.core.text.types import QueryDocument
 from mpir.errors import InputError
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import to_scale
-from mpir.reranking.inputs import as_documents
-from mpir.reranking.prepare import prepare
-from mpir.reranking.score import Scorer
 from mpir.types import F32, Bool
 
 QUERY = "does aspirin thin blood"
@@ -50,12 +47,8 @@ def write_bundle(folder: Path, checkpoint: Path, entries: Sequence[dict[str, Any
     return folder
 
 
-def prepare_with(documents: Sequence[Any], cascade: Any) -> Candidates:
-    return prepare(QUERY, as_documents(documents), cascade=cascade, splitting="abstract")
-
-
 def score(reranker: Reranker, documents: Sequence[Any] = DOCUMENTS) -> Candidates:
-    return Scorer(reranker.perspectives, (), reranker.cache).score([prepare_with(documents, None)])[0]
+    return reranker.score([QUERY], [documents])[0]
 
 
 def test_columns_are_those_of_one_pass_over_each_document(bundle: Path, tiny_checkpoint: Path) -> None:
@@ -117,20 +110,6 @@ def test_pairs_are_documents_of_one_sentence(bundle: Path) -> None:
     assert len(reranker.rerank(QUERY, ["Aspirin.", "The heart."]).documents) == 2
 
 
-def test_whole_documents_are_read_whatever_the_cascade(tiny_bundle: Path, bundle: Path) -> None:
-    documents = [f"{'Aspirin does thin blood. ' * 9} No {number}. Yes {number}." for number in range(20)]
-    reader = Reranker(bundle, device="cpu", precision="fp32", run=RunOptions(cascade="auto"))
-    assert sum(len(document.sentences) for document in reader.rerank(QUERY, documents).documents) == 220
-    pairs = Reranker(tiny_bundle, device="cpu", precision="fp32").perspectives[0]
-    whole, part = (
-        Scorer([pairs, reader.perspectives[1]], (), None).score([prepare_with(documents, cascade)])[0]
-        for cascade in (None, "auto")
-    )
-    assert (len(whole.sentences), len(part.sentences)) == (220, 124)
-    rows = [whole.sentences.index(sentence) for sentence in part.sentences]
-    np.testing.assert_allclose(part.columns.sentence("sts"), whole.columns.sentence("sts")[rows], atol=1e-6)
-
-
 def test_long_documents_are_marked(bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING")
     long = " ".join(["The gene is in the cell and the heart."] * 12)
@@ -149,11 +128,7 @@ def test_an_output_that_the_model_does_not_have_is_refused(tiny_checkpoint: Path
 def test_columns_of_pairs_and_of_documents_stand_side_by_side(tiny_bundle: Path, bundle: Path) -> None:
     pairs = Reranker(tiny_bundle, device="cpu", precision="fp32")
     (relevance, *_), (_, _, whole) = pairs.perspectives, Reranker(bundle, device="cpu", precision="fp32").perspectives
-    columns = (
-        Scorer([relevance, whole], (), None)
-        .score([prepare(QUERY, as_documents(DOCUMENTS), cascade=None, splitting="abstract")])[0]
-        .columns
-    )
+    columns = score(Reranker(perspectives=[relevance, whole])).columns
     np.testing.assert_allclose(columns.sentence("relevance"), score(pairs).columns.sentence("relevance"), atol=1e-6)
     assert columns.layout.documents == ("bm25", "whole")
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from mpir.core.blend import blend_queries, document_order
 from mpir.core.candidates import Candidates
 from mpir.core.text import Question
 from mpir.core.weights import Weights
+from mpir.files.checksum import write_json_with_checksum
+from mpir.reranking import reranker as reranker_module
 from mpir.reranking import score, stages
 from mpir.tune.dataset import Dataset
 from mpir.tune.objective import Objective
@@ -113,3 +116,100 @@ def test_a_scored_set_knows_them_and_is_not_fitted_on_them(
     fitted = Objective(scored, "document-map").scored
     assert fitted.documents.tolist() == scored.documents[~scored.documents_in_part].tolist()
     assert "0 of 12 documents were not read by every model, and 8 to a model's first exit only" in caplog.text
+
+
+FITTED = {
+    "weights": {
+        "alpha": {"relevance": 1.0},
+        "alpha_context": 0.0,
+        "beta": {"words": 0.1, "document": 0.5},
+        "context": "words",
+        "normalise": "none",
+    },
+    "documents": {
+        "whole": {"slope": 1.0, "intercept": -1.0},
+        "in_part": {"slope": 0.5, "intercept": -1.5},
+        "unread": {"slope": 0.3, "intercept": -3.0},
+    },
+    "sentences": {"whole": {"slope": 1.0, "intercept": 0.0}},
+}
+
+
+def calibrated(checkpoint: Path, folder: Path, **settings: Any) -> Reranker:
+    """A bundle with an exit, words and a calibration of its own weights."""
+    entries = json.loads((reranker(checkpoint, folder, {"first_exit": 1})._loaded.bundle.manifest_path).read_text())
+    entries["perspectives"].append({"name": "words", "kind": "bm25", "level": "document"})
+    write_json_with_checksum(folder / "relevance.json", FITTED)
+    write_json_with_checksum(folder / "weights.json", FITTED["weights"])
+    manifest = {**entries, "relevance": "relevance.json", "weights": "weights.json"}
+    (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return Reranker(folder, device="cpu", precision="fp32", **settings)
+
+
+@pytest.fixture
+def fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reranker_module, "READ", 7)
+    monkeypatch.setattr(reranker_module, "FIRST_STAGE", 2)
+
+
+@pytest.mark.usefixtures("fewer")
+def test_words_decide_what_is_read_at_all(checkpoint: Path, tmp_path: Path) -> None:
+    ranking = calibrated(checkpoint, tmp_path / "1").rerank(QUERY, DOCUMENTS)
+    left_out = [document for document in ranking if document.left_out]
+    assert (len(left_out), ranking.left_out, sum(document.in_part for document in ranking)) == (5, 5, 3)
+    by_words = sorted(ranking, key=lambda document: -document.scores["words"])
+    assert {document.id for document in left_out} == {document.id for document in by_words[7:]}
+    for document in left_out:
+        assert document.sentences == ()
+        assert set(document.scores) == set(document.ranks) == {"bm25", "words"}
+        assert document.score == pytest.approx(0.3 * document.scores["words"] - 3)
+        assert document.shares == {"bm25": 0.0, "words": pytest.approx(document.score + 3), "intercept": -3.0}
+    assert Ranking.from_dict(json.loads(ranking.to_json())) == ranking
+    assert len(ranking.to_pandas()) == 12
+    assert "not read: 5" in ranking.explain()
+
+
+@pytest.mark.usefixtures("fewer")
+def test_the_best_of_the_first_stage_are_read_whatever_their_words(checkpoint: Path, tmp_path: Path) -> None:
+    without_words = {"id": "found", "abstract": "Placebo patients."}
+    documents = [{**document, "score": 1.0} for document in DOCUMENTS]
+    for first_stage, left_out in ((2.0, False), (0.5, True)):
+        ranking = calibrated(checkpoint, tmp_path / "1").rerank(
+            QUERY, [*documents, {**without_words, "score": first_stage}]
+        )
+        assert ranking["found"].left_out == left_out
+
+
+@pytest.mark.usefixtures("fewer")
+def test_the_order_is_that_of_the_probability_however_far_a_document_was_read(checkpoint: Path, tmp_path: Path) -> None:
+    ranking = calibrated(checkpoint, tmp_path / "1").rerank(QUERY, DOCUMENTS)
+    probabilities = [document.probability for document in ranking]
+    assert probabilities == sorted(probabilities, reverse=True)
+    for document in ranking:
+        assert document.probability == pytest.approx(1 / (1 + np.exp(-document.score)))
+        assert document.relevance == document.probability
+        assert sum(document.shares.values()) == pytest.approx(document.score)
+        for sentence in document.sentences:
+            assert sum(sentence.shares.values()) == pytest.approx(sentence.score)
+            assert sentence.answer_probability == pytest.approx(1 / (1 + np.exp(-sentence.score)))
+
+
+@pytest.mark.usefixtures("fewer")
+def test_everything_is_read_without_a_cascade_and_with_weights_of_ones_own(checkpoint: Path, tmp_path: Path) -> None:
+    for settings in ({"run": RunOptions(cascade="all")}, {"run": RunOptions(cascade="first")}):
+        ranking = calibrated(checkpoint, tmp_path / "1", **settings).rerank(QUERY, DOCUMENTS)
+        assert ranking.left_out == 0
+        assert sum(document.in_part for document in ranking) == (12 if settings["run"].cascade == "first" else 0)
+    weights = replace(Weights.from_dict(FITTED["weights"]), beta_sentences=0.5)
+    other = calibrated(checkpoint, tmp_path / "1", weights=weights).rerank(QUERY, DOCUMENTS)
+    assert other.left_out == 0
+    assert other[0].probability is not None
+
+
+@pytest.mark.usefixtures("fewer")
+def test_a_record_keeps_documents_without_a_models_scores(checkpoint: Path, tmp_path: Path) -> None:
+    candidates = columns(calibrated(checkpoint, tmp_path / "1"))
+    record = json.loads(json.dumps(candidates.to_record(), allow_nan=False))
+    restored = Candidates.from_record(record, candidates.documents)
+    np.testing.assert_array_equal(restored.columns.documents, candidates.columns.documents)
+    assert restored.documents_left_out.tolist() == candidates.documents_left_out.tolist()

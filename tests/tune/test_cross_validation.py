@@ -156,7 +156,7 @@ def test_tuning_beats_the_wrong_column_and_says_what_made_it(learnable: Dataset,
     path = tmp_path / "weights.json"
     write_weights(path, wrong)
     assert (
-        adopt(path, signed(result, evidence, objective, settings(objective, space, PLAN, folds=3)), evidence)
+        adopt(path, signed(result, evidence, objective, space, settings(objective, space, PLAN, folds=3)), evidence)
         == "written"
     )
     weights = read_weights(path)

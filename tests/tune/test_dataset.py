@@ -185,8 +185,6 @@ def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Ca
     assert both.data not in {first.data, second.data}
     with pytest.raises(InputError, match="scored by different models; score all of them with one bundle"):
         Dataset.concat([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
-    with pytest.raises(InputError, match="scored by different models"):
-        Dataset.concat([first, replace(second, made_by={**first.made_by, "derived": {"agreement": {"heard": 5}}})])
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:

@@ -11,11 +11,14 @@ from scipy.special import expit
 
 from mpir import Reranker
 from mpir.app.cli import main
+from mpir.core.columns import Column
+from mpir.core.weights import Weights
 from mpir.errors import InputError
 from mpir.evaluate.calibration import fit_logistic_regression
 from mpir.files.checksum import read_json_with_checksum
+from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import open_bundle
-from mpir.tune.dataset import NOT_FITTED, Dataset
+from mpir.tune.dataset import Dataset
 from mpir.tune.fit_calibration import fit_calibration
 from mpir.tune.judgements import judge
 from tests.faults.report import count
@@ -65,58 +68,82 @@ def rising(seed: int = 1) -> Dataset:
     return replace(scored, columns=columns, made_by={"perspectives": MODELS})
 
 
-@pytest.mark.parametrize("flag", NOT_FITTED)
-def test_scores_of_documents_that_were_not_read_to_the_end_teach_nothing(flag: str) -> None:
+WEIGHTS = Weights({"a": 1.0, "b": 0.5}, alpha_context=0.0, beta={"bm25": 0.0}, normalise="none")
+
+
+def test_documents_that_were_not_read_teach_nothing() -> None:
     scored = rising()
     count("scores of documents that were not read")
     is_left_out = np.arange(len(scored.documents)) % 3 == 0
     sentences = np.where(is_left_out[scored.columns.document_of][:, None], -9.0, scored.columns.sentences)
     columns = replace(scored.columns, sentences=sentences)
-    invented = fit_calibration(replace(scored, columns=columns, **{flag: is_left_out}))
-    expected = fit_calibration(replace(scored, **{flag: is_left_out}))
-    assert (invented.document, invented.sentence, invented.lowest) == (
-        expected.document,
-        expected.sentence,
-        expected.lowest,
-    )
-    assert invented.made_by["document"]["judged"] == np.count_nonzero(~is_left_out)
+    invented = fit_calibration(replace(scored, columns=columns, documents_left_out=is_left_out), WEIGHTS)
+    expected = fit_calibration(replace(scored, documents_left_out=is_left_out), WEIGHTS)
+    assert (invented.documents, invented.sentences) == (expected.documents, expected.sentences)
+    assert 0 < invented.made_by["documents"]["whole"]["judged"] <= np.count_nonzero(~is_left_out)
 
 
-def test_both_regressions_and_what_they_were_fitted_on() -> None:
+def test_unread_documents_have_a_line_of_their_own_over_the_context_column() -> None:
     scored = rising()
-    result, judged = fit_calibration(scored), judge(scored)
+    number = len(scored.questions) // 2
+    is_cut = scored.columns.query_of >= number
+    left_out = is_cut & (np.arange(len(scored.documents)) % 3 > 0)
+    words = replace(WEIGHTS, beta={"bm25": 0.0, "words": 1.0}, context="words")
+    columns = scored.columns.with_columns({Column("words", "document"): scored.columns.document("bm25")})
+    made_by = {"perspectives": {**MODELS, "words": "counts"}}
+    result = fit_calibration(replace(scored, columns=columns, documents_left_out=left_out, made_by=made_by), words)
+    assert result.made_by["documents"]["unread"]["judged"] == np.count_nonzero(left_out)
+    # the best of long lists say nothing about documents in general
+    assert result.made_by["documents"]["whole"]["judged"] == np.count_nonzero(~is_cut)
+
+
+def test_documents_that_were_read_in_part_have_lines_of_their_own() -> None:
+    scored = rising()
+    in_part = np.arange(len(scored.documents)) % 2 == 0
+    sentences = np.where(in_part[scored.columns.document_of][:, None], 0.5, 1.0) * scored.columns.sentences
+    half = replace(scored, columns=replace(scored.columns, sentences=sentences), documents_in_part=in_part)
+    result = fit_calibration(half, WEIGHTS)
+    assert set(result.documents) == set(result.sentences) == {"whole", "in_part"}
+    assert result.documents["in_part"].slope > result.documents["whole"].slope > 0
+    assert result.made_by["documents"]["in_part"]["judged"] == np.count_nonzero(in_part)
+
+
+def test_both_lines_and_what_they_were_fitted_on() -> None:
+    scored = rising()
+    result, judged = fit_calibration(scored, WEIGHTS), judge(scored)
     assert dict(result.models) == MODELS
-    for level, probability, gold in (
-        ("document", result.documents(scored.columns), judged.relevant),
-        ("sentence", result.sentences(scored.columns), judged.overlaps),
+    none = np.zeros(len(scored.documents), bool)
+    blended = result.log_odds(scored.columns, none, none)
+    for level, log_odds, gold in (
+        ("documents", blended.documents, judged.relevant),
+        ("sentences", blended.sentences, judged.overlaps),
     ):
-        assert probability[gold].mean() > probability[~gold].mean()
-        facts = result.made_by[level]
+        assert expit(log_odds[gold]).mean() > expit(log_odds[~gold]).mean()
+        facts = result.made_by[level]["whole"]
         assert facts["gold"] == gold.sum()
         assert facts["judged"] <= len(gold)  # sentences of questions without snippets are not judged
+        assert facts["mean probability"] == pytest.approx(facts["gold"] / facts["judged"], abs=1e-4)
         assert facts["calibration error"] < 0.1
     assert result.made_by["questions"] == 40
 
 
-def test_columns_of_the_list_are_not_read() -> None:
-    """BM25 and agreement are of no model, so their values change nothing."""
-    scored = rising()
-    other = scored.columns.documents + np.where(np.array(scored.columns.layout.documents) == "bm25", 7.0, 0.0)
-    changed = replace(scored, columns=replace(scored.columns, documents=other))
-    assert fit_calibration(changed) == fit_calibration(scored)
-    assert not any("bm25" in name for name in fit_calibration(scored).document.terms)
+def test_weights_of_columns_that_depend_on_the_list_are_refused() -> None:
+    with pytest.raises(InputError, match=r"'bm25', which no model computes .* the bounds 0 and 0"):
+        fit_calibration(rising(), replace(WEIGHTS, beta={"bm25": 0.1}))
+    with pytest.raises(InputError, match=r"normalise 'zscore', so scores depend on .* without normalisation"):
+        fit_calibration(rising(), replace(WEIGHTS, normalise="zscore"))
 
 
 def test_sets_without_gold_or_models_are_refused() -> None:
     scored = rising()
-    with pytest.raises(InputError, match="no sentence column of a model"):
-        fit_calibration(replace(scored, made_by={}))
+    with pytest.raises(InputError, match="'a', which no model computes"):
+        fit_calibration(replace(scored, made_by={}), WEIGHTS)
     unjudged = tuple(replace(question, documents=(), snippets=()) for question in scored.questions)
     with pytest.raises(InputError, match="has gold"):
-        fit_calibration(replace(scored, questions=unjudged))
+        fit_calibration(replace(scored, questions=unjudged), WEIGHTS)
     documents_only = tuple(replace(question, snippets=()) for question in scored.questions)
-    with pytest.raises(InputError, match="0 of 0 sentences are relevant"):
-        fit_calibration(replace(scored, questions=documents_only))
+    with pytest.raises(InputError, match="0 of 0 texts are relevant"):
+        fit_calibration(replace(scored, questions=documents_only), WEIGHTS)
 
 
 def test_the_command_puts_them_into_the_bundle(
@@ -126,12 +153,13 @@ def test_the_command_puts_them_into_the_bundle(
     shutil.copytree(tiny_bundle, folder)
     manifest = read_json_with_checksum(folder / "bundle.json")
     two = [{**item, "name": name} for item, name in zip(manifest["perspectives"], "ab", strict=False)]
-    (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}, "weights": None}))
-    models = Reranker(folder, agreement=False).identity["perspectives"]
+    (folder / "bundle.json").write_text(json.dumps({**manifest, "perspectives": two, "files": {}}))
+    write_weights(folder / "weights.json", WEIGHTS)
+    models = Reranker(folder).identity["perspectives"]
     for number, seed in enumerate((1, 2)):
         replace(rising(seed), made_by={"perspectives": models}).save(scored / str(number))
     assert main(["bundle", "calibrate", str(folder), str(scored / "0"), str(scored / "1")]) == 0
     assert "calibration error" in capsys.readouterr().out
     assert "relevance.json" in open_bundle(folder).manifest["files"]
     both = Dataset.concat([Dataset.load(scored / "0"), Dataset.load(scored / "1")])
-    assert Reranker(folder, agreement=False).calibration == fit_calibration(both)
+    assert Reranker(folder).calibration == fit_calibration(both, WEIGHTS)

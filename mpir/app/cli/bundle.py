@@ -78,6 +78,7 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     """Fit the probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
     from tabulate import tabulate
 
+    from mpir.core.weights import Weights
     from mpir.errors import OutputError
     from mpir.files.checksum import write_json_with_checksum
     from mpir.models.bundles.bundle import RELEVANCE, declare, open_bundle
@@ -88,9 +89,13 @@ def run_calibrate(arguments: argparse.Namespace) -> int:
     manifest_files = (bundle.manifest.get("relevance"), *bundle.manifest.get("files", {}))
     if (path := bundle.folder / RELEVANCE).exists() and RELEVANCE not in manifest_files:
         raise OutputError(f"{path}: is not a file of the bundle, so it is not replaced; rename it, or seal the bundle.")
-    calibration = fit_calibration(Dataset.concat([Dataset.load(folder) for folder in arguments.scored]))
+    weights = Weights.from_dict(bundle.weights, f"{bundle.folder}: weights")
+    calibration = fit_calibration(Dataset.concat([Dataset.load(folder) for folder in arguments.scored]), weights)
     write_json_with_checksum(bundle.folder / RELEVANCE, calibration.to_dict())
     declare(bundle.folder, "relevance", RELEVANCE)
-    rows = [[level, *calibration.made_by[level].values()] for level in ("document", "sentence")]
-    print(tabulate(rows, ["probability of", *calibration.made_by["document"]], floatfmt=".3f"))
+    facts = {level: calibration.made_by[level] for level in ("documents", "sentences")}
+    rows = [
+        [level, reading, *values.values()] for level, readings in facts.items() for reading, values in readings.items()
+    ]
+    print(tabulate(rows, ["probability of", "read", *facts["documents"]["whole"]], floatfmt=".3f"))
     return 0

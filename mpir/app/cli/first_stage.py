@@ -183,7 +183,7 @@ def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dic
 
 
 def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
-    """Open the encoder of a bundle's first bi-encoder, with the bundle's settings, or of a checkpoint.
+    """Open the encoder for search of a bundle, with the bundle's settings, or of a checkpoint.
 
     Without `fetch`, no hub is asked, because an index names the encoder, and not the user.
 
@@ -196,9 +196,9 @@ def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
     if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
         return open_embedding_model(which, fetch=fetch)
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
-    for perspective in bundle.perspectives():
-        if isinstance(perspective, BiEncoderPerspective):
-            return perspective.texts
+    perspective = bundle.bi_encoder()
+    if isinstance(perspective, BiEncoderPerspective):
+        return perspective.texts
     raise ArtefactError(
         f"the bundle {format_value(which)} has no bi-encoder, so it makes no vectors; give a sentence encoder with "
         "--encoder, such as the hub's sentence-transformers/all-MiniLM-L6-v2 or the folder of one."

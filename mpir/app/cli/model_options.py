@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.cache_options import open_cache
 from mpir.app.cli.chat_options import check_llm_options, load_llm_option
@@ -17,7 +17,7 @@ from mpir.errors import InputError
 if TYPE_CHECKING:
     from mpir.core.weights import Weights
     from mpir.models.perspectives.named_models import ModelLevel, NamedModels
-    from mpir.reranking.cascade import Share
+    from mpir.reranking.options import Cascade
     from mpir.reranking.reranker import Reranker
 
 
@@ -50,12 +50,11 @@ class RerankerOptions:
     bundle: str
     device: str
     precision: str
-    cascade: Share
+    cascade: Cascade
     tokens_per_batch: int | None
     trust_code: bool
     weights: str | None = None
     context: str | None = None
-    agreement: Literal[False] | None = None
     beta: Sequence[tuple[str, float]] = ()
     workers: int | None = None
     ray: str | None = None
@@ -85,14 +84,12 @@ class RerankerOptions:
 def check_options(arguments: argparse.Namespace) -> None:
     """Raise InputError for malformed model options, before anything is read or loaded."""
     from mpir.models.options import device_names, precision_name
-    from mpir.reranking.cascade import check_share
     from mpir.validation import optional_whole_number
 
     options = arguments_of(RerankerOptions, arguments)
     optional_whole_number("--top-k", options.top_k)
     device_names(options.device)
     precision_name(options.precision)
-    check_share(options.cascade)
     check_llm_options(arguments)
 
 
@@ -129,7 +126,6 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
         perspectives=[column for column in (llm, polarity) if column is not None],
         weights=weights,
         context=options.context,
-        agreement=options.agreement,
     )
 
 

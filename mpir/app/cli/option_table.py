@@ -22,7 +22,6 @@ from mpir.app.cli.value_options import (
     price,
     probability,
     query_text,
-    share,
     text_path,
     two_numbers,
 )
@@ -130,6 +129,8 @@ OUTPUTS = (
             "always has all)",
         "search": "documents for each query (%(default)s)"}, default={"search": 10}, aliases={"search": ["--k"]},
         type=int, **NUMBER),
+    option("--within", {"rerank": "answer in this time; what it does not reach keeps its place by what is known"},
+        type=float, metavar="SECONDS"),
     option("--k", {"pubmed": "candidates to retrieve and rank, at most 10,000 (%(default)s)",
         "bioasq benchmark score data_triples": "candidates of the first stage (%(default)s)",
         "data_negatives": "search results of a question whose sentences are drawn or scored (default: 6)"},
@@ -180,10 +181,10 @@ MODEL_OPTIONS = (
     option("--weights",
         {f"{WEIGHTED} bundle_new": f"weights instead of the bundle's: a file, or {', '.join(PUBLISHED)}"},
         type=text_path, metavar="FILE|NAME", group="models"),
-    option("--cascade", {RERANKERS: "sentences of a question that models read, chosen by a fast first pass: a share, "
-            "all, or auto, which in long lists also makes fewer vectors of documents (default: %(default)s)"},
-        default={**dict.fromkeys(RERANKERS.split(), "auto"), "score": "all"}, type=share, metavar="SHARE|auto|all",
-        group="models"),
+    option("--cascade", {RERANKERS: "how far a model with exits reads: auto reads the best documents of long lists to "
+            "the end, all every one, and first every one to the first exit (default: %(default)s)"},
+        default={**dict.fromkeys(RERANKERS.split(), "auto"), "score": "all"}, choices=("auto", "all", "first"),
+        group="models", advanced=RERANKERS),
     option("--device", {MODELS: "auto (a GPU if there is one), cpu, cuda, cuda:1 …; each device of a list, such as "
             "cuda:0,cuda:1, gets its own process (default: auto)", "data_sia train": "auto, cpu, cuda … (%(default)s)",
         "data_negatives": "auto, cpu, cuda … (default: auto)"},
@@ -371,9 +372,6 @@ TUNING = (
     option("score.gold_in_index",
         {"score": "count only gold that the index holds, and leave out questions without any"}, dest="gold_in_index",
         default=False, **BOOL),
-    option("score.agreement",
-        {"score": "false leaves that column out, to put these scores beside others without it (default: the bundle's)"},
-        dest="agreement", **BOOL),
     option("shards", {"merge": "folders of all shards, or reviews (.mpir), in any order"}, nargs="+", type=text_path,
         metavar="SHARD"),
     option("scored", {"tune": "folder from `mpir score`; several are fitted together"}, nargs="+",

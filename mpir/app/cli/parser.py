@@ -92,7 +92,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message. See `argparse.ArgumentParser.error`."""
-        super().error(shortened(message, 800))
+        super().error(shortened(message, 450))
 
     def format_usage(self) -> str:
         """How the command is called: required options and positional arguments. See `argparse.ArgumentParser`."""

@@ -49,6 +49,8 @@ more examples:
 def run(arguments: argparse.Namespace) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     shown, job = shows_progress(arguments), check_file_options(arguments)
+    if job is not None and arguments.within is not None:
+        raise InputError("--within is for rankings that are shown; leave it out where a file of queries is ranked.")
     grades = _grades(arguments, is_job=job is not None)
     with stage("reading", shown=shown):
         queries = _queries(arguments)
@@ -68,7 +70,10 @@ def _show_rankings(
     rankings = []
     for identifier, query, documents in queries:
         with stage("splitting", shown=shown):  # scoring has its own progress bar
-            (ranking,) = reranker.rerank_batch([query], [documents], progress=shown)
+            if arguments.within is None:
+                (ranking,) = reranker.rerank_batch([query], [documents], progress=shown)
+            else:
+                ranking = reranker.rerank(query, documents, within=arguments.within)
         stopping = grades.test(identifier, ranking) if grades else None
         shown_ranking = show_ranking(
             arguments,

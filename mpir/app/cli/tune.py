@@ -36,8 +36,8 @@ current weights: those in OUTPUT if it exists (such as a bundle's weights.json),
 Existing weights are overwritten only if the new ones are better at tune.level. Then the weights are tuned on all
 questions. The exit status is 0 if OUTPUT has the new weights and 1 if it keeps other ones.
 
-The measures document-map and document-f1 ignore the order of sentences, so agreement gets the weight 0 with them, and
-snippets may become much worse; for weights that rank both, give --measure document-sentence-map.
+The measures document-map and document-f1 ignore the order of sentences, so snippets may become much worse with them;
+for weights that rank both, give --measure document-sentence-map.
 
 With document-f1 and snippet-f1, cut-offs are searched, too: how many documents or snippets to submit, by a share (a
 position between a question's lowest score, 0, and its best, 1) and a maximum number. They are written with the weights,
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         held_out = {"folds": arguments.folds, "level": arguments.level}
         evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
         result = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
-    adoption = adopt(arguments.output, signed(result, evidence, objective, header), evidence)
+    adoption = adopt(arguments.output, signed(result, evidence, objective, space, header), evidence)
     if arguments.plots:
         _draw(arguments.plots, objective, space, result)
     _report(arguments, space, result, evidence, name=name, adoption=adoption)

@@ -103,14 +103,6 @@ def cutoff(text: str) -> Cutoff:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def share(text: str) -> float | str:
-    """Parse the share of a cascade, a number, "auto" or "all"."""
-    from mpir.reranking.cascade import ALL, AUTO
-
-    expected = f"{AUTO}, {ALL}, or a number above 0 and at most 1"
-    return text if text in (AUTO, ALL) else _read(text, float, expected)
-
-
 def price(text: str) -> tuple[float, float]:
     """Parse the prices of prompts and answers."""
     return two_numbers(text, "two numbers, such as 0.15,0.60")

@@ -54,11 +54,11 @@ export function feedback(weights) {
  *
  *   S_SENT = Σ α_k·s_k + α_context·S_CONTEXT        S_DOC = Σ β_k·d_k + β_sentences·Σ w_i·S_SENT(i)
  *
+ * With the lines of a calibration, both are the log-odds of probabilities: slope · sum + intercept.
  * Columns in `ordering` only order sentences: S_SENT has them, S_SENT(i) does not.
  */
 export function blend(data, weights) {
-  const first = data.documents[0];
-  const documentNames = first ? Object.keys(first.scores) : [];
+  const documentNames = Object.keys(Object.assign({}, ...data.documents.map(({ scores }) => scores)));
   const sentenceNames = Object.keys(weights.alpha);
   const ordering = new Set(data.ordering), signed = new Set(data.signed);
   const documentRows = scaled(data.documents.map((document) => document.scores), documentNames, DOCUMENT_SCALES[weights.normalise], signed);
@@ -67,8 +67,27 @@ export function blend(data, weights) {
   let next = 0;
   return data.documents.map((document, i) => {
     const rows = sentenceRows.slice(next, next += document.sentences.length);
-    return blendDocument(documentRows[i], documentNames, rows, sentenceNames, ordering, weights);
+    if (document.reading === "unread" && data.lines) return byWords(document, data.lines.documents.unread, weights);
+    const blended = blendDocument(documentRows[i], documentNames, rows, sentenceNames, ordering, weights);
+    return data.lines ? onLines(blended, lineOf(data.lines.documents, document), lineOf(data.lines.sentences, document)) : blended;
   });
+}
+
+const lineOf = (lines, { reading }) => lines[reading] ?? lines.whole;
+
+/** A document of which no model has read a sentence, on the line of words alone (mpir/core/calibration.py). */
+function byWords({ scores }, { slope, intercept }, weights) {
+  const shares = Object.fromEntries(Object.keys(scores).map((name) => [name, name === weights.context ? slope * scores[name] : 0]));
+  return { score: slope * scores[weights.context] + intercept, shares: { ...shares, intercept }, best: [], sentences: [] };
+}
+
+/** Weighted sums mapped to the log-odds of probabilities, with the shares they are made of. */
+function onLines({ score, shares, best, sentences }, ofDocument, ofSentences) {
+  const map = (item, { slope, intercept }) => ({
+    score: slope * item.score + intercept,
+    shares: { ...Object.fromEntries(Object.entries(item.shares).map(([name, value]) => [name, slope * value])), intercept },
+  });
+  return { ...map({ score, shares }, ofDocument), best, sentences: sentences.map((sentence) => map(sentence, ofSentences)) };
 }
 
 function blendDocument(columns, documentNames, rows, sentenceNames, ordering, weights) {

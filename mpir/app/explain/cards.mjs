@@ -64,14 +64,16 @@ function card(i, { rank, names, widest, tied }) {
     make("div", { className: "head" }, title, value),
     make("div", { className: "body" }, quote(i), ...(note ? [make("p", { className: "hint", textContent: `Note: ${note}` })] : []),
       make("p", { className: "place" }, ...arrow(rank, item, tied), `id ${item.id}`, ...recordOf(i)),
+      ...(item.reading === "in_part" ? [make("p", { className: "hint", textContent: "Read by the model's first layers only." })] : []),
       make("div", { className: "row" }, decisionButtons(i, "card"), more), bar(i, names, widest),
       ...(isOpen ? [compareBox(i), shares(i)] : [])));
 }
 
-/** A document's best sentence or, before a model has read it, that it has not. */
+/** A document's best sentence or, where no model has read it, that it was not read. */
 function quote(i) {
   const item = documentOf(i), blended = state.blended[i];
   if (!blended) return make("p", { className: "quote unread", textContent: "Not read yet; it stands where the search ranked it." });
+  if (item.reading === "unread") return make("p", { className: "quote unread", textContent: "Not read, because it ranks low by the question's words; they alone give its place." });
   const number = bestSentence(item.sentences, blended.sentences);
   if (number < 0) return make("p", { className: "quote", textContent: "No sentence." });
   const { says } = item.sentences[number];
@@ -123,7 +125,8 @@ function shares(i) {
   if (!blended) return "";
   const columns = Object.keys(scores).map((name) => [name, decimal(scores[name]), decimal(blended.shares[name])]);
   const lines = blended.best.map((number, rank) => [`sentence ${rank + 1}`, decimal(blended.sentences[number].score), decimal(blended.shares[`sentence ${rank + 1}`])]);
-  return make("div", { className: "shares" }, table(["document", "value", "share"], [...columns, ...lines]), sentenceShares(i));
+  const intercept = blended.shares.intercept === undefined ? [] : [["intercept", "", decimal(blended.shares.intercept)]];
+  return make("div", { className: "shares" }, table(["document", "value", "share"], [...columns, ...lines, ...intercept]), sentenceShares(i));
 }
 
 /** What every column adds to each of the best sentences, with the column's own value. */

@@ -77,9 +77,10 @@ function takeWeights(weights) {
 
 function showHead() {
   const { data } = state, stillPending = data.documents.filter(({ pending }) => pending).length;
+  const unread = data.documents.filter(({ reading }) => reading === "unread").length;
   byId("question").textContent = asked(data);
   document.title = `${asked(data)} – mpir`;
-  byId("about").textContent = [`${data.documents.length} documents`, stillPending && `${stillPending} not read yet`, data.bundle && `bundle ${data.bundle}`, data.date,
+  byId("about").textContent = [`${data.documents.length} documents`, stillPending && `${stillPending} not read yet`, unread && `${unread} not read, low by words`, data.bundle && `bundle ${data.bundle}`, data.date,
     "A rank does not show that a document is right."].filter(Boolean).join(" · ");
   byId("scale").textContent = SCALES[state.weights?.normalise] ?? "";
   byId("tuning").disabled = !state.weights;

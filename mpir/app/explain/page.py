@@ -92,7 +92,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
         "weights": (ranking.weights.of_sentence_list() if ranking.sentence_list else ranking.weights).to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
-        "left_out": ranking.left_out,
+        "lines": ranking.lines,
         "documents": [
             _document(document, documents[document.index], rank, ranking.query)
             for document, rank in zip(ranked, before, strict=True)
@@ -158,6 +158,7 @@ def _document(ranked: RankedDocument, document: Document, before: int, query: st
         "before": before,
         "ranks": dict(ranked.ranks),
         "probability": ranked.probability,
+        "reading": "unread" if ranked.left_out else "in_part" if ranked.in_part else "whole",
         "record": _record(document),
         "fingerprint": _fingerprint(document),
         "scores": dict(ranked.scores),

@@ -17,8 +17,9 @@ function knobs() {
 }
 
 const PLAIN = {
-  "β bm25": ["Same words", "How much it counts that a document has the question's words."],
-  "β dense": ["Same meaning", "How much it counts that a document is about the question's subject, in whatever words."],
+  "β bm25": ["Search score", "How much the first search's own score of a document counts, which is higher the more of the question's words it has."],
+  "β words": ["Same words", "How much it counts that a document has the question's words."],
+  "β topic": ["Same subject", "How much it counts that a document is about the question's subject, in whatever words."],
   "β sentences": ["Answering sentence", "How much it counts that single sentences of a document answer."],
 };
 

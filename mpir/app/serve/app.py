@@ -103,7 +103,9 @@ def _rerank(service: Service) -> Work:
 
 async def _ranked(service: Service, context: RequestContext, request: RerankRequest) -> Any:
     service.check_model(request.body.model)
-    ranking = await service.rank(request.body.query, request.documents, request.tokens)
+    timeout = request.body.timeout_ms
+    until = None if timeout is None else time.monotonic() + timeout / 1000
+    ranking = await service.rank(request.body.query, request.documents, request.tokens, until=until)
     model = request.body.model or service.settings.name
     return context.dialect.answer(Answer(id=context.id, model=model, request=request, ranking=ranking))
 

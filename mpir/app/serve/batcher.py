@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from mpir.app.serve.settings import ApiError, Limits
 from mpir.core.cancellation import CancellationError, while_awaited
@@ -24,7 +25,7 @@ WARM_UP = ("Is the server warm?", [Document("1", "A title", "A sentence. And ano
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job:
-    """A query and its documents, waiting for a ranking; `waited` is in seconds.
+    """A query and its documents, waiting for a ranking; `waited` is in seconds, and `until` on the monotonic clock.
 
     Once it is no longer `is_awaited`, its scoring may be abandoned and its future left without a result.
     """
@@ -32,6 +33,7 @@ class Job:
     query: str
     documents: Sequence[Document]
     tokens: int
+    until: float | None = None
     future: Future[Ranking] = field(default_factory=Future)
     since: float = field(default_factory=time.perf_counter)
     waited: float = 0.0
@@ -43,7 +45,18 @@ class Job:
 
 
 Check = Callable[[Sequence[Document]], None]
-Score = Callable[[Sequence[str], Sequence[Sequence[Document]]], list[Ranking]]
+LEAST_SECONDS = 0.001
+"""Seconds to answer in where a deadline has passed in the queue: then words alone order the documents."""
+
+
+class Scorer(Protocol):
+    """What ranks: a `Reranker`."""
+
+    def rerank_batch(self, queries: Sequence[str], docs: Sequence[Sequence[Document]]) -> list[Ranking]:
+        """Rank many queries in one call."""
+
+    def rerank(self, query: str, docs: Sequence[Document], *, within: float) -> Ranking:
+        """Rank in that many seconds."""
 
 
 class ScoringError(Exception):
@@ -60,13 +73,13 @@ class Scoring:
     """
 
     def __init__(
-        self, score: Score, check: Check, limits: Limits, observe: Callable[[Sequence[Job], float], None]
+        self, scorer: Scorer, check: Check, limits: Limits, observe: Callable[[Sequence[Job], float], None]
     ) -> None:
-        """`score` ranks many queries in one call; `observe` is called with each batch and its duration.
+        """`observe` is called with each batch and its duration.
 
         `check` raises ApiError for documents that must not be scored.
         """
-        self._score, self._check, self._limits, self._observe = score, check, limits, observe
+        self._scorer, self._check, self._limits, self._observe = scorer, check, limits, observe
         self.fault = ""
         self._trial: Job | None = None
         self._waiting: deque[Job] = deque()
@@ -179,7 +192,7 @@ class Scoring:
             if not (jobs := [job for job in jobs if self._passes(job)]):
                 return
             try:
-                rankings = self._score([job.query for job in jobs], [job.documents for job in jobs])
+                rankings = self._rank(jobs)
             except CancellationError:
                 raise
             except BaseException as error:  # whatever a model raises is its requests' answer; `_fail` tells them apart
@@ -191,6 +204,20 @@ class Scoring:
         self.fault = ""  # before a client can ask
         for job, ranking in zip(jobs, rankings, strict=True):
             job.future.set_result(ranking)
+
+    def _rank(self, jobs: Sequence[Job]) -> list[Ranking]:
+        """Rank together the requests without a deadline, after each one with a deadline by itself."""
+        rankings: dict[int, Ranking] = {}
+        for number, job in enumerate(jobs):
+            if job.until is not None:
+                within = max(LEAST_SECONDS, job.until - time.monotonic())
+                rankings[number] = self._scorer.rerank(job.query, job.documents, within=within)
+        others = [number for number in range(len(jobs)) if number not in rankings]
+        if others:
+            together = [jobs[number] for number in others]
+            ranked = self._scorer.rerank_batch([job.query for job in together], [job.documents for job in together])
+            rankings |= zip(others, ranked, strict=True)
+        return [rankings[number] for number in range(len(jobs))]
 
     def _passes(self, job: Job) -> bool:
         try:

@@ -19,13 +19,10 @@ from mpir.app.serve.cost import tokens_of
 from mpir.app.serve.documents import check_sentences
 from mpir.app.serve.service import Service
 from mpir.core.text import Document
-from mpir.core.text.query import as_read
 from mpir.reranking.prepare import first_stage_scores
 
 STEP = 10
-"""Documents that are read at a time."""
-GROWTH = 1.2
-"""A refined ranking is sent when this many times the documents of the last one have been read."""
+"""Documents of the first refined ranking; each further one has twice as many, of which half are in the cache."""
 MEDIA = "text/event-stream"
 Event = tuple[str, Mapping[str, Any]]
 
@@ -55,28 +52,18 @@ async def ranking_events(
 
 
 async def _refinements(service: Service, query: str, ordered: Sequence[Document]) -> AsyncIterator[Event]:
-    """Read all but the last few documents, and yield how far that is.
-
-    A cascade chooses sentences among all documents of a ranking, so it gets rankings of twice as many each time: it
-    would score every sentence of a few.
-    """
-    has_cascade = service.reranker.run.cascade is not None
-    count, growth = 0, 2.0 if has_cascade else GROWTH
-    shown = 0
-    while (count := max(STEP, 2 * count) if has_cascade else count + STEP) < len(ordered):
-        if not has_cascade:
-            step = tuple(ordered[count - STEP : count])
-            await service.rank(query, step, tokens_of(query, step))
-        if count >= growth * shown:
-            shown = count
-            ranking = await service.rank(query, tuple(ordered[:count]), tokens_of(query, ordered[:count]))
-            yield "refined", page_data(ranking, ordered[:count], service.settings.name)
+    """Read all but the last few documents, and yield how far that is."""
+    count = STEP
+    while count < len(ordered):
+        ranking = await service.rank(query, tuple(ordered[:count]), tokens_of(query, ordered[:count]))
+        yield "refined", page_data(ranking, ordered[:count], service.settings.name)
         yield "progress", {"done": count, "total": len(ordered)}
+        count *= 2
 
 
 def in_first_stage_order(query: str, documents: Sequence[Document]) -> list[Document]:
     """Return documents by their first-stage score, best first, each with the columns it has among all documents."""
-    columns = first_stage_scores(as_read(query), documents)
+    columns = first_stage_scores(query, documents)
     ranked_by = next(iter(columns.values()))
     if all(document.score is not None for document in documents):
         ranked_by = np.array([document.score for document in documents], np.float64)

@@ -85,6 +85,9 @@ class RerankBody(Body):
         default=None, description="Cohere v2: sentences that answer"
     )
     min_probability: Share | None = Field(default=None, description="results of at least this probability")
+    timeout_ms: Count | None = Field(
+        default=None, description="answer in this time; documents that it does not reach keep what words say of them"
+    )
     evidence: Annotated[EvidenceBudget, an_object_as('{"max_tokens": 500}')] | None = Field(
         default=None, description="the sentences to hand on to a language model, within a budget of tokens"
     )

@@ -51,7 +51,7 @@ class Service:
         self.library = library
         self.metrics = Metrics()
         check = partial(check_sentences, limit=settings.limits.sentences, splitting=reranker.run.splitting)
-        self.scoring = Scoring(reranker.rerank_batch, check, settings.limits, self.metrics.scored)
+        self.scoring = Scoring(reranker, check, settings.limits, self.metrics.scored)
         self.metrics.watch(lambda: self.scoring.waiting)
         self.ready, self.ended = threading.Event(), threading.Event()
         self._searching = ThreadPoolExecutor(1, "mpir-search")
@@ -103,9 +103,15 @@ class Service:
                 "name no model, or start the server so that it takes any name.",
             )
 
-    async def rank(self, query: str, documents: tuple[Document, ...], tokens: int) -> Ranking:
-        """The ranking of a query's documents, when its turn comes. Raises ApiError (429) if the queue is full."""
-        job = self.scoring.submit(Job(query=query, documents=documents, tokens=tokens))
+    async def rank(
+        self, query: str, documents: tuple[Document, ...], tokens: int, *, until: float | None = None
+    ) -> Ranking:
+        """The ranking of a query's documents, when its turn comes, and as far as they are read `until` then.
+
+        Raises:
+            ApiError: the queue is full (429).
+        """
+        job = self.scoring.submit(Job(query=query, documents=documents, tokens=tokens, until=until))
         try:
             return await asyncio.wrap_future(job.future)
         finally:

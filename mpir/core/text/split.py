@@ -3,23 +3,18 @@
 Clinical reports are written in haste ("apex.There is", numbered lists, lines without a full stop) and need rules of
 their own, so `splitting` is ``abstract`` or ``report``. docs/evidence/splitting.md compares other splitters.
 
-A sentence may be a fragment that splitting left over, or anaphoric: it begins with a reference to an earlier sentence,
-its antecedent ("It is caused by mutations of CFTR.").
+A sentence may be a fragment that splitting left over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-
 from mpir.core.text.abbreviations import FullStops
 from mpir.core.text.legible import BLOCK, CLOSING, OPENING, PARAGRAPH, has_tags
-from mpir.core.text.types import TITLE, Document, Sentence
-from mpir.types import I64
+from mpir.core.text.types import Document, Sentence
 
 Splitting = Literal["abstract", "report"]
 
@@ -171,37 +166,3 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 def is_fragment(text: str) -> bool:
     """Whether a sentence is short and has fewer than two words of two letters, such as "I" or "0, 8."."""
     return len(text.strip()) < SHORT and len(_LETTERS.findall(text)) < 2
-
-
-_PATTERNS = (
-    "disease|disorder|syndrome|condition|infection|defect|symptom|cancer|tumou?r|virus|bacterium|gene|mutation|protein|"
-    "enzyme|kinase|receptor|channel|hormone|peptide|factor|molecule|complex|pathway|cell|drug|compound|agent|inhibitor|"
-    "antibody|vaccine|treatment|therapy|method|tool|software|package|database"
-)
-_EXPLETIVE = r"It (?:(?!an? |the )\w+ ){1,4}(?:that|whether|how|why)\b"  # "It is known that …" refers to nothing
-_ANAPHORIC = re.compile(
-    rf"(?!{_EXPLETIVE})(?:It|They|Its|Their|(?:The|This|These|Those|Such(?: an?)?|Both) (?:{_PATTERNS})s?)\b"
-)
-
-
-def is_anaphoric(text: str) -> bool:
-    """Whether a sentence begins with it, they, its, their, or the, this, these, such with a kind of thing.
-
-    The first words decide most cases without a parser, but "The gene that …" is wrongly counted as anaphoric.
-    """
-    return _ANAPHORIC.match(text) is not None
-
-
-def antecedents(sentences: Sequence[Sentence], document_of: I64) -> I64:
-    """For each of N sentences, the row (N,) of its antecedent sentence, or its own row if it has none.
-
-    The antecedent is the nearest earlier sentence of the document that is not anaphoric itself and not a title.
-    """
-    rows = np.arange(len(sentences))
-    named: dict[int, int] = {}
-    for row, (sentence, document) in enumerate(zip(sentences, document_of.tolist(), strict=True)):
-        if sentence.section != TITLE and is_anaphoric(sentence.text):
-            rows[row] = named.get(document, row)
-        else:
-            named[document] = row
-    return rows

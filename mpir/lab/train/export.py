@@ -24,8 +24,6 @@ from mpir.models.embedding import MEAN
 from mpir.models.late import LateInteraction
 from mpir.models.pretrained import load_pretrained
 
-RELEVANCE = "relevance"
-"""The perspective from which agreement is computed (models/perspectives/agreement.py), if a bundle has it."""
 STORED = {"fp16": torch.float16, "bf16": torch.bfloat16}
 """Number formats of a bundle's weights. Compressed, bf16 takes a seventh less, because it has fewer digits."""
 
@@ -100,9 +98,7 @@ def _two_tower_options(task: Task) -> dict[str, Any]:
 
 
 def _manifest(name: str, perspectives: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    manifest = {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
-    sentences = [item["name"] for item in perspectives if item.get("level") != "document"]
-    return manifest | ({"agreement": RELEVANCE} if RELEVANCE in sentences else {})
+    return {"name": name, "perspectives": perspectives, "weights": "weights.json", "card": "CARD.md"}
 
 
 def describe(

@@ -9,7 +9,6 @@ from typing import Any
 from mpir.core.weights import RESERVED
 from mpir.errors import InputError, format_value
 from mpir.files.read import read_json
-from mpir.models.perspectives.agreement import Agreement
 from mpir.reranking.prepare import BM25
 from mpir.validation import check_choice
 
@@ -25,7 +24,7 @@ OPTIONAL = ("pooling", "similarity", "late", "sampling", "level")
 """Optional keys of a perspective."""
 ROWS, TRIPLES = ("file", "epochs"), ("triples", "epochs", "questions", "corpus", "block")
 """Keys of a file of rows, and of one of triples."""
-RESERVED_NAMES = {*RESERVED, BM25, Agreement.name}
+RESERVED_NAMES = {*RESERVED, BM25}
 """Names of other columns in a bundle, which perspectives must not have."""
 
 

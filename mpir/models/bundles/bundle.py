@@ -5,16 +5,14 @@
     {"format": 1, "name": "default", "mpir": "0.1.0", "weights": "weights.json", "card": "CARD.md",
      "perspectives": [{"name": "relevance", "kind": "cross-encoder", "checkpoint": "model", "output": 0,
                        "scale": "probability"}, …],
-     "agreement": "relevance",
      "files": {"model/model.safetensors": "<SHA-256>", …},
      "checksum": "<of all the above>"}
 
 `checkpoint` is a folder in the bundle, a hub name, or with "../" a folder of a neighbouring bundle. A single JSON file
-of this form is also a bundle. A perspective with `"level": "document"` reads documents as a whole; all others read
-every sentence. One with `"role": "ordering"` orders sentences without contributing to document scores. `agreement`
-names the perspective from which agreement between documents is computed (models/perspectives/agreement.py); without it
-there is no such column. `relevance` names a file with the maps from scores to probabilities (core/calibration.py);
-without it they are plain logistic curves.
+of this form is also a bundle. A perspective with `"level": "document"` gives a document's score; all others give one to
+every sentence. One with `"role": "ordering"` orders sentences without contributing to document scores. `encoder`
+declares a bi-encoder in the same form, for the vectors of a search; it scores nothing. `relevance` names a file with
+the weights and lines of probabilities (core/calibration.py); without it there are none.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ FORM = {
     "files": (dict, "an object of SHA-256 hashes by file name"),
     "weights": (str, "the name of a file"),
     "card": (str, "the name of a file"),
-    "agreement": (str, "the name of a perspective"),
+    "encoder": (dict, "an object with a name and a kind"),
     "relevance": (str, "the name of a file"),
 }
 EDITED = f'restore the file, or remove its field "{CHECKSUM}" or run `mpir bundle seal` if it was edited on purpose'
@@ -74,12 +72,6 @@ class Bundle:
     def folder(self) -> Path:
         """The folder of its files."""
         return self.manifest_path.parent
-
-    @property
-    def agreement(self) -> str | None:
-        """The perspective from which agreement is computed, or None without such a column."""
-        name: str | None = self.manifest.get("agreement")
-        return name
 
     def perspectives(
         self,
@@ -109,6 +101,22 @@ class Bundle:
             addresses=addresses,
         )
         return tuple(self._perspective(item, loading) for item in self.manifest["perspectives"])
+
+    @property
+    def entries(self) -> tuple[Mapping[str, Any], ...]:
+        """The declarations of the perspectives, and of the encoder for search, if any."""
+        encoder = self.manifest.get("encoder")
+        return (*self.manifest["perspectives"], *([] if encoder is None else [encoder]))
+
+    def bi_encoder(self) -> Perspective | None:
+        """Load the encoder for search: the manifest's, else the first bi-encoder among the perspectives, if any.
+
+        Raises:
+            ArtefactError: an invalid declaration, or a checkpoint that cannot be loaded.
+        """
+        own = self.manifest.get("encoder")
+        entry = own or next((item for item in self.entries if item["kind"] == "bi-encoder"), None)
+        return None if entry is None else self._perspective(entry, Loading(folder=self.folder))
 
     def _perspective(self, item: Mapping[str, Any], loading: Loading) -> Perspective:
         if "url" in item and not loading.trust_code and str(item["url"]).rstrip("/") not in loading.addresses:
@@ -193,7 +201,7 @@ def _checked_manifest(path: Path, _state: tuple[int, ...]) -> Mapping[str, Any]:
 def _used(manifest: Mapping[str, Any], folder: Path) -> Iterator[Path]:
     """Return the files that a manifest names, and those in the folders of its checkpoints."""
     yield from (folder / manifest[key] for key in ("weights", "card", "relevance") if manifest.get(key))
-    for item in manifest.get("perspectives") or ():
+    for item in (*(manifest.get("perspectives") or ()), manifest.get("encoder") or {}):
         checkpoint = folder / str(item.get("checkpoint", "no checkpoint"))
         yield from sorted(path for pattern in ("*", "*/*") for path in checkpoint.glob(pattern))
 
@@ -207,7 +215,7 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
             raise ArtefactError(
                 f"{path}: the hash of {format_value(name)} is {format_value(expected)}; expected a SHA-256 as text."
             )
-    for item in manifest["perspectives"]:
+    for item in (*manifest["perspectives"], *([manifest["encoder"]] if manifest.get("encoder") else [])):
         if not (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("kind"), str)):
             raise ArtefactError(
                 f"{path}: a perspective is {format_value(item)}; expected an object with a name and a kind."
@@ -221,11 +229,6 @@ def _check_form(manifest: Mapping[str, Any], path: Path) -> None:
             Column(item["name"], item.get("level", "sentence"), item.get("role", "evidence"))
         except InputError as error:
             raise ArtefactError(f"{path}: {error}") from error
-    names = [item["name"] for item in manifest["perspectives"] if item.get("level") != "document"]
-    if (agreement := manifest.get("agreement")) not in (None, *names):
-        raise ArtefactError(
-            f"{path}: agreement is {format_value(agreement)}; expected one of the perspectives {format_names(names)}."
-        )
 
 
 def _read_card(path: Path) -> str:

@@ -31,7 +31,7 @@ def models_of(bundle: Bundle) -> list[BundleModel]:
         ArtefactError: a hub's model is not in the local cache and cannot be fetched.
     """
     names: dict[tuple[str, str | None], list[str]] = {}
-    for entry in bundle.manifest["perspectives"]:
+    for entry in bundle.entries:
         if "checkpoint" in entry:
             names.setdefault((str(entry["checkpoint"]), entry.get("revision")), []).append(entry["name"])
     return [_describe(bundle, checkpoint, revision, ", ".join(readers))

@@ -59,8 +59,7 @@ class Perspective:
     fingerprint must give the same scores. `level` is the unit it reads: each sentence, or each document as a whole.
     `role` is ``ordering`` for a perspective that orders sentences and is not evidence for their documents. `signed` is
     True if 0 means "no statement" and the sign speaks for or against: the blend never rescales such a column.
-    `reads_best_only` is True for a slow perspective of documents, which may be limited to the best ones
-    (reranking/cascade.py). `default_weight` is the weight of its column if the weights do not name it.
+    `default_weight` is the weight of its column if the weights do not name it.
     """
 
     name: str
@@ -70,7 +69,6 @@ class Perspective:
     default_weight: float | None = None
     pairs_per_save: int = 4096
     """Pairs per cached portion: a few seconds of work, or a minute on a slow machine."""
-    reads_best_only: bool = False
 
     @property
     def column(self) -> Column:

@@ -39,8 +39,6 @@ PAIRS_PER_PASS = 16_384
 class BiEncoderPerspective(Perspective):
     """A bi-encoder's similarity of question and text, on a fixed scale."""
 
-    reads_best_only = True
-
     def __init__(
         self,
         name: str,

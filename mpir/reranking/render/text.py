@@ -27,8 +27,8 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
         f"the sum of {_sum(document.shares)}.",
         *(f"{name} gave it {value:.3f}, which would be rank {document.ranks[name]}." for name, value in first_scores),
     ]
-    shares = list(document.shares.items())[len(document.scores) :]
-    for (name, share), position in zip(shares, document.best, strict=True):
+    shares = list(document.shares.items())[len(document.scores) :]  # of the best sentences, before any intercept
+    for (name, share), position in zip(shares, document.best, strict=False):
         if not share:
             continue
         sentence = document.sentences[position]
@@ -39,7 +39,9 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
         ]
     if ranking.sentence_list:
         lines.append("The candidates are single sentences and are ranked as a sentence list, without context.")
-    if not document.sentences:
+    if document.left_out:
+        lines.append("It was not read, because it ranks low by words, which alone give its score.")
+    elif not document.sentences:
         lines.append("It has no sentences, so only its document scores count.")
     lines += [
         f"{name.capitalize()} only orders sentences; it is not part of a document's score."
@@ -50,9 +52,7 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
     if ranking.unread:
         lines.append(f"The query is too long: its last {ranking.unread} characters were not read.")
     if ranking.left_out:
-        lines.append(f"Sentences that the first pass left out, in all documents: {ranking.left_out}.")
-    if unread := sum(ranked.left_out for ranked in ranking.documents):
-        lines.append(f"Low-ranked documents that were not encoded: {unread}.")
+        lines.append(f"Documents that rank low by words, and were not read: {ranking.left_out}.")
     if in_part := sum(ranked.in_part for ranked in ranking.documents):
         lines.append(f"Low-ranked documents that were read by the model's first layers only: {in_part}.")
     return printable("\n".join(lines))

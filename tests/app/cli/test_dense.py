@@ -301,7 +301,7 @@ def hybrid_scored(index: Path, bundle: Path, tmp_path: Path) -> Dataset:
     ]
     (tmp_path / "questions.json").write_text(json.dumps({"questions": questions}))
     arguments = ["--questions", tmp_path / "questions.json", "--index", index, "--output", tmp_path / "scored"]
-    options = ["--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu", "--set", "score.agreement=false"]
+    options = ["--mode", "hybrid", "--bundle", str(bundle), "--device", "cpu"]
     assert main(["score", *map(str, arguments), *options]) == 0
     return Dataset.load(tmp_path / "scored")
 

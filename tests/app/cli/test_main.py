@@ -148,7 +148,7 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
         ([*rerank, "--precision", "fp12"], "precision is 'fp12'; choose from auto"),
         ([*rerank, "--set", "batch.tokens=0"], "batch.tokens: '0' is given"),
         ([*rerank, "--set", "batch.tokens=9", "--device", "cpu"], "tokens_per_batch is 9, too small for one pair"),
-        ([*rerank, "--cascade", "2"], "cascade is 2.0"),
+        ([*rerank, "--cascade", "2"], "argument --cascade: invalid choice: '2'"),
         ([*rerank, "--set", "cache.limit=1"], "limit in bytes is 1"),
         ([*rerank, "--weights", "nowhere.json"], "nowhere.json"),
         ([*rerank, "--set", "weights.context=nothing"], "context is 'nothing'"),

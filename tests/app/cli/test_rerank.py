@@ -18,6 +18,7 @@ from mpir.app.cli import main
 from mpir.core.weights import Weights
 from mpir.files.weights import write_weights
 from mpir.models.bundles.bundle import seal
+from mpir.reranking.stages import READ, READ_ON
 
 SAMPLE = Path(mpir.__file__).parent / "sample/documents.jsonl"
 
@@ -370,32 +371,41 @@ def test_a_reader_that_leaves_early_is_no_error(tiny_bundle: Path, tmp_path: Pat
     assert finished.returncode == 0
 
 
-def test_a_cascade_by_default_and_by_share(
+@pytest.mark.parametrize(
+    ("options", "unread", "in_part"), [([], 2, READ - READ_ON), (["--cascade", "first"], 0, READ + 2)]
+)
+def test_a_long_list_is_read_in_stages(
+    pipe: Callable[[str], None], capsys: pytest.CaptureFixture[str], *, options: list[str], unread: int, in_part: int
+) -> None:
+    documents = [{"id": str(i), "abstract": "Salt is lost. " * (i % 4 + 1)} for i in range(READ + 2)]
+    pipe(json.dumps({"query": "Is salt lost?", "documents": documents}))
+    assert main(["rerank", "--format", "jsonl", "--device", "cpu", *options]) == 0
+    result = json.loads(capsys.readouterr().out)
+    ranked = result["documents"]
+    assert result["left_out"] == sum(document["left_out"] for document in ranked) == unread
+    assert sum(document["in_part"] for document in ranked) == in_part
+    assert all(bool(document["sentences"]) != document["left_out"] for document in ranked)
+
+
+def test_a_bundle_without_exits_is_read_whole(
     pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = " ".join(f"Aspirin {number} is a risk." for number in range(400))
-    line = json.dumps({"query": "aspirin", "documents": [{"id": "a", "abstract": body, "score": 1.0}]})
-    for options, count in ([], 160), (["--cascade", "all"], 400), (["--cascade", "0.5"], 200):
-        pipe(line)
-        assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle), *options]) == 0
-        result = json.loads(capsys.readouterr().out)
-        assert (len(result["documents"][0]["sentences"]), result["left_out"]) == (count, 400 - count)
+    documents = [{"id": str(i), "abstract": "Aspirin is a risk."} for i in range(62)]
+    pipe(json.dumps({"query": "aspirin", "documents": documents}))
+    assert main(["rerank", "--format", "jsonl", "--bundle", str(tiny_bundle)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [len(document["sentences"]) for document in result["documents"]] == [1] * 62
+    assert not any(document["left_out"] or document["in_part"] for document in result["documents"])
 
 
-@pytest.mark.parametrize(
-    ("share", "message"),
-    [("is aspirin", "invalid 'is aspirin' (expected auto, all, or a number above 0"), ("2", "cascade is 2.0; ")],
-)
-def test_a_share_that_is_none(
-    share: str, message: str, pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+def test_another_cascade_is_refused(
+    pipe: Callable[[str], None], tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(LINE)
-    try:
-        status = main(["rerank", "--bundle", str(tiny_bundle), "--cascade", share])
-    except SystemExit as exit_:
-        status = exit_.code
-    assert status == 2
-    assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["rerank", "--bundle", str(tiny_bundle), "--cascade", "0.5"])
+    assert ended.value.code == 2
+    assert "--cascade: invalid choice: '0.5' (choose from" in capsys.readouterr().err
 
 
 def test_a_second_run_takes_its_scores_from_the_cache(

@@ -12,15 +12,12 @@ from mpir.app.cli import main
 from mpir.app.cli.tune import _log_beside
 from mpir.core.columns import Column
 from mpir.core.weights import Weights
-from mpir.files.checksum import read_json_with_checksum
 from mpir.files.weights import read_weights, write_weights
-from mpir.models.bundles.bundle import seal
-from mpir.models.perspectives.agreement import Agreement
 from mpir.reranking.reranker import Reranker
 from mpir.tune.dataset import Dataset
 from tests.search.engine_server import serving
 
-AGREEMENT = "agreement"
+ORDER = "order"
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 SUBJECTS = ["heart", "blood", "gene", "cell", "risk", "trial"]
@@ -230,17 +227,17 @@ def test_a_refused_run_leaves_the_trials_of_a_killed_one(work: Path, tmp_path: P
     assert log.read_bytes() == trials
 
 
-def test_weights_without_agreement_stand_against_scores_with_it(
+def test_weights_without_a_column_stand_against_scores_with_it(
     work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scored = Dataset.load(work / "scored")
-    columns = scored.columns.with_columns({Column(AGREEMENT, "sentence", "ordering"): np.arange(len(scored.begin))})
+    columns = scored.columns.with_columns({Column(ORDER, "sentence", "ordering"): np.arange(len(scored.begin))})
     replace(scored, columns=columns).save(tmp_path / "scored")
     capsys.readouterr()
     options = ["--output", str(tmp_path / "w.json"), "--against", "rawal-baral-2020", "--format", "json"]
     assert tune(tmp_path, *options) == 0
     assert json.loads(capsys.readouterr().out)["against"] == "the weights rawal-baral-2020"
-    assert read_weights(tmp_path / "w.json").alpha[AGREEMENT] == 0  # document-map does not see it
+    assert read_weights(tmp_path / "w.json").alpha[ORDER] == 0  # document-map does not see it
 
 
 def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
@@ -254,22 +251,6 @@ def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path
     assert (
         read_weights(tmp_path / "w.json").sentence_list_beta is None
     )  # the trials of another setting are not taken up
-
-
-def test_scores_say_which_agreement_they_hold(work: Path, tiny_bundle: Path, tmp_path: Path) -> None:
-    bundle = tmp_path / "bundle"
-    shutil.copytree(tiny_bundle, bundle)
-    manifest = read_json_with_checksum(bundle / "bundle.json")
-    (bundle / "bundle.json").write_text(json.dumps(manifest | {"agreement": "relevance"}))
-    seal(bundle)
-    assert score(work, bundle, "agreeing") == 0
-    assert score(work, bundle, "not-agreeing", "--set", "score.agreement=false") == 0
-    agreeing, plain = (Dataset.load(work / name) for name in ("agreeing", "not-agreeing"))
-    assert agreeing.columns.layout.sentences == (*plain.columns.layout.sentences, AGREEMENT)
-    assert agreeing.made_by["derived"] == {AGREEMENT: Agreement("relevance").identity}
-    assert plain.made_by["derived"] == {}
-    assert tune(work, "--output", str(tmp_path / "w.json"), scored="agreeing") == 0
-    assert read_weights(tmp_path / "w.json").made_by["derived"][AGREEMENT] == Agreement("relevance").identity
 
 
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

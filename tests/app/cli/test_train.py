@@ -65,7 +65,7 @@ def test_it_trains_and_makes_a_bundle(
     steps = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
     assert max(step.get("rows", 0) for step in steps) == 8  # the option counts more than the file
     reranker = Reranker(tmp_path / "made", device="cpu", precision="fp32")
-    assert list(reranker.weights.alpha) == ["relevance", "sts", "agreement"]
+    assert list(reranker.weights.alpha) == ["relevance", "sts"]
     best = reranker.rerank("does aspirin thin blood", [BAD, GOOD]).documents[0]
     assert best.index == 1
     assert 0 <= best.sentences[0].scores["sts"] <= 5

@@ -46,15 +46,19 @@ class Arbitrary(Perspective):
         return np.array([zlib.crc32(f"{self.name} {sentence}".encode()) % 997 / 500 - 0.4 for _, sentence in pairs])
 
 
+def arbitrary_columns() -> list[Perspective]:
+    """A column of each kind: evidence, one that is never rescaled, and one that only orders sentences."""
+    perspectives = [Arbitrary("relevance"), Arbitrary("sts"), Arbitrary("order")]
+    perspectives[1].signed, perspectives[2].role = True, "ordering"
+    return list(perspectives)
+
+
 @pytest.fixture
 def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
     """A ranking and the page's data, with these weights."""
 
     def make(weights: Weights | None = None) -> tuple[Ranking, dict[str, Any]]:
-        perspectives = [Arbitrary("relevance"), Arbitrary("sts")]
-        perspectives[1].signed = True
-        reranker = Reranker(perspectives=perspectives, weights=weights, agreement="relevance")
-        ranking = reranker.rerank(QUERY, DOCUMENTS)
+        ranking = Reranker(perspectives=arbitrary_columns(), weights=weights).rerank(QUERY, DOCUMENTS)
         return ranking, page_data(ranking, DOCUMENTS)
 
     return make

@@ -15,7 +15,7 @@ from mpir.app.explain.page import page_data, page_with
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from mpir.reranking.ranking import Ranking
-from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary, serving
+from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary, arbitrary_columns, serving
 from tests.app.serve.running import Server
 
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
@@ -70,7 +70,7 @@ def module(chromium: Any, server: Server) -> Iterator[Callable[[str, Any], Any]]
 def test_the_browser_blends_as_python_does(
     module: Callable[[str, Any], Any], ranked: Ranked, context: Any, normalise: Any, w: tuple[float, ...]
 ) -> None:
-    alpha = {"relevance": 0.61, "sts": -0.27, "agreement": 0.4}
+    alpha = {"relevance": 0.61, "sts": -0.27, "order": 0.4}
     weights = Weights.from_dict(
         {"alpha": alpha, "alpha_context": 0.31, "beta": {"bm25": 0.123}, "beta_sentences": 0.85, "w": w,
          "context": context, "normalise": normalise}
@@ -123,7 +123,7 @@ def test_a_slider_ranks_again_and_reset_takes_it_back(opened: Callable[..., Any]
     assert page.locator("#list").inner_text() != before
     weights = Weights.from_dict(json.loads(page.locator("#json").text_content()))
     assert weights.alpha["relevance"] == 0
-    repeated = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], weights=weights, agreement="relevance")
+    repeated = Reranker(perspectives=arbitrary_columns(), weights=weights)
     expected = [document.id for document in repeated.rerank(QUERY, DOCUMENTS).documents]
     assert ids(page) == expected
     page.get_by_role("button", name="Reset").click()
@@ -132,7 +132,7 @@ def test_a_slider_ranks_again_and_reset_takes_it_back(opened: Callable[..., Any]
 
 
 def test_the_fixed_point_s_bound_is_kept(opened: Callable[..., Any], ranked: Ranked) -> None:
-    alpha = {"relevance": 1, "sts": 1, "agreement": 0}
+    alpha = {"relevance": 1, "sts": 1, "order": 0}
     weights = Weights(alpha, alpha_context=0.9, beta_sentences=0.9, w=(1.0,), context="fixpoint")
     page = opened(ranked(weights)[1])
     slider = page.get_by_label("α context")

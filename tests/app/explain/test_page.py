@@ -4,10 +4,12 @@ import base64
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +20,13 @@ import numpy as np
 import pytest
 
 import mpir
-from mpir import Document, Reranker, Weights
+from mpir import Document, Reranker, RunOptions, Weights
 from mpir.app.cli import main
 from mpir.app.explain.page import MEDIA, MODULES, asset, page_data, page_served, page_with
 from mpir.core.blend import blend
 from mpir.core.columns import Columns, Layout
 from mpir.reranking.ranking import Ranking
+from mpir.reranking.stages import READ, READ_ON
 from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary
 from tests.threads import from_threads
 
@@ -50,7 +53,7 @@ def test_the_data_has_texts_columns_and_weights_in_the_order_of_the_input(ranked
     ranking, data = ranked()
     assert [document["id"] for document in data["documents"]] == ["11", "12", "13", "14", "15"]
     assert Weights.from_dict(data["weights"]) == ranking.weights
-    assert (data["ordering"], data["signed"]) == (["agreement"], ["sts"])
+    assert (data["ordering"], data["signed"]) == (["order"], ["sts"])
     for document in data["documents"]:
         for sentence in document["sentences"]:
             assert document["sections"][sentence["section"]][sentence["begin"] : sentence["end"]].strip()
@@ -73,7 +76,7 @@ def test_where_a_document_stood_is_the_first_stage_s_own_rank() -> None:
 
 
 def test_threads_that_share_a_reranker_get_the_pages_of_one_thread() -> None:
-    reranker = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], agreement="relevance")
+    reranker = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")])
 
     def page(number: int) -> str:
         documents = DOCUMENTS[number % 3 :]
@@ -215,7 +218,9 @@ def test_a_digit_grades_only_a_document_whose_text_is_shown() -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_the_page_ranks_single_sentences_as_python_does() -> None:
     texts = ["Aspirin lowers fever in adults.", "Aspirin lowers fever.", "Coffee keeps people awake."]
-    ranking = Reranker().rerank("Does aspirin lower fever?", texts)
+    weights = Weights({"relevance": 1.0, "sts": 0.5}, beta={"bm25": 2.0}, sentence_list_beta={"bm25": 0.5})
+    reranker = Reranker(perspectives=[Arbitrary("relevance"), Arbitrary("sts")], weights=weights)
+    ranking = reranker.rerank("Does aspirin lower fever?", texts)
     assert ranking.sentence_list
     data = page_data(ranking, [Document(str(i), "", text) for i, text in enumerate(texts)])
     code = f"const data = {json.dumps(data)}; console.log(JSON.stringify(blend(data, data.weights)))"
@@ -223,7 +228,31 @@ def test_the_page_ranks_single_sentences_as_python_does() -> None:
     for document in ranking:
         assert result[document.index]["score"] == pytest.approx(document.score)
         assert result[document.index]["sentences"][0]["score"] == pytest.approx(document.sentences[0].score)
-    assert any(document.sentences[0].scores["agreement"] for document in ranking)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+@pytest.mark.parametrize("cascade", ["auto", "first", "all"])
+def test_the_page_computes_the_probabilities_of_documents_however_far_they_were_read(cascade: Any) -> None:
+    """Some documents are not read, some to the first exit, and some to the end; log-odds are sums on lines."""
+    documents = [Document(str(i), f"Salt {i}", "Salt is lost. " * (i % 4)) for i in range(READ + 2)]
+    ranking = Reranker("fast" if cascade == "all" else "default", run=RunOptions(cascade=cascade)).rerank(
+        "Is salt lost?", documents
+    )
+    data = page_data(ranking, documents)
+    code = f"const data = {json.dumps(data)}, b = blend(data, data.weights);"
+    result = json.loads(in_node("blend, rankOf", f"{code} console.log(JSON.stringify([b, rankOf(data, b)]))"))
+    readings = Counter(item["reading"] for item in data["documents"])
+    expected = {"auto": {"unread": 2, "in_part": READ - READ_ON, "whole": READ_ON}}
+    expected |= {"first": {"in_part": READ + 2}, "all": {"whole": READ + 2}}
+    assert readings == expected[cascade]
+    assert result[1] == [document.index for document in ranking]
+    for document in ranking:
+        blended = result[0][document.index]
+        assert blended["score"] == pytest.approx(document.score)
+        assert blended["score"] == pytest.approx(math.log(document.probability / (1 - document.probability)))
+        assert blended["shares"] == pytest.approx(dict(document.shares), abs=1e-9)
+        scores = sorted((sentence["score"] for sentence in blended["sentences"]), reverse=True)
+        assert scores == pytest.approx([sentence.score for sentence in document.sentences])
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node")

@@ -22,7 +22,7 @@ DOCUMENTS = tuple(
 
 
 def streamed(
-    documents: tuple[Document, ...], cache: ScoreCache | None, limits: Limits | None = None, cascade: Any = None
+    documents: tuple[Document, ...], cache: ScoreCache | None, limits: Limits | None = None, cascade: Any = "all"
 ) -> list[Any]:
     """All events of a stream."""
 
@@ -43,24 +43,19 @@ def streamed(
 def test_the_order_of_the_search_comes_first_and_the_last_ranking_is_that_of_all_documents(tmp_path: Path) -> None:
     events = streamed(DOCUMENTS, ScoreCache(tmp_path))
     names = [name for name, _ in events]
-    assert names == ["first", *["refined", "progress"] * 3, "ranking"]
+    assert names == ["first", *["refined", "progress"] * 2, "ranking"]
     expected = in_first_stage_order(QUERY, DOCUMENTS)
     assert [item["id"] for item in events[0][1]["pending"]] == [document.id for document in expected]
     assert [value for name, value in events if name == "progress"] == [
-        {"done": done, "total": 35, "key": events[0][1]["key"]} for done in (10, 20, 30)
+        {"done": done, "total": 35, "key": events[0][1]["key"]} for done in (10, 20)
     ]
     refined = [value for name, value in events if name == "refined"]
     assert [{item["id"] for item in value["documents"]} for value in refined] == [
-        {document.id for document in expected[:count]} for count in (10, 20, 30)
+        {document.id for document in expected[:count]} for count in (10, 20)
     ]
-    ranking = Reranker(perspectives=[Arbitrary("relevance")], run=RunOptions(cascade=None)).rerank(QUERY, DOCUMENTS)
+    ranking = Reranker(perspectives=[Arbitrary("relevance")], run=RunOptions(cascade="all")).rerank(QUERY, DOCUMENTS)
     assert events[-1][1] == page_data(ranking, DOCUMENTS, "words") | {"warnings": ["slow"]}
     assert {value["key"] for _, value in events} == {events[0][1]["key"]}
-
-
-def test_a_cascade_gets_twice_as_many_documents_each_time(tmp_path: Path) -> None:
-    events = streamed(DOCUMENTS, ScoreCache(tmp_path), cascade="auto")
-    assert [len(value["documents"]) for name, value in events if name == "refined"] == [10, 20]
 
 
 def test_without_a_cache_nothing_is_scored_twice() -> None:

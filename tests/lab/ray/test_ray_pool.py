@@ -165,7 +165,7 @@ def test_questions_that_end_every_worker_stop_the_job(tiny_bundle: Path, tmp_pat
 def test_what_a_worker_raises_stops_the_job_with_its_sentence(tiny_bundle: Path) -> None:
     for wrong, message in (
         (partial(load, tiny_bundle.with_name("gone")), "gone' not found; expected"),
-        (partial(load, tiny_bundle, cascade=0.5), r"other scores than this machine \(they differ in .*cascade\)"),
+        (partial(load, tiny_bundle, cascade="first"), r"other scores than this machine \(they differ in .*cascade\)"),
     ):
         pool = pooled(load(tiny_bundle), wrong, workers=1)
         with pytest.raises(MpirError, match=message) as raised:

@@ -625,7 +625,6 @@ def test_what_is_left_out(mixture: Path) -> None:
         ({"name": "sts"}, "two perspectives are called 'sts'; rename one"),
         ({"name": "bm25"}, "a perspective is called 'bm25', which means another column; rename it"),
         ({"name": "context"}, "a perspective is called 'context', which means another column; rename it"),
-        ({"name": "agreement"}, "a perspective is called 'agreement', which means another column; rename it"),
     ],
 )
 def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
@@ -814,7 +813,6 @@ def test_an_exported_bundle_scores_as_the_checkpoint_with_its_calibration(
     export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n", calibration={0: (2.0, -0.5)})
     raw, _ = Encoder(tiny_checkpoint, device="cpu", precision="fp32").outputs([("does aspirin", GOOD)])
     bundle = open_bundle(tmp_path / "b")
-    assert bundle.agreement == "relevance"
     relevance, sts, _ = bundle.perspectives(device="cpu", precision="fp32")
     assert query_scores(relevance, "does aspirin", [GOOD])[0] == pytest.approx(2 * raw[0, 0] - 0.5, abs=0.02)
     assert query_scores(sts, "does aspirin", [GOOD])[0] == pytest.approx(5 / (1 + np.exp(-raw[0, 1])), abs=0.02)
@@ -852,16 +850,6 @@ def test_one_encoder_reads_sentences_and_whole_documents(
         "does aspirin thin blood", [Document("1", BAD), Document("2", GOOD)]
     )
     assert {item.id for item in result} == {"1", "2"}
-
-
-def test_agreement_rests_on_no_perspective_of_documents(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    created = {"kind": "cross-encoder", "checkpoint": "model", "scale": "logit"}
-    declared = [
-        {"name": "relevance", "output": 0, "level": "document", **created},
-        {"name": "sts", "output": 1, **created},
-    ]
-    export_bundle(tiny_checkpoint, tmp_path / "b", declared, name="b", card="# b\n")
-    assert open_bundle(tmp_path / "b").agreement is None
 
 
 def test_a_mixture_of_documents_alone_is_refused_before_it_trains(mixture: Path) -> None:

@@ -88,8 +88,8 @@ def test_a_registered_class(bundle: Path) -> None:
         ({"perspectives": "sts"}, r"bundle.json: perspectives is 'sts'; expected a list"),
         ({"perspectives": ["sts"]}, r"bundle.json: a perspective is 'sts'; expected an object with a name and a kind"),
         ({"perspectives": [{"name": "sts", "kind": 5}]}, "expected an object with a name and a kind"),
-        ({"agreement": 5}, "bundle.json: agreement is 5; expected the name of a perspective"),
-        ({"agreement": "x"}, "bundle.json: agreement is 'x'; expected one of the perspectives relevance"),
+        ({"encoder": 5}, "bundle.json: encoder is 5; expected an object with a name and a kind"),
+        ({"encoder": {"name": "dense"}}, "expected an object with a name and a kind"),
     ],
 )
 def test_a_manifest_of_another_form(bundle: Path, changes: dict[str, Any], message: str) -> None:
