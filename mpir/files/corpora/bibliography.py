@@ -24,7 +24,7 @@ _MAX_NAMES = 500
 """Maximum number of authors or keywords to keep: some papers in physics have thousands."""
 _NAMES = frozenset(("Na", "Nan"))
 """Names that equal a placeholder, which programs write as NA and nan."""
-_OWN_KEYWORD = re.compile(r"mpir (?:rank|probability|blended score) [\d.-]+")
+_OWN_KEYWORD = re.compile(r"mpir (?:(?:rank|probability|blended score) [\d.-]+|included|maybe|excluded)")
 _KIND = re.compile(r"[A-Z]{3,6}")
 _PUNCTUATION = re.compile(r"[\W_\d]+")
 _RETRACTED = frozenset((RETRACTED.casefold(), "retracted article", "retracted paper", "retracted"))

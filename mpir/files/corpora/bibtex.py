@@ -14,6 +14,7 @@ from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
 from mpir.files.corpora.fields import Value, field_name, report_unread
 from mpir.files.corpora.record import document_of
+from mpir.files.corpora.source_fields import kept_fields
 from mpir.files.read import place_of, read_text
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
             values = {field.key: _joined(str(field.value), strings) for field in entry.fields}
             with error_context(place_of(path, _line(entry))):
                 fields = _fields(entry, values, unknown)
-            yield document_of(fields), values
+            yield document_of(fields, kept_fields(fields)), values
     if empty:
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
     if unknown:

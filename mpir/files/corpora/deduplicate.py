@@ -18,6 +18,7 @@ from mpir.files.corpora.content import PREFIX, comparable_words, shared_id, unus
 from mpir.files.corpora.identifiers import AccessionNumber
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.same_paper import Paper, are_alike_in_all, are_one
+from mpir.files.corpora.source_fields import SOURCE_FIELDS, united
 
 _COMPARED = 100
 """Maximum number of papers with the same key with which a paper is compared, so that time stays linear."""
@@ -92,6 +93,8 @@ def _merged(first: Document, copy: Document) -> Document:
         metadata = {**{name: value for name, value in fields if name not in CITATION}, **base.metadata}
     if any(paper.is_retracted for paper in known):
         metadata[TYPES] = list(dict.fromkeys((*Bibliography.of(metadata).types, RETRACTED)))
+    if kept := united(first.metadata, copy.metadata):
+        metadata[SOURCE_FIELDS] = kept
     widest = min(first, copy, key=_id_order)
     return replace(longest, id=widest.id, key=widest.key, metadata=metadata)
 

@@ -27,6 +27,7 @@ from mpir.files.corpora.json_records import unwrapped, with_metadata
 from mpir.files.corpora.json_values import json_values, with_abstract
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.record import bibliography_of
+from mpir.files.corpora.source_fields import SOURCE_FIELDS, source_fields
 from mpir.files.read import place_of, read_json_lines
 
 ID_KEYS = ("pmid", "id", "_id", "docid", "docno", "doc_id", "pubmed_id", "uid", "cord_uid")
@@ -62,7 +63,9 @@ def record_document(record: Mapping[str, Any], location: str, *, needs_id: bool 
     identity = _checked_id(named, location) if has_id else ""
     check_has_text(whole, location)
     title, body = (_text_of(record, whole, names, location) for names in (TITLES, BODIES))
-    document = Document(identity, title, without_remarks(body), metadata=bibliography_of(json_values(whole)))
+    fields = whole[SOURCE_FIELDS] if source_fields(whole) else None
+    metadata = bibliography_of(json_values(whole), source_fields=fields)
+    document = Document(identity, title, without_remarks(body), metadata=metadata)
     return document if has_id else replace(document, id=content_id(document))
 
 

@@ -60,6 +60,7 @@ from mpir.files.corpora.list_cells import objects_in
 from mpir.files.corpora.notes import ids_in_note, trials_in_note
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.retractions import is_retracted_title
+from mpir.files.corpora.source_fields import SOURCE_FIELDS
 
 _LOCAL = frozenset(("id", "_id", "recordid", "key", "itemid", *ACCESSION_NUMBERS))
 """Names under which a small number is a position in a list, which reference managers count from 1."""
@@ -81,7 +82,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])(?! )")
 _ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")
 
 
-def document_of(values: Mapping[str, Value]) -> Document:
+def document_of(values: Mapping[str, Value], source_fields: Mapping[str, Any] | None = None) -> Document:
     """Build the document of a record, with its bibliographic fields and ids as metadata.
 
     A record without an id gets one of its words (`content_id`).
@@ -89,6 +90,7 @@ def document_of(values: Mapping[str, Value]) -> Document:
     Args:
         values: the record's texts, stripped, by normalised field name (`field_name`); several values of a field are a
             list.
+        source_fields: the fields to keep as the source has them (source_fields.py).
     """
     names = _by_rank(tuple(values))
     name = _first_telling(values, names.ids)
@@ -108,26 +110,31 @@ def document_of(values: Mapping[str, Value]) -> Document:
         elif name in _OF_TRIALS or (name in ACCESSION_NUMBERS and _NUMBER.fullmatch(identity)):
             identity = AccessionNumber(identity)
     title, body = _first_telling(values, names.titles), _first_telling(values, names.bodies)
-    metadata = RecordMetadata(_ids(values, names, pmid, noted), values, _bibliography)
+    texts = {**values, SOURCE_FIELDS: source_fields} if source_fields else values
+    metadata = RecordMetadata(_ids(values, names, pmid, noted), texts, _bibliography)
     abstract = without_remarks(_text(values.get(body, "")))
     document = Document(identity, _text(values.get(title, "")), abstract, metadata=metadata)
     return document if identity else replace(document, id=content_id(document))
 
 
-def bibliography_of(values: Mapping[str, Value], pmid: str = "") -> RecordMetadata:
+def bibliography_of(
+    values: Mapping[str, Value], pmid: str = "", source_fields: Mapping[str, Any] | None = None
+) -> RecordMetadata:
     """Return a record's ids and bibliographic fields as a document's metadata; missing ones are left out.
 
     Args:
         values: as of `document_of`.
         pmid: the record's PMID, if it is known already.
+        source_fields: as of `document_of`.
     """
     names = _by_rank(tuple(values))
     noted = _noted(values, names)
     ids = _ids(values, names, pmid or _pmid(values, names, noted), noted)
-    return RecordMetadata(ids, values, _bibliography)
+    texts = {**values, SOURCE_FIELDS: source_fields} if source_fields else values
+    return RecordMetadata(ids, texts, _bibliography)
 
 
-def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
+def _bibliography(values: Mapping[str, Any]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     names = _by_rank(tuple(values))
     for key, fields in names.bibliography:
@@ -143,6 +150,8 @@ def _bibliography(values: Mapping[str, Value]) -> dict[str, Any]:
         metadata["trials"] = list(dict.fromkeys((*metadata.get("trials", ()), *trials)))
     if _is_retracted(values, names) and not Bibliography.of(metadata).is_retracted:
         metadata[TYPES] = [*metadata.get(TYPES, ()), RETRACTED]
+    if source_fields := values.get(SOURCE_FIELDS):
+        metadata[SOURCE_FIELDS] = dict(source_fields)
     return metadata
 
 

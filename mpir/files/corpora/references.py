@@ -25,6 +25,8 @@ from mpir.files.corpora.fields import BODIES, TEXTS, Value, report_unread
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.record import document_of
+from mpir.files.corpora.screening_tools import list_field
+from mpir.files.corpora.source_fields import fields_of_tags
 from mpir.files.corpora.tagged import Fields, Syntax, records
 
 _FIRST = ("PMID", "TY")
@@ -179,7 +181,9 @@ def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Map
     for _, fields in records(path, syntax):
         names = syntax.names(fields)
         values = {names[tag]: _value(names[tag], texts) for tag, texts in fields.items() if tag in names}
-        document = document_of(values)
+        kept = fields_of_tags(fields, names) if syntax is REFERENCES else {}
+        kept |= list_field(path, (note.partition(":")[0] for note in fields.get("N1", ())))
+        document = document_of(values, kept)
         yield document, {tag: texts for tag, texts in fields.items() if tag not in names}
 
 

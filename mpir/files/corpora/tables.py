@@ -17,6 +17,8 @@ from mpir.files.corpora.embase import records_by_row, separator_by_row
 from mpir.files.corpora.fields import IDS, KNOWN, RANKED_ID, READ, TEXTS, field_name, report_unread
 from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.record import document_of
+from mpir.files.corpora.screening_tools import list_field
+from mpir.files.corpora.source_fields import fields_of_row, kept_columns
 from mpir.files.read import place_of, read_lines
 
 log = logging.getLogger(__name__)
@@ -117,13 +119,15 @@ def row_documents(
     """
     header, longer = list(next(rows, [])), list[int]()
     columns, width = _columns(header, place_of(path, line)), len(header)
-    if any(name == RANKED_ID for name, _ in columns):
+    is_ranking = any(name == RANKED_ID for name, _ in columns)
+    kept, of_file = kept_columns(header, is_ranking=is_ranking), list_field(path, header)
+    if is_ranking:
         rows = (list(map(without_guards, cells)) for cells in rows)
     for row_number, cells in enumerate(rows, number + 1):
         if len(cells) > width and any(cell.strip() for cell in cells[width:]):
             longer.append(row_number)
         if cells and (cells[0].strip() or any(cell.strip() for cell in cells)) and cells != header:
-            document = document_of(_values(cells, columns))
+            document = document_of(_values(cells, columns), {**fields_of_row(cells, kept), **of_file})
             yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
     if longer:
         message = "%s: %d rows have more cells than the header, which are not read (the first is row %d); look for a %s"

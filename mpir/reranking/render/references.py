@@ -10,27 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mpir.core.results import RankedDocument, RankedList
-from mpir.core.text.characters import without_surrogates
-from mpir.errors import printable
 from mpir.files.corpora.bibliography import Bibliography, month_and_day
+from mpir.files.corpora.ris_lines import record_link, reference_text, ris_fields
+from mpir.files.corpora.source_fields import as_tags
 from mpir.reranking.render.tables import measure_of
 from mpir.reranking.standing import standing_of
-
-PUBMED_URL, DOI_URL = "https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/"
 
 
 def to_ris(ranking: RankedList) -> str:
     """Return the ranked documents as RIS, best first."""
-    return "".join(
-        _record(_ris_fields(ranking, document, rank), "{:<2}  - {}", "ER  - \n\n")
-        for rank, document in enumerate(ranking, 1)
-    )
+    return "".join(reference_text(_ris_fields(ranking, document, rank)) for rank, document in enumerate(ranking, 1))
 
 
 def to_nbib(ranking: RankedList) -> str:
     """Return the ranked documents in PubMed's format, best first; the PMID field is blank if a document has none."""
     return "".join(
-        _record(_nbib_fields(ranking, document, rank), "{:<4}- {}", "\n") for rank, document in enumerate(ranking, 1)
+        reference_text(_nbib_fields(ranking, document, rank), "{:<4}- {}", "\n")
+        for rank, document in enumerate(ranking, 1)
     )
 
 
@@ -39,31 +35,13 @@ def link_of(document: RankedDocument) -> str:
     return record_link(Bibliography.of(document.metadata))
 
 
-def record_link(known: Bibliography) -> str:
-    """Return the URL of a record at PubMed or, without a PMID, at doi.org; an empty string without either."""
-    return f"{PUBMED_URL}{known.pmid}/" if known.pmid else f"{DOI_URL}{known.doi}" if known.doi else ""
-
-
 def _ris_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
     known = Bibliography.of(document.metadata)
-    first, _, last = known.pages.partition("-")
     yield "TY", known.reference_type or "JOUR"
     yield from (("KW", keyword) for keyword in _keywords(ranking, document, rank))
-    yield from (("AN", document.id), ("DB", "PubMed" if document.id == known.pmid else ""), ("TI", document.title))
-    yield from (("AU", author) for author in known.authors)
-    yield from (
-        ("PY", known.year),
-        ("DA", known.date.replace("-", "/")),
-        ("T2", known.journal),
-        ("J2", known.abbreviation),
-    )
-    yield from (("VL", known.volume), ("IS", known.issue), ("SP", first), ("EP", last), ("SN", known.issn))
-    yield from (("PB", known.publisher), ("DO", known.doi), ("C2", known.pmcid))
-    yield from (("M3", publication_type) for publication_type in known.types)
-    yield from (("LA", language) for language in known.language)
-    yield from (("KW", keyword) for keyword in known.keywords)
-    yield from (("UR", url) for url in dict.fromkeys((known.url, record_link(known))))
-    yield from (("AB", document.text), ("N1", _note(ranking, document, rank)))
+    yield from ris_fields(known, document.id, document.title, document.text)
+    yield "N1", _note(ranking, document, rank)
+    yield from as_tags(document.metadata)
 
 
 def _nbib_fields(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[tuple[str, object]]:
@@ -81,6 +59,7 @@ def _nbib_fields(ranking: RankedList, document: RankedDocument, rank: int) -> It
     yield from (("SI", trial) for trial in known.trials)
     yield from (("PMC", known.pmcid), ("AID", f"{known.doi} [doi]" if known.doi else ""), ("UR", known.url))
     yield from (("AB", document.text), ("GN", _note(ranking, document, rank)))
+    yield from as_tags(document.metadata, "GN", "OT")
 
 
 def _keywords(ranking: RankedList, document: RankedDocument, rank: int) -> Iterator[str]:
@@ -95,10 +74,3 @@ def _note(ranking: RankedList, document: RankedDocument, rank: int) -> str:
     says = standing_of(document, ranking.query).says
     sentence = f" Best sentence{f' ({says})' if says else ''}: {best.text}" if best else ""
     return f"mpir: rank {rank} of {ranking.candidates}, {name} {measure(document)}, for: {ranking.query}{sentence}"
-
-
-def _record(fields: Iterator[tuple[str, object]], line: str, end: str) -> str:
-    """Return a record with one line for each field that is not empty."""
-    texts = ((tag, str(value) if tag == "PMID" else " ".join(str(value or "").split())) for tag, value in fields)
-    lines = [line.format(tag, text.strip() if tag == "PMID" else text) for tag, text in texts if text]
-    return printable(without_surrogates("\n".join(lines) + "\n")) + end

@@ -15,6 +15,7 @@ from mpir.files.corpora.authors import split_authors
 from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, LISTS, TYPES, YEAR, Bibliography, split_names
 from mpir.files.corpora.formula_guard import guarded
 from mpir.files.corpora.identifiers import REGISTRIES
+from mpir.files.corpora.source_fields import SOURCE_FIELDS, as_columns
 from mpir.reranking.standing import CLAIMS, standing_of
 
 _NAMES = ("pmid", "doi")
@@ -42,6 +43,7 @@ _REGISTRIES = tuple(name for name in REGISTRIES if name not in (*_NAMES, *_FURTH
 """Further ids of a reference."""
 _OPTIONAL = (*_FURTHER, *_REGISTRIES)
 """Further fields of a reference, in the last columns."""
+_QUERY = ("query id", "query")
 _SIGNATURE = "\ufeff"
 """The byte order mark, without which Excel does not recognise UTF-8."""
 
@@ -50,8 +52,9 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     """Return a CSV text with one row per document and its best sentence, or one row for each of the best `sentences`.
 
     Texts are not shortened; runs of white space become single spaces, and an apostrophe precedes formulas. PMID, DOI,
-    year, journal, types and probabilities have a column if any document has a value. `rankings` may be a list of
-    (query id, ranking) pairs: then the rows follow one another, with the id and the query in the last two columns.
+    year, journal, types and probabilities have a column if any document has a value; so has each field that only the
+    documents' source knows. `rankings` may be a list of (query id, ranking) pairs: then the rows follow one another,
+    with the id and the query in the last two columns.
     """
     several = [("1", rankings)] if isinstance(rankings, RankedList) else rankings
     rows = [
@@ -62,6 +65,10 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     stream = io.StringIO()
     writer = csv.writer(stream)
     heads = _heads(rows, [ranking for _, ranking in several], sentences)
+    rows = [{**as_columns(row, (*heads, *_QUERY)), **row} for row in rows]
+    known, own = set(heads), dict.fromkeys(name for row in rows for name in as_columns(row, (*heads, *_QUERY)))
+    at = next((heads.index(name) for name in _QUERY if name in known), len(heads))
+    heads[at:at] = own
     writer.writerow(map(_cell, heads))
     writer.writerows([_cell(row.get(head, "")) for head in heads] for row in rows)
     return _SIGNATURE + without_surrogates(stream.getvalue())
@@ -87,7 +94,7 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
         "sentence" if sentences else "best sentence",
         *([] if sentences else ["abstract", *_FURTHER, *_REGISTRIES]),
     ]
-    heads += ["query id", "query"]
+    heads += _QUERY
     optional = {
         *_NAMES,
         *_KNOWN,
@@ -99,8 +106,7 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
         "abstract",
         "probability",
         "answer probability",
-        "query id",
-        "query",
+        *_QUERY,
     }
     telling = {head for row in rows for head in optional if row.get(head) not in (None, "")}
     return [head for head in dict.fromkeys(heads) if head not in optional - telling]
@@ -129,7 +135,7 @@ def _known_of(document: RankedDocument, query: str) -> dict[str, Any]:
     known, standing = Bibliography.of(document.metadata), standing_of(document, query)
     values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
     texts = {name: _joined(name, value) if name in LISTS else value for name, value in values.items()}
-    texts |= {name: document.metadata.get(name) for name in _REGISTRIES}
+    texts |= {name: document.metadata.get(name) for name in (*_REGISTRIES, SOURCE_FIELDS)}
     texts |= {
         "type of study": standing.study_type,
         "retracted": "yes" if standing.is_retracted else "",

@@ -43,7 +43,8 @@ def test_cord_uid_is_the_id_that_trec_covid_judges(tmp_path: Path) -> None:
     header = "cord_uid,sha,source_x,title,doi,pmcid,pubmed_id,abstract"
     (document,) = read(tmp_path, "metadata.csv", f"{header}\nug7v899j,,PMC,CFTR,10.1000/a,PMC1,11472636,{BODY}\n")
     assert document == Document("ug7v899j", "CFTR", BODY)
-    assert document.metadata == {"pmid": "11472636", "doi": "10.1000/a", "cord": "ug7v899j", "pmcid": "PMC1"}
+    ids = {"pmid": "11472636", "doi": "10.1000/a", "cord": "ug7v899j", "pmcid": "PMC1"}
+    assert document.metadata == {**ids, "source_fields": {"source_x": "PMC"}}
 
 
 @pytest.mark.parametrize(
