@@ -11,6 +11,7 @@ from mpir.app.cli.model_options import check_options
 from mpir.app.cli.parser import replace
 from mpir.app.cli.serve import serve
 from mpir.app.explain.library import open_library
+from mpir.errors import InputError
 
 EPILOG = """\
 The page ranks the documents of DOCS, documents that you paste or drop on it and, with --index or --pubmed, search
@@ -40,7 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
     check_options(arguments)
-    library = open_library(arguments.paths, arguments.reviewer) if arguments.paths else None
+    for name in ("decisions", "split"):
+        if getattr(arguments, name) and not arguments.paths:
+            raise InputError(f"--{name}: needs a review (got no DOCS). Name its file.")
+    options = {"column": arguments.decisions, "split_id": arguments.split}
+    library = open_library(arguments.paths, arguments.reviewer, **options) if arguments.paths else None
     if library is not None and library.note:
         print(f"mpir: {library.note}", file=sys.stderr, flush=True)
     local = {

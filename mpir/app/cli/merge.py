@@ -17,7 +17,9 @@ The result equals that of one run without --shard, byte for byte. Only scored qu
 because several share a batch. Missing, repeated and unrelated shards are errors.
 
 Reviews of the explain page (NAME.mpir) are joined, too, in any order: each person's latest decision on a record counts,
-and where two people differ, both decisions stay.
+and where two people differ, both decisions stay. With --format, the decisions of one review go to another program:
+rayyan (a table), covidence (references, a file for each list), asreview (a table), eppi (references) or csv; sources
+lists what became of each record of the files.
 
 OUTPUT is a folder for scored questions and SIA data, a file for the rankings of `mpir rerank`, and for the vectors of
 `mpir index --dense` the folder of an index, to which they are added.
@@ -37,6 +39,7 @@ examples:
   mpir merge shards/* --output sia
 
   mpir merge ada.mpir grace.mpir --output both.mpir
+  mpir merge both.mpir --format rayyan --output rayyan.csv
 """
 
 
@@ -51,6 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_folders([("--output", arguments.output)], [("SHARD", folder) for folder in arguments.shards])
     if all(str(path).endswith(SUFFIX) for path in arguments.shards):
         return _merge_reviews(arguments)
+    if arguments.format:
+        raise InputError(
+            f"--format {arguments.format}: is for a review (expected NAME{SUFFIX}). Leave it out for shards."
+        )
     if not any(map(is_finished, arguments.shards)) and any(
         (Path(shard) / MANIFEST).is_file() for shard in arguments.shards
     ):
@@ -72,13 +79,42 @@ def _merge_reviews(arguments: argparse.Namespace) -> int:
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
 
     output = Path(arguments.output)
+    if arguments.format:
+        return _export(arguments, output)
     if output.suffix != SUFFIX:
-        raise InputError(f"--output: invalid name (got {format_value(output.name)}, expected NAME{SUFFIX}). Rename it.")
+        raise InputError(
+            f"--output: invalid name (got {format_value(output.name)}, expected NAME{SUFFIX}). Rename it, or choose a "
+            "--format for another program."
+        )
     read = [("a review", path) for path in arguments.shards]
     check_outputs([Output("--output", output, is_never_ours)], read, overwrite=arguments.overwrite)
     result = merge_reviews([Review(_existing(path)) for path in arguments.shards], output)
     names = ", ".join(f"{name} {len(result.decisions(name))}" for name in result.reviewers()) or "none"
     print(f"{output}: {len(result.records())} records of {len(arguments.shards)} reviews; decisions: {names}.")
+    return 0
+
+
+def _export(arguments: argparse.Namespace, output: Path) -> int:
+    """Write the decisions of a review in the form of another program."""
+    from mpir.app.explain.export import export_texts, write_texts
+    from mpir.app.explain.library import SUFFIX, account
+    from mpir.app.explain.review import Review
+    from mpir.files.output_checks import Output, check_outputs, is_never_ours
+
+    suffix = ".ris" if arguments.format in ("covidence", "eppi") else ".csv"
+    if output.suffix != suffix or len(arguments.shards) > 1:
+        got = format_value(output.name) if output.suffix != suffix else f"{len(arguments.shards)} reviews"
+        raise InputError(
+            f"--format {arguments.format}: invalid request (got {got}, expected one review and --output NAME{suffix}). "
+            f"Merge several reviews into a {SUFFIX} file first."
+        )
+    review = Review(_existing(arguments.shards[0]))
+    texts = export_texts(review, output, arguments.format, arguments.reviewer or account())
+    read = [("a review", arguments.shards[0])]
+    outputs = [Output("--output", path, is_never_ours) for path in texts]
+    check_outputs(outputs, read, overwrite=arguments.overwrite)
+    write_texts(texts)
+    print(f"{', '.join(map(str, texts))}: {len(review.records())} records.")
     return 0
 
 

@@ -37,6 +37,7 @@ RANKINGS = "rerank pubmed"
 ANNOTATING = "annotate data_lexicon-pairs"
 SEVERAL: dict[str, Any] = {"nargs": "+", "default": []}
 NUMBER: dict[str, Any] = {"metavar": "N"}
+EXPORTS = ("rayyan", "covidence", "asreview", "eppi", "csv", "sources")
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
 BOOL: dict[str, Any] = {"type": switch, "choices": (True, False)}
 DOCS = (
@@ -121,6 +122,7 @@ OUTPUTS = (
         "train_average train_shrink train_tk"),
     option("--format", {"rerank pubmed": "form of standard output: ris and nbib are references for Zotero, EndNote "
             "and Rayyan, md is Markdown (default: table)"}, choices=FORMATS),
+    option("--format", {"merge": "export a review in the form that another program imports"}, choices=EXPORTS),
     option("--format", {"search": "default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads"},
         choices=("table", "jsonl", "trec")),
     option("--format", {"benchmark evaluate_bioasq evaluate_run tune": "form of standard output (%(default)s)"},
@@ -431,8 +433,13 @@ SERVER = (
     option("--model-name", {"serve": "another name of the model"}, default=[], action="append", metavar="NAME",
         advanced=True),
     option("--any-model", {"serve": "accept any model name in requests"}, default=False, action="store_true"),
-    option("--reviewer", {"explain": "name under which decisions are kept (default: that of your account)"}, default="",
-        metavar="NAME"),
+    option("--reviewer", {"explain": "name under which decisions are kept (default: that of your account)",
+        "merge": "whose decisions a form with one decision has (default: your account, or the only reviewer)"},
+        default="", metavar="NAME"),
+    option("--decisions", {"explain": "a column of DOCS with your decisions (include, maybe, exclude, 1, 0, -1)"},
+        default="", metavar="COLUMN"),
+    option("--split", {"explain": "take the record of this id out of the one that it was wrongly joined with"},
+        default="", metavar="ID"),
     option("--no-browser", {"explain": "only print the page's address"}, default=False, action="store_true"),
     option("--no-pubmed", {"mcp": "no tool that sends a query over the network"}, default=False, action="store_true"),
     option("--http", {"mcp": "streamable HTTP in place of standard input and output"}, default=False,

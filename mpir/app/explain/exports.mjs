@@ -42,7 +42,7 @@ export function ris(data, order, blended, grades) {
       ["T2", record.journal], ["J2", record.abbreviation], ["VL", record.volume], ["IS", record.issue], ["SP", first], ["EP", last],
       ["SN", record.issn], ["PB", record.publisher], ["DO", record.doi], ["C2", record.pmcid], ...all("M3", record.types),
       ...all("LA", record.language), ...all("KW", record.keywords), ...all("UR", [...new Set([record.own_url, record.link])]),
-      ["AB", sections.abstract], ["N1", note],
+      ["AB", sections.abstract], ["N1", note], ...record.tags ?? [],
       ["N1", others.has(id) ? `Decisions of others: ${others.get(id)}` : ""],
       ["N1", grade === null && !decision?.note ? "" : `Grade ${grade ?? "none"}. ${decision.note}`]];
     const lines = fields.filter(([, text]) => line(text)).map(([tag, text]) => `${tag}  - ${line(text)}\n`);
@@ -78,7 +78,7 @@ export function csv(data, order, blended, grades) {
   const rows = order.map((i, at) => ({ ...row(data, i, at + 1, blended[i], grades), "decisions of others": others.get(data.documents[i].id) ?? "" }));
   const scores = Object.keys(data.documents[order[0]].scores ?? {});
   const heads = ["rank", "document", "decision", "decisions of others", "grade", "note", "pmid", "doi", "title", ...KNOWN, ...STANDING, "probability", "blended score",
-    ...scores, ...data.shown ?? [], "best sentence says", "best sentence", "abstract", ...FURTHER, "url"];
+    ...scores, ...data.shown ?? [], "best sentence says", "best sentence", "abstract", ...FURTHER, "url", ...rows.flatMap(({ columns }) => columns)];
   const always = new Set(["rank", "document", "decision", "grade", "note", "title", "blended score", ...scores, ...data.shown ?? [], "best sentence"]);
   const kept = [...new Set(heads)].filter((head) => always.has(head) || rows.some((values) => values[head] !== undefined && values[head] !== ""));
   return `\ufeff${[kept, ...rows.map((values) => kept.map((head) => values[head]))].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
@@ -90,7 +90,7 @@ function row(data, i, rank, blended, grades) {
   const known = Object.fromEntries(["pmid", "doi", ...KNOWN, ...FURTHER].map((name) => [name, [record[name] ?? ""].flat().join("; ")]));
   const numbers = { ...document.scores, ...(sentence ? Object.fromEntries((data.shown ?? []).map((name) => [name, sentence.scores[name]])) : {}) };
   return {
-    rank, document: id, decision: decisionOf(grade), grade: grade ?? "", note, ...known, title: sections.title,
+    ...record.columns, columns: Object.keys(record.columns ?? {}), rank, document: id, decision: decisionOf(grade), grade: grade ?? "", note, ...known, title: sections.title,
     probability: decimal(document.probability), "blended score": decimal(blended?.score),
     ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, decimal(value)])),
     "type of study": record.study_type, retracted: isRetracted(document) ? "yes" : "", "best sentence says": sentence?.says,

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from mpir.app.explain.decision import Decision, grades_path, read_grades
-from mpir.app.explain.join import join
+from mpir.app.explain.import_decisions import import_decisions, read_decisions
+from mpir.app.explain.join import join, split
 from mpir.app.explain.review import Record, Review
 from mpir.core.text import Document
-from mpir.errors import InputError, format_names, format_value
+from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.files.corpora.content import fingerprint_of, fits
 
 SUFFIX = ".mpir"
@@ -77,22 +78,34 @@ class Library:
         return {**decision, "fingerprint": fingerprint}
 
 
-def open_library(paths: Sequence[str], reviewer: str = "") -> Library:
+def open_library(paths: Sequence[str], reviewer: str = "", *, column: str = "", split_id: str = "") -> Library:
     """Open the review that is named or that lies beside the files, or make it, and add what is new in the files.
 
+    Args:
+        paths: files and folders with records, and at most one review.
+        reviewer: the person who decides (default: the account).
+        column: a column of the files with decisions of the reviewer.
+        split_id: the id of a source to take out of the record that it was joined with.
+
     Raises:
-        InputError: a file that cannot be read, or several reviews.
+        InputError: a file that cannot be read, several reviews, no decisions in the column, or nothing to take out.
         OutputError: the review cannot be written.
     """
     files = [Path(path).absolute() for path in paths if not path.endswith(SUFFIX)]
     path = _review_path([Path(path).absolute() for path in paths if path.endswith(SUFFIX)], files)
     review = Review(path) if path.exists() or not files else None  # before files are read, which may take long
     grades = {file: list(read_grades(file)) for file in _grades_files(files, review)}
-    documents = _read(files)
+    reviewer, documents = reviewer or account(), _read(files)
+    with error_context(path.name):
+        decided = read_decisions(documents, column, reviewer)
     review = review or Review(path)
-    note = _add_documents(review, documents) if files else ""
+    if split_id:
+        _split(review, split_id)
+    notes = [_add_documents(review, documents)] if files else []
+    records = tuple(review.records())
+    notes += [note] if (note := import_decisions(review, records, decided)) else []
     library = Library(
-        review=review, reviewer=reviewer or account(), records=tuple(review.records()), note=f"{path.name}: {note}"
+        review=review, reviewer=reviewer, records=records, note=f"{path.name}: {'; '.join(notes)}" if notes else ""
     )
     for file, decisions in grades.items():
         _add_grades(library, file, decisions)
@@ -152,6 +165,15 @@ def _add_documents(review: Review, documents: Sequence[Document]) -> str:
     if result.records:  # a review that is read only can be shown
         review.put_records(result.records)
     return str(result)
+
+
+def _split(review: Review, identity: str) -> None:
+    records = review.records()
+    joined = [record for record in records if any(source.document.id == identity for source in record.sources)]
+    if not joined:
+        raise InputError(f"{review.path}: has no source {format_value(identity)} (expected an id of a joined record).")
+    record = max(joined, key=lambda record: len(record.sources))
+    review.split(record, split(record, identity, {record.document.id for record in records}))
 
 
 def _add_grades(library: Library, path: Path, decisions: Iterable[Decision]) -> None:

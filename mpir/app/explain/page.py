@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from importlib.resources import files
@@ -24,9 +24,11 @@ from mpir.files.corpora.bibliography import Bibliography
 from mpir.files.corpora.content import fingerprint_of
 from mpir.files.corpora.identifiers import names_of
 from mpir.files.corpora.retractions import is_retracted_title
+from mpir.files.corpora.ris_lines import record_link
+from mpir.files.corpora.screening_tools import OWN_COLUMNS, without_own_decisions
+from mpir.files.corpora.source_fields import as_columns, as_tags
 from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.ranking import Ranking
-from mpir.reranking.render.references import record_link
 from mpir.reranking.standing import CLAIMS
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
@@ -42,6 +44,8 @@ MODULES = (
 )  # fmt: skip
 """The page's modules; each imports from earlier ones only, so that they can be joined to one script."""
 MEDIA = {"explain.html": "text/html", "explain.css": "text/css", **dict.fromkeys(MODULES, "text/javascript")}
+_COLUMNS = ("rank", "document", "title", "abstract", "probability", "blended score", "best sentence", *OWN_COLUMNS)
+"""Columns of the page's table whose names a document's source may use, too."""
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
@@ -184,7 +188,15 @@ def _record(document: Document) -> dict[str, Any]:
     own = {"own_url": known["url"]} if known.get("url") else {}
     standing: dict[str, Any] = {"study_type": study_type_of(known.get("types", ()), document.title)}
     standing |= {"retracted": True} if is_retracted_title(document.title) else {}
-    return {**record, **names, **own, **standing, "link": record_link(Bibliography.of(metadata)), "url": url}
+    further = {**own, **standing, **_source_fields(metadata)}
+    return {**record, **names, **further, "link": record_link(Bibliography.of(metadata)), "url": url}
+
+
+def _source_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that only the document's source knows, as the page's table and references write them."""
+    kept = without_own_decisions(metadata)
+    fields = {"columns": as_columns(kept, _COLUMNS), "tags": list(as_tags(kept))}
+    return {name: values for name, values in fields.items() if values}
 
 
 def page_with(data: dict[str, Any]) -> str:

@@ -106,10 +106,10 @@ def source_fields(metadata: Mapping[str, Any]) -> dict[str, list[str]]:
     return {str(name): texts_of(value) for name, value in fields.items()} if isinstance(fields, Mapping) else {}
 
 
-def united(metadata: Mapping[str, Any], other: Mapping[str, Any]) -> Fields:
+def united(first: Mapping[str, Any], second: Mapping[str, Any]) -> Fields:
     """Return the fields of two records of one paper; where they differ, both texts, the first record's first."""
-    fields = source_fields(metadata)
-    for name, texts in source_fields(other).items():
+    fields = source_fields(first)
+    for name, texts in source_fields(second).items():
         fields[name] = list(dict.fromkeys((*fields.get(name, ()), *texts)))
     return {name: texts[0] if len(texts) == 1 else texts for name, texts in fields.items()}
 

@@ -1,4 +1,4 @@
-"""A day of screening in a browser: sixty decisions by keys, a reload, kills, tomorrow's export, a colleague's file."""
+"""A day of screening in a browser: decisions by keys, a reload, kills, tomorrow's export, a colleague, other tools."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WORDS = tuple("aspirin blood heart attack risk trial patients placebo gene cell 
 
 
 def export(path: Path, numbers: list[int]) -> str:
-    """An export without ids, in which each record's words follow from its number."""
-    rows = [[f"Paper {n} on {random.Random(n).choice(WORDS)}", text(n)] for n in numbers]
+    """An export without ids of papers, in which each record's words follow from its number."""
+    rows = [[f"Paper {n} on {random.Random(n).choice(WORDS)}", text(n), str(n)] for n in numbers]
     with path.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream).writerows([["Title", "Abstract"], *rows])
+        csv.writer(stream).writerows([["Title", "Abstract", "Covidence #"], *rows])
     return str(path)
 
 
@@ -141,4 +141,28 @@ def test_no_decision_of_a_day_is_lost_or_moved(chromium: Any, explain: Any, tmp_
     merged = open_library([both], "grace")
     names = {document.id: document.title for document in merged.documents}
     assert {names[item["id"]]: item["grade"] for item in merged.decisions()} == theirs
+
+    rayyan = exported(both, "rayyan", tmp_path / "rayyan.csv")
+    assert grades_of(rayyan, "grace") == theirs
+    for files, reviewer in ((rayyan, "ada"), (exported(both, "covidence", tmp_path / "to.ris"), "Covidence")):
+        with explain(*files, "--reviewer", reviewer) as url:
+            asked(page, url)
+            assert decisions_of(page) == seen
+        assert {title: WORD[grade] for title, grade in grades_of(files, reviewer).items()} == seen
     page.context.close()
+
+
+WORD = {2: "included", 1: "maybe", 0: "excluded"}
+
+
+def exported(review: str, form: str, output: Path) -> list[str]:
+    """The files of a form with the decisions of a review."""
+    assert main(["merge", review, "--format", form, "--reviewer", "ada", "--output", str(output)]) == 0
+    return sorted(map(str, output.parent.glob(f"{output.stem}*{output.suffix}")))
+
+
+def grades_of(files: list[str], reviewer: str) -> dict[str, int]:
+    """What a reviewer decided in files, by title."""
+    library = open_library(files, reviewer)
+    titles = {document.id: document.title for document in library.documents}
+    return {titles[item["id"]]: item["grade"] for item in library.decisions()}
