@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from scipy.special import expit
 
 from mpir.errors import InputError, format_names
 from mpir.evaluate.calibration import calibration_error, fit_platt
 from mpir.files.files import check_file_list
 from mpir.files.folder_format import FILE_LIST
+from mpir.files.read import read_lines
 from mpir.lab.train.examples import Example, read_rows
 from mpir.lab.train.export import card_text, declare, describe, export_bundle
 from mpir.types import F64
@@ -93,11 +99,26 @@ def make_document_bundle(best: Path, tuner: DocumentTuner, folder: Path, stored:
         if name in probabilities and len({row.label > 0 for row in rows}) == 2
     }
     calibration, lines = _calibrate_all(entries, fit_for)
-    seen = f"{tuner.counters.step} steps over {len(tuner.mixture.train)} queries with their documents."
-    figures = [f"{column}: MAP on dev {figure:.4f}" for column, figure in dev_figures(judged).items()]
-    card = card_text(folder.name, seen, tuner.settings, notes=[*figures, *lines])
+    mixture, layers = tuner.mixture, tuner.model.config.num_hidden_layers
+    figures = [
+        f"layer {depth or layers}: {column}: MAP on dev {figure:.4f}"
+        for depth in (*mixture.exits, None)
+        for column, figure in dev_figures(tuner.dev_outputs(depth)).items()
+    ]
+    sources = [f"source: {name}, {licence}" for name, licence in mixture.sources.items()]
+    seen = f"{tuner.counters.step} steps over {len(mixture.train)} queries with their documents. {_made(tuner)}"
+    card = card_text(folder.name, seen, tuner.settings, notes=[*figures, *lines, *sources])
     export_bundle(best, folder, entries, name=folder.name, card=card, calibration=calibration, stored=stored)
     return lines
+
+
+def _made(tuner: TrainingRun) -> str:
+    """Say when and where a run ended, and how long its steps took."""
+    lines = (json.loads(line) for _, line in read_lines(tuner.log.path))
+    seconds = {line["step"]: line["seconds"] for line in lines if "seconds" in line}
+    is_gpu = tuner.device.type == "cuda"
+    machine = torch.cuda.get_device_name(tuner.device) if is_gpu else f"{os.cpu_count()} cores ({platform.machine()})"
+    return f"Ended on {date.today()} on {machine}, after {sum(seconds.values()) / 60:.1f} minutes of steps."
 
 
 def _load_unchanged(best: Path, tuner: TrainingRun) -> None:

@@ -1,8 +1,9 @@
 """The loss of one question: a teacher's outputs of all sentences, gold sentences, and relevant documents.
 
 Distillation carries most of the signal, since few documents have gold sentences: squared error from each output of the
-teacher, and the divergence of the relevance of all sentences of a question's candidates. A document's output learns
-from judged documents or, where none of the candidates is known to be relevant, from the teacher's best sentence.
+teacher, and the divergence of the relevance of all sentences of a question's candidates. A document's relevance learns
+from judged documents or, where none of the candidates is known to be relevant, from the teacher's best sentence. Where
+a teacher has read documents, each of their outputs learns from its own, by squared error and divergence.
 """
 
 from __future__ import annotations
@@ -23,28 +24,38 @@ from mpir.types import F32
 
 LISTWISE, GOLD, DOCUMENTS = 0.3, 0.3, 0.5
 """Weights of the listwise terms, of gold sentences and of judged documents; that of the teacher's outputs is 1."""
+SHARPNESS = 2.0
+"""By which a teacher's standardised outputs of documents are multiplied to logits of a distribution over a list."""
 
 
 def question_loss(
-    outputs: Tensor, documents: Sequence[TrainingDocument], counts: Sequence[int], spread: Tensor
+    outputs: Tensor,
+    documents: Sequence[TrainingDocument],
+    counts: Sequence[int],
+    spread: Tensor,
+    *,
+    document_spread: Tensor,
 ) -> Tensor:
     """Return the loss of a question.
 
     Args:
-        outputs: raw outputs (R, P + 1): for each document, its own row and those of its first `counts[i]` sentences.
-            The first P columns are the teacher's perspectives, relevance first; the last is the document's relevance.
+        outputs: raw outputs (R, P + D): for each document, its own row and those of its first `counts[i]` sentences.
+            The first P columns are outputs of sentences, the last D those of documents, relevance first in both.
         documents: the documents, with their labels.
         counts: the number of sentences that were read in each document.
         spread: the standard deviation (P,) of each output of the teacher.
+        document_spread: the same (D,) of its outputs of documents.
     """
     starts = np.cumsum([0, *(count + 1 for count in counts)])[:-1]
     is_sentence = np.ones(len(outputs), bool)
     is_sentence[starts] = False
-    sentences, whole = outputs[torch.from_numpy(is_sentence)], outputs[torch.from_numpy(starts), -1]
+    width = len(spread)
+    sentences, whole = outputs[torch.from_numpy(is_sentence), :width], outputs[torch.from_numpy(starts), width:]
     losses = [
         *_distillation(sentences, _stacked([document.teacher for document in documents], counts), spread),
         *_gold_sentences(sentences[:, 0], _stacked([document.gold for document in documents], counts)),
-        *_documents(whole, documents),
+        *_documents(whole[:, 0], documents),
+        *_document_distillation(whole, documents, document_spread),
     ]
     return torch.stack(losses).sum() if losses else outputs.sum() * 0.0
 
@@ -62,7 +73,7 @@ def _distillation(sentences: Tensor, teacher: F32, spread: Tensor) -> list[Tenso
     if teacher.ndim < 2:
         return []
     is_known = torch.from_numpy(np.isfinite(teacher[:, 0])).to(sentences.device)
-    targets, student = torch.from_numpy(teacher).to(sentences.device)[is_known], sentences[is_known, :-1]
+    targets, student = torch.from_numpy(teacher).to(sentences.device)[is_known], sentences[is_known]
     relevance = divergence(student[None, :, 0], targets[None, :, 0], torch.ones_like(targets[None, :, 0]).bool())
     return [((student - targets) / spread).square().mean(), LISTWISE * relevance]
 
@@ -82,11 +93,29 @@ def _documents(whole: Tensor, documents: Sequence[TrainingDocument]) -> list[Ten
         listwise = listwise_softmax(whole[None], labels[None], is_judged[None])
         return [DOCUMENTS * binary_cross_entropy(whole, labels, is_judged), LISTWISE * listwise]
     taught = [number for number, document in enumerate(documents) if document.teacher is not None]
-    if not taught:
+    if not taught or any(_knows_relevance(document) for document in documents):
         return []
     best = torch.tensor([float(_teacher_of(documents[number])[:, 0].max()) for number in taught])
     scores = whole[torch.tensor(taught)][None]
     return [LISTWISE * divergence(scores, best.to(whole.device)[None], torch.ones_like(scores).bool())]
+
+
+def _knows_relevance(document: TrainingDocument) -> bool:
+    return document.document_teacher is not None and bool(np.isfinite(document.document_teacher[0]))
+
+
+def _document_distillation(whole: Tensor, documents: Sequence[TrainingDocument], spread: Tensor) -> list[Tensor]:
+    """The losses of each output of documents (N, D) that a teacher has given for some of them."""
+    missing = np.full(whole.shape[1], np.nan, np.float32)
+    rows = [missing if document.document_teacher is None else document.document_teacher for document in documents]
+    targets, losses = torch.from_numpy(np.stack(rows)).to(whole.device) / spread, list[Tensor]()
+    for student, target in zip((whole / spread).T, targets.T, strict=True):
+        is_known = ~target.isnan()
+        if is_known.any():
+            pair = student[is_known][None], target[is_known][None]
+            ranked = divergence(*(SHARPNESS * values for values in pair), torch.ones_like(pair[1]).bool())
+            losses += [(pair[0] - pair[1]).square().mean(), LISTWISE * ranked]
+    return losses
 
 
 def _teacher_of(document: TrainingDocument) -> F32:

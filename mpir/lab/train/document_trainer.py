@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -36,6 +37,8 @@ DevOutputs: TypeAlias = dict[str, tuple[list[Example], F64]]
 """Labelled rows and their raw outputs (N,), by the name of a column."""
 SINGLE = 4
 """Sentences of each step that are also read as documents of one sentence, as lists and pairs are."""
+PARTIAL = 0.2
+"""The share of documents of which a step reads only a part, as windows and passages are."""
 SPREAD_QUESTIONS = 20
 """Questions from which the spread of the teacher's outputs is taken."""
 
@@ -58,30 +61,30 @@ class DocumentTuner(TrainingRun):
         self.settings = settings = settings.on(self.device)
         torch.manual_seed(settings.seed)
         self._start = start_of(settings)
-        self.tokenizer, self.model = load_encoder(settings.checkpoint, len(mixture.scales) + 1)
+        self.tokenizer, self.model = load_encoder(settings.checkpoint, len(mixture.names))
         if mixture.exits and list(mixture.exits) != getattr(self.model.config, "exits", None):
-            add_exits(self.model, list(mixture.exits), [*mixture.scales, mixture.document])
+            add_exits(self.model, list(mixture.exits), mixture.names)
         self.model.to(self.device)
         self._reader = self._unpadded()
         self._pairs = PairTokenizer(self.tokenizer, settings.max_length)
         self._teacher = self._open_teacher()
-        self._spread = self._measure_spread().to(self.device)
         self._orders: dict[int, list[int]] = {}
-        self.begin(folder, settings.max_steps or mixture.epochs * len(mixture.train))
+        self._spread, self._document_spread = (spread.to(self.device) for spread in self._measure_spread())
+        self.begin(folder, settings.max_steps or len(self._order(0)))
 
     def evaluate(self) -> dict[str, float]:
         """Return the figures of `dev_figures` for the present weights."""
         return dev_figures(self.dev_outputs())
 
-    def dev_outputs(self) -> DevOutputs:
-        """Return the labelled sentences and documents of dev, each with their raw outputs (N,)."""
+    def dev_outputs(self, depth: int | None = None) -> DevOutputs:
+        """Return the labelled sentences and documents of dev with their raw outputs (N,), at an exit or the end."""
         sentences, documents = list[tuple[Example, float]](), list[tuple[Example, float]]()
         for question in self.mixture.dev:
-            outputs, counts = self._read_in_eval_mode(question)
-            rows = np.split(outputs, np.cumsum([count + 1 for count in counts])[:-1])
+            outputs, counts = self._read_in_eval_mode(question, depth)
+            rows, width = np.split(outputs, np.cumsum([count + 1 for count in counts])[:-1]), len(self.mixture.scales)
             for document, document_rows in zip(question.documents, rows, strict=True):
                 if document.label is not None:
-                    documents.append((_example(question, document.label), float(document_rows[0, -1])))
+                    documents.append((_example(question, document.label), float(document_rows[0, width])))
                 labels = () if document.gold is None else document.gold.tolist()
                 values = zip(labels, document_rows[1:, 0].tolist(), strict=False)  # beyond the first window: not read
                 sentences += [(_example(question, label), value) for label, value in values]
@@ -95,7 +98,14 @@ class DocumentTuner(TrainingRun):
         question = self._batch(step)
         outputs, counts = self._read(question)
         losses = [
-            weight * question_loss(outputs[depth].float(), question.documents, counts, self._spread)
+            weight
+            * question_loss(
+                outputs[depth].float(),
+                question.documents,
+                counts,
+                self._spread,
+                document_spread=self._document_spread,
+            )
             for depth, weight in [*self.mixture.exits.items(), (None, 1.0)]
         ]
         loss = torch.stack(losses).sum()
@@ -104,12 +114,13 @@ class DocumentTuner(TrainingRun):
 
     def _batch(self, step: int) -> TrainingQuestion:
         """The question of a step, with at most `batch_size` of its documents, and a few sentences on their own."""
-        epoch, number = divmod(step, len(self.mixture.train))
+        epoch, number = divmod(step, len(self._order(0)))
         generator = random.Random(f"{self.settings.seed} {step}")
         question = self._taught(self._order(epoch)[number])
         documents = _sample(question.documents, self.settings.batch_size, generator)
         singles = [_single(document, generator) for document in generator.choices(documents, k=SINGLE)]
-        return TrainingQuestion(id=question.id, question=question.question, documents=(*documents, *singles))
+        read = [_part(item, generator) if generator.random() < PARTIAL else item for item in documents]
+        return TrainingQuestion(id=question.id, question=question.question, documents=(*read, *singles))
 
     def _taught(self, number: int) -> TrainingQuestion:
         """A question of the training rows; a teacher's outputs are kept for the next epoch."""
@@ -123,19 +134,19 @@ class DocumentTuner(TrainingRun):
             return None
         return DocumentTeacher(mixture.teacher, list(mixture.scales), device=str(self.device), precision=precision)
 
-    def _measure_spread(self) -> torch.Tensor:
-        """The standard deviation (P,) of the teacher's outputs for the first questions; 1 without a teacher."""
-        questions = map(self._taught, range(min(SPREAD_QUESTIONS, len(self.mixture.train))))
-        outputs = [document.teacher for row in questions for document in row.documents if document.teacher is not None]
-        if not outputs:
-            return torch.ones(len(self.mixture.scales))
-        return torch.from_numpy(np.concatenate(outputs).std(axis=0).clip(min=1e-3))
+    def _measure_spread(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The standard deviations (P,), (D,) of the teacher's outputs for some questions; 1 without a teacher."""
+        documents = [item for number in self._order(0)[:SPREAD_QUESTIONS] for item in self._taught(number).documents]
+        outputs = [item.teacher for item in documents if item.teacher is not None]
+        document_outputs = [item.document_teacher[None] for item in documents if item.document_teacher is not None]
+        return _spread(outputs, len(self.mixture.scales)), _spread(document_outputs, len(self.mixture.document_scales))
 
     def _order(self, epoch: int) -> list[int]:
+        """The numbers of an epoch's questions; the first epoch's and the last one asked for are kept."""
         if epoch not in self._orders:
-            order = list(range(len(self.mixture.train)))
-            random.Random(f"{self.settings.seed} epoch {epoch}").shuffle(order)
-            self._orders = {epoch: order}
+            first = {0: self._orders[0]} if self._orders else {}
+            generator = random.Random(f"{self.settings.seed} epoch {epoch}")
+            self._orders = {**first, epoch: self.mixture.order(generator)}
         return self._orders[epoch]
 
     def _read(self, question: TrainingQuestion) -> tuple[dict[int | None, torch.Tensor], list[int]]:
@@ -157,10 +168,10 @@ class DocumentTuner(TrainingRun):
             }, counts
 
     @torch.inference_mode()
-    def _read_in_eval_mode(self, question: TrainingQuestion) -> tuple[F32, list[int]]:
+    def _read_in_eval_mode(self, question: TrainingQuestion, depth: int | None) -> tuple[F32, list[int]]:
         self.model.eval()
         outputs, counts = self._read(question)
-        return np.asarray(outputs[None].float().numpy(force=True)), counts
+        return np.asarray(outputs[depth].float().numpy(force=True)), counts
 
     def _unpadded(self) -> UnpaddedBert:
         """The forward pass for training, without dropout: a teacher's outputs are no labels to overfit."""
@@ -179,9 +190,9 @@ class DocumentTuner(TrainingRun):
     def identity(self) -> RunIdentity:
         """See `TrainingRun`."""
         settings, (train, dev) = asdict(self.settings), self.mixture.hashes
-        names = [*self.mixture.scales, self.mixture.document]
+        names, epochs = self.mixture.names, list(self.mixture.epochs.values())
         exits = {str(layer): weight for layer, weight in self.mixture.exits.items()}
-        schedule = fingerprint([settings, self.total, names, self.mixture.teacher, *([exits] if exits else [])])
+        schedule = fingerprint([settings, self.total, names, epochs, self.mixture.teacher, exits])
         return RunIdentity(settings=settings, schedule=schedule, start=self._start, data=train, dev=dev)
 
 
@@ -208,12 +219,32 @@ def _sample(
 def _single(document: TrainingDocument, generator: random.Random) -> TrainingDocument:
     """A sentence of a document as a document without a label."""
     number = generator.randrange(len(document.sentences))
-    row = slice(number, number + 1)
+    return _span(document, number, number + 1)
+
+
+def _part(document: TrainingDocument, generator: random.Random) -> TrainingDocument:
+    """Some consecutive sentences of a document, rather few, as a document without a label."""
+    count = len(document.sentences)
+    start = generator.randrange(count)
+    return _span(document, start, start + 1 + int(generator.random() ** 2 * (count - start)))
+
+
+def _span(document: TrainingDocument, start: int, end: int) -> TrainingDocument:
+    """Some sentences of a document; the document's own label and outputs are not theirs, unless they are all of it."""
+    if end - start == len(document.sentences):
+        return document
     return TrainingDocument(
-        sentences=document.sentences[row],
-        gold=None if document.gold is None else document.gold[row],
-        teacher=None if document.teacher is None else document.teacher[row],
+        sentences=document.sentences[start:end],
+        gold=None if document.gold is None else document.gold[start:end],
+        teacher=None if document.teacher is None else document.teacher[start:end],
     )
+
+
+def _spread(outputs: Sequence[F32], width: int) -> torch.Tensor:
+    """The standard deviation of each output (W,) of a teacher, 1 where it is unknown."""
+    values = np.concatenate([*outputs, np.full((1, width), np.nan, np.float32)])
+    known = [column[np.isfinite(column)] for column in values.T]
+    return torch.tensor([float(column.std().clip(min=1e-3)) if len(column) else 1.0 for column in known])
 
 
 def _example(question: TrainingQuestion, label: float) -> Example:

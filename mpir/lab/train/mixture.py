@@ -42,13 +42,13 @@ from mpir.core.columns import Level
 from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.lab.train.examples import Example, read_rows
 from mpir.lab.train.losses import Loss, loss_named
-from mpir.lab.train.mixture_schema import paths, read_declared
+from mpir.lab.train.mixture_schema import paths, read_declared, read_epochs
 from mpir.lab.train.retrieval import Retrieval
 from mpir.lab.train.sampling import Sampling
 from mpir.lab.train.triples import BLOCK, TripleFile
 from mpir.models.embedding import MEAN, Pooling
 from mpir.models.late import LateInteraction
-from mpir.validation import check_choice, real_number, whole_number
+from mpir.validation import check_choice, whole_number
 
 log = logging.getLogger(__name__)
 Groups = list[list[Example]]
@@ -174,7 +174,7 @@ def _task(item: dict[str, Any], reader: _Reader, location: str) -> Task:
     losses, pooling = _how(item, location)
     reader.names.add(name)
     top = min(loss.top for loss in losses)
-    declared = [(file, _epochs(file, location)) for file in item["train"]]
+    declared = [(file, read_epochs(file, location)) for file in item["train"]]
     train = tuple(
         (_groups(rows), epochs)
         for file, epochs in declared
@@ -303,11 +303,6 @@ def _sampling(item: dict[str, Any], losses: tuple[Loss, ...], location: str) -> 
         )
     with error_context(location):
         return Sampling(**declared)
-
-
-def _epochs(file: dict[str, Any], location: str) -> float:
-    name = f"{location}: {file.get('triples') or file['file']}: epochs"
-    return real_number(name, file.get("epochs", 1), "a number above 0", lambda epochs: epochs > 0)
 
 
 def _check_rivals(train: tuple[tuple[list[list[Example]], float], ...], location: str) -> None:

@@ -10,7 +10,7 @@ from mpir.core.weights import RESERVED
 from mpir.errors import InputError, format_value
 from mpir.files.read import read_json
 from mpir.reranking.prepare import BM25
-from mpir.validation import check_choice
+from mpir.validation import check_choice, real_number
 
 KEYS = ("settings", "perspectives")
 FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
@@ -79,12 +79,19 @@ def _check_perspective(item: Any, location: str) -> None:
         if not item[key] or not isinstance(item[key], expected_type):
             raise InputError(f"{location}: {key} is {format_value(item[key])}; expected {form}.")
     for file in item["train"]:
-        _check_file(file, location)
+        check_file(file, location)
     if isinstance(item["dev"], str):
         single_path(f"{location}: dev", item["dev"])
 
 
-def _check_file(file: Any, location: str) -> None:
+def read_epochs(file: dict[str, Any], location: str) -> float:
+    """Return the epochs of a file, 1 if it has none. Raises InputError for another value than a number above 0."""
+    name = f"{location}: {file.get('triples') or file['file']}: epochs"
+    return real_number(name, file.get("epochs", 1), "a number above 0", lambda epochs: epochs > 0)
+
+
+def check_file(file: Any, location: str) -> None:
+    """Raise InputError for an invalid declaration of a file of rows or triples."""
     if not isinstance(file, dict) or not isinstance(file.get("triples", file.get("file")), str):
         raise InputError(
             f'{location}: a file is {format_value(file)}; expected an object such as {{"file": "a.jsonl"}}.'

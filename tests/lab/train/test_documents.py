@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -54,7 +56,8 @@ def mixture(tmp_path: Path) -> Path:
     for name, count in (("train", 40), ("dev", 4)):
         with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt", encoding="utf-8") as stream:
             stream.writelines(json.dumps(question(number)) + "\n" for number in range(count))
-    declared = {"train": "train.jsonl.gz", "dev": "dev.jsonl.gz", "document": "whole"}
+    declared: dict[str, Any] = {"train": [{"file": "train.jsonl.gz"}], "dev": "dev.jsonl.gz"}
+    declared["document_outputs"] = {"whole": "probability"}
     declared |= {"outputs": {"relevance": "probability", "sts": "0-5", "sia": "0-4"}}
     (tmp_path / "mixture.json").write_text(json.dumps({"documents": declared}), encoding="utf-8")
     return tmp_path / "mixture.json"
@@ -107,12 +110,20 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
 def test_the_command_makes_a_bundle_that_reads_documents(
     mixture: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
+    declared |= {"sources": {"BioASQ": "CC BY 2.5"}, "exits": {"1": 0.5}}
+    mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
     arguments = ["--mixture", str(mixture), "--checkpoint", str(tiny_checkpoint), "--output", str(tmp_path / "run")]
     values = {"max_steps": 30, "learning_rate": 1e-3, "precision": "fp32", "max_length": 64}
     settings = [word for name, value in values.items() for word in ("--set", f"train.{name}={value}")]
     arguments += ["--bundle", str(tmp_path / "bundle"), "--quiet", *settings]
     assert main(["train", *arguments, "--device", "cpu"]) == 0
     assert "whole: " in capsys.readouterr().out
+    card = (tmp_path / "bundle/CARD.md").read_text(encoding="utf-8")
+    assert re.search(r"Ended on \d{4}-\d\d-\d\d on .+, after \d+\.\d minutes of steps\.", card)
+    for layer in (1, 2):
+        assert re.search(rf"layer {layer}: whole: MAP on dev [01]\.\d{{4}}\n", card)
+    assert "- source: BioASQ, CC BY 2.5\n" in card
     reranker = Reranker(tmp_path / "bundle", device="cpu")
     ranking = reranker.rerank(QUESTION, [f"{BAD}. {BAD}.", f"{BAD}. {GOOD}."])
     assert [perspective.level for perspective in reranker.perspectives] == ["sentence"] * 3 + ["document"]
@@ -186,7 +197,7 @@ def test_a_bundle_teaches_the_rows_that_have_no_teacher(
             item["teacher"] = [[9.0, 9.0, 9.0]] * len(item["sentences"]) if number == 1 else None
     (tmp_path / "untaught.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
-    declared |= {"train": "untaught.jsonl", "teacher": str(tiny_bundle)}
+    declared |= {"train": [{"file": "untaught.jsonl"}], "teacher": str(tiny_bundle)}
     mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
     run = tuner(mixture, tiny_checkpoint, tmp_path / "run", max_steps=3)
     run.run()
@@ -201,14 +212,62 @@ def test_a_bundle_teaches_the_rows_that_have_no_teacher(
         tuner(mixture, tiny_checkpoint, tmp_path / "other")
 
 
+def test_documents_learn_from_a_teacher_that_has_read_them() -> None:
+    whole = np.array([[1.0, 0.3], [-1.0, 0.1], [5.0, 0.2]])
+    outputs = torch.tensor([[9.0, *row] for row in whole])
+    targets = [np.array([2.0, np.nan], np.float32), np.array([-2.0, 0.3], np.float32), None]
+    documents = [TrainingDocument(sentences=("a",), document_teacher=target) for target in targets]
+    spread = {"document_spread": torch.tensor([2.0, 0.1])}
+    loss = question_loss(outputs, documents, [0, 0, 0], torch.ones(1), **spread).item()
+    student, target = np.array([1.0, -1.0]), np.array([2.0, -2.0])  # in deviations and times 2: as they are
+    log = [values - np.log(np.exp(values).sum()) for values in (student, target)]
+    relevance = 0.25 + 0.3 * (np.exp(log[1]) * (log[1] - log[0])).sum()
+    assert loss == pytest.approx(relevance + 2.0**2, abs=1e-5)  # topic: a list of a single known document
+
+
+def test_files_take_their_epochs(mixture: Path) -> None:
+    declared = json.loads(mixture.read_text(encoding="utf-8"))["documents"]
+    declared["train"] = [{"file": "train.jsonl.gz", "epochs": 0.5}, {"file": "dev.jsonl.gz", "epochs": 2.25}]
+    mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
+    read = read_document_mixture(mixture)
+    orders = [read.order(random.Random(seed)) for seed in (1, 2)]
+    assert [len(order) for order in orders] == [29, 29]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0].count(number) for number in range(40, 44)) == [2, 2, 2, 3]
+    assert len({order for order in orders[0] if order < 40}) == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"),
+    [
+        ("documents", ["relevance", "sts", "sia", "document", "topic"]),
+        ("documents-teacher", ["relevance", "document"]),
+    ],
+)
+def test_the_recipes_read_their_files(mixture: Path, tmp_path: Path, name: str, outputs: list[str]) -> None:
+    recipe = Path(__file__).parents[3] / f"experiments/mixtures/{name}.json"
+    declared = json.loads(recipe.read_text(encoding="utf-8"))["documents"]
+    rows = [question(number) for number in range(40)]
+    for row in rows:
+        for item in row["documents"]:
+            item["teacher"] = None
+    for file in (*(item["file"] for item in declared["train"]), declared["dev"]):
+        with gzip.open(tmp_path / file, "wt", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(row) + "\n" for row in rows)
+    read = read_document_mixture(recipe, tmp_path)
+    assert read.names == outputs
+    assert [entry["name"] for entry in read.entries if entry.get("level") == "document"] == list(read.document_scales)
+    assert len(read.order(random.Random(1))) == sum(round(40 * item["epochs"]) for item in declared["train"])
+
+
 def test_a_loss_counts_only_known_targets() -> None:
     outputs = torch.tensor([[9.0, 9, 9, 0.5], [1.0, 2, 3, 9], [0.0, 1, 0, 9], [9.0, 9, 9, -0.5], [2.0, 0, 0, 9]])
     taught = TrainingDocument(sentences=("a", "b"), teacher=np.array([[1, 2, 3], [0, 1, 0]], np.float32))
     other = TrainingDocument(sentences=("c", "d"), label=0.0)  # the second is beyond the first window
     unknown = TrainingDocument(sentences=("c",))
-    spread = torch.ones(3)
-    assert question_loss(outputs, [taught, unknown], [2, 1], spread).item() == pytest.approx(0.0, abs=1e-6)
-    assert question_loss(outputs, [taught, other], [2, 1], spread).item() == pytest.approx(0.0, abs=1e-6)
+    spread, options = torch.ones(3), {"document_spread": torch.ones(1)}
+    assert question_loss(outputs, [taught, unknown], [2, 1], spread, **options).item() == pytest.approx(0.0, abs=1e-6)
+    assert question_loss(outputs, [taught, other], [2, 1], spread, **options).item() == pytest.approx(0.0, abs=1e-6)
     wrong = TrainingDocument(sentences=("c",), teacher=np.array([[0, 0, 0]], np.float32))
     error = (2.0**2) / 9
     student, target = np.array([1.0, 0, 2]), np.array([1.0, 0, 0])
@@ -216,12 +275,12 @@ def test_a_loss_counts_only_known_targets() -> None:
     divergence = (np.exp(log[1]) * (log[1] - log[0])).sum()
     whole = [values - np.log(np.exp(values).sum()) for values in (np.array([0.5, -0.5]), np.array([1.0, 0]))]
     documents = (np.exp(whole[1]) * (whole[1] - whole[0])).sum()
-    loss = question_loss(outputs, [taught, wrong], [2, 1], spread).item()
+    loss = question_loss(outputs, [taught, wrong], [2, 1], spread, **options).item()
     assert loss == pytest.approx(error + 0.3 * divergence + 0.3 * documents, abs=1e-5)
     judged = [TrainingDocument(sentences=("a", "b"), label=1.0, gold=np.array([1, 0], np.float32)), other]
     entropy = (np.log1p(np.exp(-1.0)) + np.log(2.0)) / 2
     binary, listwise = np.log1p(np.exp(-0.5)), np.log1p(np.exp(-1.0))
-    loss = question_loss(outputs, judged, [2, 1], spread).item()
+    loss = question_loss(outputs, judged, [2, 1], spread, **options).item()
     assert loss == pytest.approx(0.3 * entropy + 0.5 * binary + 0.3 * listwise, abs=1e-5)
 
 
@@ -241,13 +300,15 @@ def test_a_loss_counts_only_known_targets() -> None:
             r"expected 1 × 3 finite numbers",
         ),
         ({"documents": [{"sentences": ["a"], "teacher": [["x"]]}]}, r"invalid teacher"),
+        ({"documents": [{"sentences": ["a"], "teacher": [[1, None, 2]]}]}, r"invalid teacher"),
+        ({"documents": [{"sentences": ["a"], "document_teacher": [1]}]}, r"expected 2 finite numbers"),
     ],
 )
 def test_invalid_rows_are_refused_with_their_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (question(0), {**question(1), **change})))
     with pytest.raises(InputError, match=message):
-        read_document_rows(path, 3)
+        read_document_rows(path, 3, 2)
 
 
 @pytest.mark.parametrize(
@@ -255,10 +316,15 @@ def test_invalid_rows_are_refused_with_their_line(tmp_path: Path, change: dict[s
     [
         ({"outputs": {}}, r"documents: outputs is \{\}; expected scales by name, relevance first"),
         ({"outputs": {"relevance": "percent"}}, "documents: outputs: relevance"),
-        ({"epochs": 0}, "documents: epochs"),
-        ({"document": "sts"}, "two perspectives are called 'sts'"),
+        ({"train": [{"file": "train.jsonl.gz", "epochs": 0}]}, "documents: train: train.jsonl.gz: epochs"),
+        ({"train": [{"file": "train.jsonl.gz", "epochs": 0.001}]}, "the epochs leave no question; raise them"),
+        ({"train": [{"file": "train.jsonl.gz"}] * 2}, "is no file of documents, or is there twice"),
+        ({"train": [{"triples": "train.tsv"}]}, "is no file of documents"),
+        ({"document_outputs": {"sts": "probability"}}, "two perspectives are called 'sts'"),
+        ({"document_outputs": {}}, r"documents: document_outputs is \{\}; expected scales by name"),
+        ({"sources": {"BioASQ": 2.5}}, "expected licences by source"),
         ({"tain": "x"}, "documents: a key"),
-        ({"train": None}, "documents: train is missing; expected a path"),
+        ({"train": None}, "documents: train is missing; expected a list of files"),
     ],
 )
 def test_invalid_mixtures_are_refused(mixture: Path, change: dict[str, Any], message: str) -> None:
