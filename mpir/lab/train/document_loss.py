@@ -112,9 +112,9 @@ def _document_distillation(whole: Tensor, documents: Sequence[TrainingDocument],
     for student, target in zip((whole / spread).T, targets.T, strict=True):
         is_known = ~target.isnan()
         if is_known.any():
-            pair = student[is_known][None], target[is_known][None]
-            ranked = divergence(*(SHARPNESS * values for values in pair), torch.ones_like(pair[1]).bool())
-            losses += [(pair[0] - pair[1]).square().mean(), LISTWISE * ranked]
+            mine, theirs = student[is_known][None], target[is_known][None]
+            ranked = divergence(SHARPNESS * mine, SHARPNESS * theirs, torch.ones_like(theirs).bool())
+            losses += [(mine - theirs).square().mean(), LISTWISE * ranked]
     return losses
 
 
