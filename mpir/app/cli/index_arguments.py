@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER
-from mpir.app.cli.progress import report_index
+from mpir.app.cli.progress import report_index, shows_progress
 from mpir.errors import InputError
-from mpir.files.read import STDIN, at_terminal
+from mpir.files.read import STDIN
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class IndexArguments:
     @property
     def progress(self) -> bool:
         """Whether progress is shown."""
-        return not self.quiet and at_terminal(sys.stderr)
+        return shows_progress(self)
 
     def threads(self) -> int | None:
         """The threads that index, which are not the workers of Ray. Raises InputError for too many."""

@@ -8,14 +8,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mpir.files.read import at_terminal
 
 _CLEAR_LINE = "\r\x1b[K"
 
 
-def shows_progress(arguments: argparse.Namespace) -> bool:
+class Quiet(Protocol):
+    """Arguments of a command that may be quiet."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether --quiet is given."""
+
+
+def shows_progress(arguments: argparse.Namespace | Quiet) -> bool:
     """Whether progress is shown: on a terminal, unless --quiet is given."""
     return not arguments.quiet and at_terminal(sys.stderr)
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.progress import shows_progress
+from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError
 from mpir.files.paths import resolved
 
 if TYPE_CHECKING:
-    from mpir.core.weights import Weights
+    from mpir.core.weights import Normalise, Weights
+    from mpir.files.output_checks import Named
     from mpir.tune.cross_validation import Adoption, Comparison
     from mpir.tune.objective import Objective
+    from mpir.tune.optimiser import Acquisition
     from mpir.tune.search import Plan, SearchResult
     from mpir.tune.space import Space
 
@@ -55,100 +60,159 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Tune, compare, write or keep the weights, and report. Raises MpirError for a user's mistake."""
-    from mpir.files.journal import Journal
-    from mpir.files.write import check_folder
-    from mpir.models.bundles.bundle import check_sealed
-    from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed
-    from mpir.tune.dataset import Dataset
-    from mpir.tune.measures import OF_DOCUMENTS
-    from mpir.tune.objective import Objective
-    from mpir.tune.search import search, settings
-    from mpir.tune.space import Space
+@dataclass(frozen=True, kw_only=True)
+class TuneArguments:
+    """The arguments of `mpir tune`."""
 
-    _check_outputs(arguments)
-    if arguments.plots:
-        check_folder(arguments.plots)
-    check_sealed(arguments.output.parent, but=arguments.output.name)
-    first = reduce(Dataset.join_columns, map(Dataset.load, arguments.scored))
-    scored = Dataset.concat([first, *map(Dataset.load, arguments.also)])
-    objective = Objective(scored, arguments.measure, version=arguments.version)
-    scored = objective.scored
-    unseen = scored.columns.layout.ordering if arguments.measure in OF_DOCUMENTS else ()
-    bounds = dict.fromkeys(unseen, (0.0, 0.0)) | dict(arguments.bounds)
-    old, name = _in_place(arguments, objective)
-    if arguments.method == CUTOFFS:
-        return _tune_cutoffs(arguments, objective, old, name)
-    forms = {
-        "context": arguments.context,
-        "normalise": arguments.normalise,
-        "sentence_list_beta": old.sentence_list_beta,
-    }
-    cut = _cut(arguments)
-    space = Space.of(scored.columns, bounds=bounds, cut=cut, **forms)
-    plan, progress = _plan(arguments, cut), shows_progress(arguments)
-    header = settings(objective, space, plan, folds=arguments.folds)
-    check_folds(objective, arguments.folds, arguments.level, plan.seed)
-    with Journal(arguments.log or _log_beside(arguments.output), header) as journal:
-        held_out = {"folds": arguments.folds, "level": arguments.level}
-        evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
-        result = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
-    adoption = adopt(arguments.output, signed(result, evidence, objective, space, header), evidence)
-    if arguments.plots:
-        _draw(arguments.plots, objective, space, result)
-    _report(arguments, space, result, evidence, name=name, adoption=adoption)
-    snippets_known = any(question.snippets for question in scored.questions)
-    if adoption == "written" and arguments.measure in OF_DOCUMENTS and snippets_known:
-        advice = f"{arguments.measure} ignores the order of sentences; {FOR_BOTH}."
-        print(advice, file=sys.stderr if arguments.format == "json" else sys.stdout)
-    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
+    scored: Sequence[str]
+    also: Sequence[str]
+    output: Path
+    against: str | None
+    measure: str
+    version: int
+    method: str
+    seed: int
+    context: str
+    normalise: Normalise
+    bounds: Sequence[tuple[str, tuple[float, float]]]
+    cutoffs: bool
+    calls: int
+    loops: int
+    initial: int
+    tolerance: float
+    acquisition: Acquisition
+    folds: int
+    level: float
+    log: Path | None
+    plots: Path | None
+    format: str
+    quiet: bool
+
+    @property
+    def log_file(self) -> Path:
+        """The log of trials."""
+        return self.log or log_beside(self.output)
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise OutputError for outputs that would overwrite each other or an input."""
-    from mpir.files.output_checks import Output, are_weights, check_outputs, is_journal, is_picture
-
-    read = [("SCORED", path) for path in arguments.scored] + [("--also", path) for path in arguments.also]
-    read.append(("--against", arguments.against))
-    weights = Output("--output", arguments.output, are_weights)
-    check_outputs([weights], read)  # the name of the log depends on it
-    log = arguments.log or _log_beside(arguments.output)
-    pictures = [Output("--plots", arguments.plots / name, is_picture) for name in PICTURES] if arguments.plots else []
-    written = [weights, Output("tune.log", log, is_journal), *pictures]
-    check_outputs(written, read)
-
-
-def _log_beside(output: Path) -> Path:
+def log_beside(output: Path) -> Path:
     """The default log, next to the weights but never in a bundle, whose files are sealed."""
     inside = (output.parent / "bundle.json").is_file()
     target = resolved(output.parent) if inside else output
     return target.with_name(f"{target.name}.trials.jsonl")
 
 
-def _tune_cutoffs(arguments: argparse.Namespace, objective: Objective, old: Weights, name: str) -> int:
-    """Find and report cut-offs for the current weights; return the exit status."""
+def run(arguments: argparse.Namespace) -> int:
+    """Tune, compare, write or keep the weights, and report. Raises MpirError for a user's mistake."""
+    from mpir.files.write import check_folder
+    from mpir.models.bundles.bundle import check_sealed
+
+    job = arguments_of(TuneArguments, arguments)
+    _check_outputs(job)
+    if job.plots:
+        check_folder(job.plots)
+    check_sealed(job.output.parent, but=job.output.name)
+    objective = _objective(job)
+    old, name = _in_place(job, objective)
+    tune = _tune_cutoffs if job.method == CUTOFFS else _tune_weights
+    adoption = tune(job, objective, old, name)
+    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
+
+
+def _objective(job: TuneArguments) -> Objective:
+    """The measure over the scored questions of all sets."""
+    from mpir.tune.dataset import Dataset
+    from mpir.tune.objective import Objective
+
+    first = reduce(Dataset.join_columns, map(Dataset.load, job.scored))
+    scored = Dataset.concat([first, *map(Dataset.load, job.also)])
+    return Objective(scored, job.measure, version=job.version)
+
+
+def _space(job: TuneArguments, objective: Objective, old: Weights) -> Space:
+    """The weights and cut-offs to search, without those of columns that the measure does not read."""
+    from mpir.tune.measures import OF_DOCUMENTS
+    from mpir.tune.space import Space
+
+    columns = objective.scored.columns
+    unread = columns.layout.ordering if job.measure in OF_DOCUMENTS else ()
+    bounds = dict.fromkeys(unread, (0.0, 0.0)) | dict(job.bounds)
+    forms: dict[str, Any] = {
+        "context": job.context,
+        "normalise": job.normalise,
+        "sentence_list_beta": old.sentence_list_beta,
+    }
+    return Space.of(columns, bounds=bounds, cut=_cut(job), **forms)
+
+
+def _tune_weights(job: TuneArguments, objective: Objective, old: Weights, name: str) -> Adoption:
+    """Search weights, test them on held-out questions, and report; return whether they are written."""
+    from mpir.files.journal import Journal
+    from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed
+    from mpir.tune.search import search, settings
+
+    space, progress = _space(job, objective, old), shows_progress(job)
+    plan = _plan(job, space.cut)
+    header = settings(objective, space, plan, folds=job.folds)
+    check_folds(objective, job.folds, job.level, plan.seed)
+    with Journal(job.log_file, header) as journal:
+        held_out: dict[str, Any] = {"folds": job.folds, "level": job.level}
+        evidence = cross_validate(objective, space, plan, old, **held_out, journal=journal, progress=progress)
+        result = search(objective, space, plan, journal=journal, label="all questions", progress=progress)
+    adoption = adopt(job.output, signed(result, evidence, objective, space, header), evidence)
+    if job.plots:
+        _draw(job.plots, objective, space, result)
+    _report(job, space, result, evidence, name=name, adoption=adoption)
+    if adoption == "written":
+        _advise(job, objective)
+    return adoption
+
+
+def _advise(job: TuneArguments, objective: Objective) -> None:
+    """Name the measure that ranks snippets, too, if the questions have some and the one of the job does not."""
+    from mpir.tune.measures import OF_DOCUMENTS
+
+    if job.measure in OF_DOCUMENTS and any(question.snippets for question in objective.scored.questions):
+        advice = f"{job.measure} ignores the order of sentences; {FOR_BOTH}."
+        print(advice, file=sys.stderr if job.format == "json" else sys.stdout)
+
+
+def _check_outputs(job: TuneArguments) -> None:
+    """Raise OutputError for outputs that would overwrite each other or an input."""
+    from mpir.files.output_checks import Output, are_weights, check_outputs, is_journal, is_picture
+
+    read: list[Named] = [("SCORED", path) for path in job.scored]
+    read += [("--also", path) for path in job.also]
+    read.append(("--against", job.against))
+    weights = Output("--output", job.output, are_weights)
+    check_outputs([weights], read)  # the name of the log depends on it
+    pictures = [Output("--plots", job.plots / name, is_picture) for name in PICTURES] if job.plots else []
+    written = [weights, Output("tune.log", job.log_file, is_journal), *pictures]
+    check_outputs(written, read)
+
+
+def _tune_cutoffs(job: TuneArguments, objective: Objective, old: Weights, name: str) -> Adoption:
+    """Find and report cut-offs for the current weights; return whether they are written."""
     from mpir.tune.cross_validation import adopt
     from mpir.tune.fit_cutoffs import tune_cutoffs
 
-    levels = _cut(arguments)
-    if not levels or arguments.plots or arguments.bounds:
+    levels = _cut(job)
+    if not levels or job.plots or job.bounds:
         raise InputError(
             "--method cutoffs needs --measure document-f1 or snippet-f1 of version 9, without --plots and bounds, "
             "and tune.cutoffs; only with these measures can a shorter list be better."
         )
-    options = {"folds": arguments.folds, "level": arguments.level, "seed": arguments.seed}
+    options: dict[str, Any] = {"folds": job.folds, "level": job.level, "seed": job.seed}
     tuned, evidence = tune_cutoffs(objective, old, levels, **options)
-    adoption = adopt(arguments.output, tuned, evidence)
+    adoption = adopt(job.output, tuned, evidence)
     cutoffs, value = {level: getattr(tuned.cutoffs, level) for level in levels}, objective(tuned)
-    if arguments.format == "json":
+    if job.format == "json":
         facts = {**_adopted(adoption), "value": value, "held_out": evidence.to_dict(), "against": name}
         print(json.dumps({**facts, "cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}}))
     else:
         for level, cutoff in cutoffs.items():
-            print(f"Cut-off of {level}: {cutoff}.\n\n{arguments.measure} {value:.4f} on the tuned questions.")
-        _report_evidence(arguments, evidence, name=name, adoption=adoption, noun="cut-offs")
-    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
+            print(f"Cut-off of {level}: {cutoff}.\n\n{job.measure} {value:.4f} on the tuned questions.")
+        _report_evidence(job, evidence, name=name, adoption=adoption, noun="cut-offs")
+    return adoption
 
 
 def _adopted(adoption: Adoption) -> dict[str, bool]:
@@ -156,55 +220,55 @@ def _adopted(adoption: Adoption) -> dict[str, bool]:
 
 
 def _report_evidence(
-    arguments: argparse.Namespace, evidence: Comparison, *, name: str, adoption: Adoption, noun: str = "weights"
+    job: TuneArguments, evidence: Comparison, *, name: str, adoption: Adoption, noun: str = "weights"
 ) -> None:
-    print(f"Tuned {arguments.measure} against {name}: {evidence}.")
+    print(f"Tuned {job.measure} against {name}: {evidence}.")
     if adoption == "unchanged":
-        print(f"{arguments.output} already has these {noun}.")
+        print(f"{job.output} already has these {noun}.")
         return
     verdict = "are better" if evidence.better else "are not shown to be better"
     action = "written to" if adoption == "written" else "not written; kept"
-    print(f"At level {arguments.level:g} the new {noun} {verdict}: {action} {arguments.output}.")
+    print(f"At level {job.level:g} the new {noun} {verdict}: {action} {job.output}.")
     if adoption == "written" and not evidence.better:
         print(f"The file is new, so it replaces no weights; use {name} until more questions show a gain.")
 
 
-def _cut(arguments: argparse.Namespace) -> tuple[str, ...]:
+def _cut(job: TuneArguments) -> tuple[str, ...]:
     """The levels for which cut-offs are searched."""
     from mpir.bioasq.submission_rules import FIRST_CUT
     from mpir.tune.measures import CUT_BY
 
-    if not arguments.cutoffs or arguments.version < FIRST_CUT:
+    if not job.cutoffs or job.version < FIRST_CUT:
         return ()
-    return CUT_BY.get(arguments.measure, ())
+    return CUT_BY.get(job.measure, ())
 
 
-def _plan(arguments: argparse.Namespace, cut: tuple[str, ...]) -> Plan:
+def _plan(job: TuneArguments, cut: tuple[str, ...]) -> Plan:
     from mpir.tune.optimiser import Bayesian, RandomSearch
     from mpir.tune.search import Plan
 
-    halves = METHODS[arguments.method]
+    halves = METHODS[job.method]
     # all weights at once get the calls of both halves
-    calls = arguments.calls * (2 // len(halves))
+    calls = job.calls * (2 // len(halves))
     if cut and len(halves) > 1:
         halves = (*halves, "cutoffs")
-    bayesian = Bayesian(arguments.initial, arguments.acquisition)
+    bayesian = Bayesian(job.initial, job.acquisition)
     return Plan(
         halves=halves,
         calls=calls,
-        loops=arguments.loops,
-        tolerance=arguments.tolerance,
-        seed=arguments.seed,
-        optimiser=RandomSearch if arguments.method == "random" else bayesian,
+        loops=job.loops,
+        tolerance=job.tolerance,
+        seed=job.seed,
+        optimiser=RandomSearch if job.method == "random" else bayesian,
     )
 
 
-def _in_place(arguments: argparse.Namespace, objective: Objective) -> tuple[Weights, str]:
+def _in_place(job: TuneArguments, objective: Objective) -> tuple[Weights, str]:
     """The weights to compare with, and their name for messages."""
     from mpir.core.weights import Weights
 
     layout = objective.scored.columns.layout
-    which = arguments.output if arguments.output.is_file() else arguments.against
+    which = job.output if job.output.is_file() else job.against
     if which is None:
         return Weights.equal(layout.sentences, layout.documents), "equal weights"
     from mpir.files.weights import read_weights
@@ -223,7 +287,7 @@ def _draw(folder: Path, objective: Objective, space: Space, result: SearchResult
 
 
 def _report(
-    arguments: argparse.Namespace,
+    job: TuneArguments,
     space: Space,
     result: SearchResult,
     evidence: Comparison,
@@ -235,7 +299,7 @@ def _report(
 
     shares = dict(zip(space.names, space.shares(result.point).round(4).tolist(), strict=True))
     cutoffs = {level: getattr(result.weights.cutoffs, level) for level in space.cut}
-    if arguments.format == "json":
+    if job.format == "json":
         facts = {**_adopted(adoption), "value": result.value, "trials": len(result.trials)}
         cut = {"cutoffs": {level: cutoff.to_dict() for level, cutoff in cutoffs.items()}} if cutoffs else {}
         print(json.dumps({**facts, "held_out": evidence.to_dict(), "against": name, "shares": shares, **cut}))
@@ -243,5 +307,5 @@ def _report(
     print(tabulate(shares.items(), headers=["weight", "share of its sum"], floatfmt=".4f"))
     for level, cutoff in cutoffs.items():
         print(f"Cut-off of {level}: {cutoff}.")
-    print(f"\n{arguments.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
-    _report_evidence(arguments, evidence, name=name, adoption=adoption)
+    print(f"\n{job.measure} {result.value:.4f} on the tuned questions, after {len(result.trials)} trials.")
+    _report_evidence(job, evidence, name=name, adoption=adoption)

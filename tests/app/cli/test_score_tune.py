@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mpir.app.cli import main
-from mpir.app.cli.tune import _log_beside
+from mpir.app.cli.tune import log_beside
 from mpir.core.columns import Column
 from mpir.core.weights import Weights
 from mpir.files.weights import read_weights, write_weights
@@ -156,8 +156,8 @@ def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: p
 
 
 def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
-    assert _log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
-    assert _log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
+    assert log_beside(tiny_bundle / "weights.json") == tiny_bundle.with_name(f"{tiny_bundle.name}.trials.jsonl")
+    assert log_beside(tmp_path / "weights.json") == tmp_path / "weights.json.trials.jsonl"
 
 
 @pytest.mark.parametrize("more", [[], ["--format", "json"]])
