@@ -18,8 +18,6 @@ ROWS = {
     "BM25": "BM25",
     "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
     "BM25 + all-MiniLM-L6-v2": "BM25 + all-MiniLM-L6-v2",
-    "all-mpnet-base-v2": "all-mpnet-base-v2",
-    "BM25 + all-mpnet-base-v2": "BM25 + all-mpnet-base-v2",
     "mpir": "mpir, all-MiniLM-L6-v2",
     "mpir, `fast`": "fast, all-MiniLM-L6-v2",
 }
