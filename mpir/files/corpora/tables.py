@@ -211,7 +211,7 @@ def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:
     unknown = [cell for cell, name in zip(header, names, strict=True) if name and field_name(name) not in READ]
     if unknown and not any(name in IDS for name, _ in columns):
         log.warning(
-            "%s: no id column, so ids are hashes of the records' words (ignored columns: %s)",
+            "%s: no id column, so ids are hashes of the records' words (columns kept without being read: %s)",
             location,
             format_names(unknown),
         )
