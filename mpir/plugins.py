@@ -12,13 +12,15 @@ COMMANDS = "mpir.commands"
 """Modules of commands of `mpir`, by the command."""
 DIALECTS = "mpir.dialects"
 """Dialects of `mpir serve`, by their names."""
+FAMILIES = "mpir.families"
+"""Families of models, each a `ModelFamily` (models/model_family.py), by their names."""
 FIRST_STAGES = "mpir.first_stages"
 """Searches in an engine, by the beginning of its addresses: ``solr`` of ``solr+https://…``."""
 READERS = "mpir.readers"
 """Readers of corpus files, by the suffix of their names without its dot."""
 WRITERS = "mpir.writers"
 """Writers of rankings, by the suffix of the file's name without its dot."""
-GROUPS = (COMMANDS, DIALECTS, FIRST_STAGES, READERS, WRITERS)
+GROUPS = (COMMANDS, DIALECTS, FAMILIES, FIRST_STAGES, READERS, WRITERS)
 
 
 @cache

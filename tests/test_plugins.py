@@ -1,4 +1,4 @@
-"""A package of its own adds a command, a reader, a writer, a first stage, a dialect and a perspective."""
+"""A package of its own adds to each group: commands, readers, writers, first stages, dialects, families, perspectives."""
 
 import json
 import os
@@ -93,6 +93,24 @@ def test_a_ranking_reads_and_writes_by_a_package_and_ranks_by_its_perspective(pa
     assert run(packages, *words).returncode == 0  # the writer knows its own file
     (folder / "ranking.tsv").write_text("somebody else's")
     assert run(packages, *words).returncode == 2
+
+
+def test_a_model_of_a_family_of_a_package_ranks(packages: Path, notes: Path) -> None:
+    model = packages.parent / "model"
+    model.mkdir()
+    (model / "config.json").write_text(json.dumps({"model_type": "weighted-terms", "weights": {"dose": 3.0}}))
+    words = ["rerank", "heparin", "--docs", str(notes), "--model", str(model), "--set", "model.only=true"]
+    finished = run(packages, *words, "--set", "cache.folder=none", "--format", "json", "--quiet")
+    assert finished.returncode == 0, finished.stderr
+    documents = json.loads(finished.stdout)["documents"]
+    assert [(document["id"], document["scores"]["model"]) for document in documents] == [
+        ("doses-2", 3.0),
+        ("doses-1", 0.0),
+    ]
+    (model / "config.json").write_text(json.dumps({"model_type": "something else"}))
+    refused = run(packages, *words)
+    assert refused.returncode == 2
+    assert "weighted terms" in refused.stderr
 
 
 def test_a_first_stage_of_a_package_is_searched(packages: Path, notes: Path) -> None:

@@ -1,7 +1,8 @@
 """Recognise a model's family from its files, and the options with which a bundle declares such a model.
 
 FAMILIES is the registry: a family is supported once it has an entry there and the entry's kind of perspective is
-registered (models/perspectives/registration.py). A family is never guessed from a model's name; settings that are
+registered (models/perspectives/registration.py). Packages add families by the entry points of ``mpir.families``, which
+come after mpir's own. A family is never guessed from a model's name; settings that are
 missing in a model's files are listed in known_models.json by the beginning of its hub name.
 """
 
@@ -19,6 +20,8 @@ from mpir.models.listwise_prompt import listwise_template_of
 from mpir.models.model_files import ModelFiles, is_pruner
 from mpir.models.multi_vector_settings import is_multi_vector
 from mpir.models.prompt_template import CHAT, known_templates, template_of
+from mpir.plugins import FAMILIES as GROUP
+from mpir.plugins import load_plugin, plugins_of
 
 log = logging.getLogger(__name__)
 
@@ -76,15 +79,20 @@ def recognise(files: ModelFiles, task: Task) -> RecognisedModel:
         ArtefactError: no family matches; the message names the files' declarations and the supported families.
         InputError: the model is for the other task; the message names the option for it.
     """
-    family = next((family for family in FAMILIES if family.matches(files)), None)
+    family = next((family for family in (*FAMILIES, *_of_packages()) if family.matches(files)), None)
     if family is None:
         raise ArtefactError(
             f"{files.name}: is not a model that mpir knows (its files declare {describe(files)}); expected one of "
-            f"{format_names([family.name for family in FAMILIES], 20)}."
+            f"{format_names([family.name for family in (*FAMILIES, *_of_packages())], 20)}."
         )
     if family.task != task:
         raise InputError(_wrong_task(files, family))
     return RecognisedModel(files=files, family=family, options=family.options(files))
+
+
+def _of_packages() -> list[ModelFamily]:
+    """Return the families of installed packages, by their names. Raises InputError if one cannot be imported."""
+    return [load_plugin(GROUP, name) for name in sorted(plugins_of(GROUP))]
 
 
 def describe(files: ModelFiles) -> str:

@@ -6,12 +6,12 @@ import importlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.models.perspectives.base import Perspective
+from mpir.plugins import load_plugin, plugins_of
 
 ENTRY_POINTS = "mpir.perspectives"
 MODULES = {
@@ -96,8 +96,8 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
         importlib.import_module(f"mpir.models.perspectives.{MODULES[type_name]}")
     if type_name in _factories:
         return _factories[type_name]
-    for entry in entry_points(group=ENTRY_POINTS, name=type_name):
-        return _as_factory(entry.load())
+    if type_name in plugins_of(ENTRY_POINTS):
+        return _as_factory(load_plugin(ENTRY_POINTS, type_name))
     if ":" in type_name and trust_code:
         return _as_factory(_import(type_name))
     if ":" in type_name:

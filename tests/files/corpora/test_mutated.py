@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from mpir.core.text.legible import without_markup
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.corpora import read_corpus
@@ -62,9 +63,14 @@ Record = tuple[str, str, str, str]
 
 
 def _of_paper(paper: Paper) -> Record:
-    return paper.pmid, " ".join(paper.title.split()), " ".join(paper.abstract.split()), paper.doi
+    return paper.pmid, _words(paper.title), _words(paper.abstract), paper.doi
+
+
+def _words(text: str) -> str:
+    """A text without markup, which readers of references leave out, and with single spaces."""
+    return " ".join(without_markup(text).split())
 
 
 def _of_document(document: Document) -> Record:
-    title, abstract = (" ".join(text.split()) for text in (document.title, document.abstract))
+    title, abstract = _words(document.title), _words(document.abstract)
     return document.id, title, abstract, document.metadata.get("doi", "")

@@ -25,7 +25,7 @@ def test_layers_and_tokens_of_the_default(tmp_path: Path, capsys: pytest.Capture
     texts = ["--corpus", ROOT / "mpir/sample/documents.jsonl", "--rows", rows]
     assert shrink(*sizes, *texts, "--output", output) == 0
     assert re.fullmatch(r".*: layers 2, 4, 6; 4096 tokens, 9\d\.\d% of those in the texts\n", capsys.readouterr().out)
-    assert Encoder(output, device="cpu").outputs([("Is it safe?", "It is safe.")])[0].shape == (1, 3)
+    assert Encoder(output, device="cpu").outputs([("Is it safe?", "It is safe.")])[0].shape == (1, 5)
     assert (output / "model.safetensors").stat().st_size < 32e6  # in single precision; the whole has 91 MB
 
 
