@@ -1,4 +1,4 @@
-"""A package of its own adds to each group: commands, readers, writers, first stages, dialects, families, perspectives."""
+"""A package of its own adds commands, readers, writers, first stages, dialects, families of models and perspectives."""
 
 import json
 import os
