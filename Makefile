@@ -124,9 +124,9 @@ lint: .venv/ready  ## style, format and types, also those of Windows, and the Do
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 ifneq ($(TORCH_INDEX),)
-	$(BIN)/python -m pip install --index-url $(TORCH_INDEX) --constraint constraints.txt torch
+	$(BIN)/python -m pip install --no-compile --index-url $(TORCH_INDEX) --constraint constraints.txt torch
 endif
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:  ## remove the environments and what building and `make bioasq` have left; runs/ stays

@@ -126,6 +126,7 @@ def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Rerank
             reranker.rerank("q", ["a"], top_k=top_k)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_reranker_is_closed_and_may_be_used_again(tiny_bundle: Path, tmp_path: Path) -> None:
     with Reranker(tiny_bundle, device="cpu,cpu", precision="fp32", cache=tmp_path) as reranker:
         first = reranker.rerank("does aspirin", ["It does. The heart."]).to_dict()

@@ -23,6 +23,7 @@ def flat(ranking: Ranking) -> list[float]:
     return [score for document in ranking.documents for s in document.sentences for score in s.scores.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
 def test_many_threads_share_one_reranker(tiny_bundle: Path, tmp_path: Path, device: str, cached: bool) -> None:

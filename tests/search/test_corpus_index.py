@@ -101,6 +101,7 @@ def assert_equal(first: Path, second: Path) -> None:
             assert index.search(query, 50) == other.search(query, 50)
 
 
+@pytest.mark.slow
 def test_groups_make_the_index_of_one_build(baseline: Path, expected: Path, tmp_path: Path) -> None:
     info = index_files([baseline], tmp_path / "index", source=corpus_fingerprint([baseline]), threads=1)
     assert info.documents == 80 - 6
@@ -144,6 +145,7 @@ def test_a_killed_build_resumes_after_its_last_group(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["baseline", "expected", "index"]
 
 
+@pytest.mark.slow
 def test_groups_left_beside_a_finished_index_go(baseline: Path, expected: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     command = [sys.executable, "-c", KILLED, str(baseline), str(index), "shutil:rmtree", "3"]

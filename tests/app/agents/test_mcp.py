@@ -109,6 +109,7 @@ def test_an_agent_ranks_cites_and_reads_the_ranking(transport: Any, tiny_bundle:
     run(work)
 
 
+@pytest.mark.slow
 def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> None:
     async def work() -> None:
         async with over_stdio(tiny_bundle, "--no-pubmed") as client:

@@ -68,6 +68,7 @@ def test_every_output_is_there_and_agrees(generate: Run, vectors: Path, tmp_path
     assert "### 4 · combined" in text and "**How do birds fly?** Birds fly with wings." in text
 
 
+@pytest.mark.slow
 def test_the_dataset_loads_with_datasets(generate: Run, tmp_path: Path) -> None:
     from datasets import load_dataset
 

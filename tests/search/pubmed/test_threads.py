@@ -18,6 +18,7 @@ def query(number: int) -> str:
     return f"Does {DRUGS[number % len(DRUGS)]} slow pulmonary fibrosis in {number % 7} patients?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cached", [False, True])
 def test_threads_that_search_at_once_get_the_results_of_one_thread(settings: Make, cached: bool) -> None:
     alone = settings(cache=False, timeout=10.0)
