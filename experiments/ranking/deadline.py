@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from experiments.ranking.stages import DEPTH, average_precision
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.value_options import file_path, positive
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.text import Document, Question
 from mpir.files.corpora import read_jsonl
 from mpir.reranking.reranker import Reranker
@@ -31,7 +31,7 @@ def main() -> int:
     parser = script_parser(__doc__)
     parser.add_argument("--scored", type=file_path, required=True, help="questions that `mpir score` scored")
     parser.add_argument("--corpus", type=file_path, required=True, help="the texts of their candidates")
-    parser.add_argument("--bundle", default="default")
+    parser.add_argument("--bundle", type=text_path, default="default", help="(default: default)")
     parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
     parser.add_argument("--seconds", nargs="+", type=float, default=[0.05, 0.1, 0.2, 0.4, 0.8, 1.6], metavar="S")
     arguments = parser.parse_args()

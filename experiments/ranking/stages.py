@@ -22,7 +22,7 @@ import numpy as np
 from tabulate import tabulate
 
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.value_options import file_path, positive
+from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.blend import Blend
 from mpir.core.calibration import Calibration
 from mpir.errors import InputError
@@ -42,7 +42,9 @@ def main() -> int:
     parser.add_argument("--whole", type=file_path, required=True, help="questions scored with --cascade all")
     parser.add_argument("--first", type=file_path, required=True, help="the same with --cascade first")
     parser.add_argument("--long", type=file_path, help="questions with long lists, with --cascade first")
-    parser.add_argument("--bundle", default="default", help="whose calibration orders documents (default: default)")
+    parser.add_argument(
+        "--bundle", type=text_path, default="default", help="whose calibration orders documents (default: default)"
+    )
     parser.add_argument("--read-on", nargs="+", type=positive, default=[5, 8, 10, 12, 16, 20], metavar="N")
     parser.add_argument("--read", nargs="+", type=positive, default=[30, 40, 50, 60, 80], metavar="N")
     arguments = parser.parse_args()

@@ -12,6 +12,7 @@ LEFT_OUT = {
     "experiments/pubmed/live.py": "asks PubMed itself; tests/experiments/test_pubmed.py runs it against a stand-in",
     "experiments/ranking/compare_bundles.py": "reads what evaluation.py wrote; tests/experiments/test_evaluation.py",
     "experiments/training/ablation.py": "has no run of seconds; tests/experiments/test_ablation.py",
+    "experiments/stopping/variants.py": "has no run of seconds: it screens five reviews in 27 ways",
 }
 
 
