@@ -336,8 +336,7 @@ SCRIPTS = (
         packages=(START, "skopt", "sklearn"),
     ),
 )
-"""Every script once, at its smallest size; experiments.training.ablation and experiments.stopping.variants have no run of
-seconds."""
+"""Every script once, at its smallest size; training.ablation and stopping.variants have no run of seconds."""
 PREPARATION = (
     ("-m mpir index mpir/sample/documents.jsonl --index {work}/index --dense --quiet",),
     (

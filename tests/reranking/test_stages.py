@@ -152,6 +152,14 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reranker_module, "FIRST_STAGE", 2)
 
 
+def test_no_documents_are_an_empty_ranking(checkpoint: Path, tmp_path: Path) -> None:
+    reranker = calibrated(checkpoint, tmp_path / "1")
+    assert len(reranker.rerank(QUERY, [])) == 0
+    assert len(reranker.rerank(QUERY, [], within=1)) == 0
+    assert [len(ranking) for ranking in reranker.rerank_batch([QUERY, QUERY], [[], DOCUMENTS])] == [0, 12]
+    assert len(Reranker("fast", device="cpu").score([QUERY], [[]])[0].documents) == 0
+
+
 @pytest.mark.usefixtures("fewer")
 def test_words_decide_what_is_read_at_all(checkpoint: Path, tmp_path: Path) -> None:
     ranking = calibrated(checkpoint, tmp_path / "1").rerank(QUERY, DOCUMENTS)

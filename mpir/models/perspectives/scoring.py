@@ -76,7 +76,7 @@ def score_documents(
         InputError: a perspective returned a NaN or infinite score, or the wrong number of scores.
     """
     scores = DocumentScores.of(documents, len(perspectives))
-    for numbers in group_by_model(perspectives):
+    for numbers in group_by_model(perspectives) if documents else ():
         if (model := perspectives[numbers[0]].documents_model) is None:
             continue
         model = model if models is None else models.get(id(model), model)
