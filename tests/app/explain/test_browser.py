@@ -117,12 +117,12 @@ def test_a_slider_ranks_again_and_reset_takes_it_back(opened: Callable[..., Any]
     assert page.locator("#changed").inner_text() == "The weights are as tuned."
     page.get_by_role("button", name="Weights").click()
     page.get_by_text("Advanced").click()
-    slider = page.get_by_label("α relevance", exact=True)
+    slider = page.get_by_label("α sts", exact=True)
     slider.evaluate("(it) => { it.value = 0; it.dispatchEvent(new Event('input')); }")
     assert page.locator("#changed").inner_text() == "1 of 9 weights changed from tuned."
     assert page.locator("#list").inner_text() != before
     weights = Weights.from_dict(json.loads(page.locator("#json").text_content()))
-    assert weights.alpha["relevance"] == 0
+    assert weights.alpha["sts"] == 0
     repeated = Reranker(perspectives=arbitrary_columns(), weights=weights)
     expected = [document.id for document in repeated.rerank(QUERY, DOCUMENTS).documents]
     assert ids(page) == expected
