@@ -33,7 +33,11 @@ SMALLEST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The log-odds of a probability as a line over a score. Raises ArtefactError for a number that is not finite."""
+    """The log-odds of a probability as a line over a score.
+
+    Raises:
+        ArtefactError: a number that is not finite, or a slope with which a higher score is less probable.
+    """
 
     slope: float
     intercept: float
@@ -42,6 +46,8 @@ class Line:
         for name in ("slope", "intercept"):
             if not is_finite(value := getattr(self, name)):
                 raise ArtefactError(f"relevance: {name} is {format_value(value)}; expected a finite number.")
+        if self.slope <= 0:
+            raise ArtefactError(f"relevance: slope is {format_value(self.slope)}; expected a number above 0.")
 
 
 @dataclass(frozen=True, slots=True)

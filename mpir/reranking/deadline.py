@@ -54,7 +54,7 @@ def score_until(scorer: Scorer, candidates: Candidates, until: float) -> Candida
     stages, clock = Stages.of(whole), Clock(until)
     lengths = np.array([sum(map(len, texts)) + len(candidates.query) for texts in candidates.document_sentences])
     candidates = _read_first(scorer, candidates, stages, clock, lengths)
-    if stages is None:
+    if stages is None or scorer.cascade == "first":
         return candidates
     order = by_blend(candidates, scorer.weights)
     clock = Clock(until)  # layers after the exit take another time

@@ -85,13 +85,19 @@ def _readings(scored: Dataset) -> Iterator[tuple[Reading, Bool]]:
 
 
 def _fitted(scores: F64, relevant: Bool) -> tuple[Line, Mapping[str, Any]]:
-    """Fit a line, and return it with facts about the fit. Raises InputError for one class only."""
+    """Fit a line, and return it with facts about the fit. Raises InputError for one class only, or scores that fall."""
     hits = int(relevant.sum())
     if not 0 < hits < len(relevant):
         raise InputError(
             f"{hits} of {len(relevant)} texts are relevant; the fit needs some that are, and some that are not."
         )
-    line = Line(*fit_logistic(scores, relevant.astype(float)))
+    slope, intercept = fit_logistic(scores, relevant.astype(float))
+    if slope <= 0:
+        raise InputError(
+            f"higher scores are less relevant here (slope {slope:.4g} over {len(relevant)} texts, of which {hits} are "
+            "relevant), so they are no probability; score more questions, or tune the weights first."
+        )
+    line = Line(slope, intercept)
     return line, _facts(line, scores, relevant)
 
 

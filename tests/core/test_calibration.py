@@ -105,6 +105,7 @@ LINE = {"slope": 1.0, "intercept": 0.0}
         ({**FITTED, "sentences": {"whole": LINE, "half": LINE}}, "unknown reading .*half"),
         ({**FITTED, "documents": {"whole": {**LINE, "intercept": "1"}}}, "intercept is '1'; expected a finite number"),
         ({**FITTED, "documents": {"whole": {**LINE, "slope": math.nan}}}, "slope is nan; expected a finite number"),
+        ({**FITTED, "documents": {"whole": {**LINE, "slope": -1.0}}}, "slope is -1.0; expected a number above 0"),
         ({**FITTED, "weights": {**FITTED["weights"], "normalise": "minmax"}}, "normalise minmax; expected none"),
     ],
 )

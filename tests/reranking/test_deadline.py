@@ -29,6 +29,11 @@ def test_with_time_enough_every_document_is_read_to_the_end(checkpoint: Path, tm
             assert sentence.score == pytest.approx(texts[sentence.text], abs=1e-5)
 
 
+def test_a_cascade_that_ends_at_the_first_exit_is_kept(checkpoint: Path, tmp_path: Path) -> None:
+    first = calibrated(checkpoint, tmp_path / "1", run=RunOptions(cascade="first"))
+    assert all(document.in_part for document in first.rerank(QUERY, DOCUMENTS, within=600))
+
+
 def test_without_time_words_alone_order_the_documents(checkpoint: Path, tmp_path: Path) -> None:
     reranker = calibrated(checkpoint, tmp_path / "1")
     ranking = reranker.rerank(QUERY, DOCUMENTS, within=1e-9)

@@ -134,6 +134,12 @@ def test_weights_of_columns_that_depend_on_the_list_are_refused() -> None:
         fit_calibration(rising(), replace(WEIGHTS, normalise="zscore"))
 
 
+def test_scores_that_fall_with_relevance_are_no_probability() -> None:
+    fallen = replace(WEIGHTS, alpha={"a": -1.0, "b": -0.5})
+    with pytest.raises(InputError, match="higher scores are less relevant here"):
+        fit_calibration(rising(), fallen)
+
+
 def test_sets_without_gold_or_models_are_refused() -> None:
     scored = rising()
     with pytest.raises(InputError, match="'a', which no model computes"):

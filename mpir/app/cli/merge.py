@@ -81,6 +81,10 @@ def _merge_reviews(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     if arguments.format:
         return _export(arguments, output)
+    if arguments.reviewer:
+        raise InputError(
+            "--reviewer says whose decisions a --format takes; leave it out, since a merged review has all."
+        )
     if output.suffix != SUFFIX:
         raise InputError(
             f"--output: invalid name (got {format_value(output.name)}, expected NAME{SUFFIX}). Rename it, or choose a "

@@ -40,19 +40,23 @@ def import_decisions(
     """Store what no file said before of a record, and return a sentence about it, or "".
 
     A decision without a time is made now. One that an earlier file said already stays as old as it was, so that the
-    same file, opened again, replaces no later decision.
+    same file, opened again, replaces no later decision; what a later file has changed is counted, not changed back.
     """
     owner = {name: record for record in records for name in record.names}
-    earlier = {(row[0], row[1], row[2], row[3]) for row in review.decision_rows() if row[5] == FROM_FILE}
-    now, added = milliseconds(), defaultdict[str, list[Decision]](list)
+    rows = sorted((row for row in review.decision_rows() if row[5] == FROM_FILE), key=lambda row: row[4])
+    earlier, last = {row[:4] for row in rows}, {row[:2]: row[:4] for row in rows}
+    now, added, changed_back = milliseconds(), defaultdict[str, list[Decision]](list), 0
     for document, of_document in decisions:
         record = owner[str(document.id), fingerprint_of(document)]
         identity = record.document.id
         for decision in of_document:
             note = decision.note[:LONGEST_NOTE]
-            if (identity, decision.reviewer, decision.grade, note) in earlier:
+            said = (identity, decision.reviewer, decision.grade, note)
+            if said in earlier:
+                changed_back += said != last[said[:2]]
                 continue
-            earlier.add((identity, decision.reviewer, decision.grade, note))
+            earlier.add(said)
+            last[said[:2]] = said
             values = {"grade": decision.grade, "note": note, "time": min(decision.time or now, LATEST)}
             fingerprint = fingerprint_of(record.document)
             added[decision.reviewer].append({"id": identity, "query": FROM_FILE, "fingerprint": fingerprint, **values})
@@ -60,4 +64,12 @@ def import_decisions(
         review.add(items, reviewer)
     counts = Counter({reviewer: len(items) for reviewer, items in added.items()})
     names = ", ".join(f"{count} of {reviewer}" for reviewer, count in sorted(counts.items()))
-    return f"decisions read: {names}" if names else ""
+    cut = sum(len(decision.note) > LONGEST_NOTE for _, of_document in decisions for decision in of_document)
+    sentences = [
+        f"decisions read: {names}" if names else "",
+        f"notes cut to {LONGEST_NOTE:,} characters: {cut}" if cut else "",
+        f"decisions that an earlier file had before a later one changed them, not read again: {changed_back}"
+        if changed_back
+        else "",
+    ]
+    return "; ".join(filter(None, sentences))

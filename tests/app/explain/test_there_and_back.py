@@ -139,12 +139,22 @@ def test_a_file_that_is_opened_again_replaces_no_later_decision(tmp_path: Path) 
     library = open_library([path], "ada")
     assert library.note.endswith("2 new, 0 known, 0 left out as copies; decisions read: 2 of ada")
     decide(library, {title(0): (0, "no")}, 2**42)
+    rows_again = [dict(row) for row in rows]
     again = open_library([path], "ada")
     assert decisions(again) == {title(0): (0, "no"), title(1): (2, "")} and "decisions" not in again.note
     rows[1]["notes"] = 'RAYYAN-INCLUSION: {"ada"=>"Excluded", "grace"=>"Maybe"}'
     after = open_library([table(tmp_path / "a.csv", rows)], "ada")
     assert decisions(after) == {title(0): (0, "no"), title(1): (0, "")}
     assert [item["grade"] for item in after.other_decisions()] == [1]
+    older = open_library([table(tmp_path / "a.csv", rows_again)], "ada")
+    assert decisions(older) == decisions(after)
+    assert "before a later one changed them, not read again: 1" in older.note
+
+
+def test_a_note_that_is_cut_is_counted(tmp_path: Path) -> None:
+    rows = [rows_of("csv", 1)[0] | {"asreview_label": "1", "asreview_note": "n" * 10_001}]
+    library = open_library([table(tmp_path / "a.csv", rows)], "ada")
+    assert "decisions read: 1 of ASReview; notes cut to 10,000 characters: 1" in library.note
 
 
 def test_copies_of_a_tools_file_each_go_back_with_their_keys(tmp_path: Path) -> None:
@@ -181,6 +191,11 @@ def test_a_form_with_one_decision_asks_whose(tmp_path: Path, capsys: pytest.Capt
     assert main([*words, "--reviewer", "grace"]) == 0 and main([*words, "--reviewer", "grace"]) == 2
     assert main([*words[:-1], str(tmp_path / "b.ris")]) == 2
     assert main([*words[:-1], words[1]]) == 2
+    capsys.readouterr()
+    merged = ["merge", words[1], "--output", str(tmp_path / "both.mpir"), "--reviewer", "ada"]
+    assert main(merged) == 2
+    assert "--reviewer says whose decisions a --format takes" in capsys.readouterr().err
+    assert not (tmp_path / "both.mpir").exists()
 
 
 TEXT = "Aspirin was given to a hundred patients and their blood was thinner after it than before it. " * 2
