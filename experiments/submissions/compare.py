@@ -23,7 +23,7 @@ from experiments.submissions.joined import joined_values
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.bioasq.task import added_up
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
 from mpir.evaluate import randomisation_test
@@ -161,7 +161,7 @@ def report_rules(objective: Objective, weights: Weights) -> None:
 def _submitted_scores(objective: Objective, weights: Weights) -> F64:
     """The blended scores of all snippets that the weights submit without a cut-off."""
     chosen = objective.answers(replace(weights, cutoffs=None)).snippets
-    return blend_queries(objective.scored.columns, weights).sentences[chosen[chosen >= 0]]
+    return blend(objective.scored.columns, weights).sentences[chosen[chosen >= 0]]
 
 
 def best_cutoff(objective: Objective, weights: Weights) -> Cutoffs:

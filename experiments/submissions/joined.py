@@ -9,7 +9,7 @@ import numpy as np
 from experiments.submissions.passages import ScoredSpan, join_adjacent
 from mpir.bioasq.measures import measure_snippets
 from mpir.bioasq.submission_rules import FIRST_CUT
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend
 from mpir.core.cutoffs import TEN_EACH, Cutoff
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights
@@ -23,7 +23,7 @@ def joined_values(objective: Objective, weights: Weights, share: float) -> F64:
     values = objective.per_question(weights)
     if objective.name.startswith("document-"):
         return values
-    scores = blend_queries(scored.columns, weights).sentences
+    scores = blend(scored.columns, weights).sentences
     documents = objective.pool.blended(replace(weights, cutoffs=None)).documents
     cutoff = ((weights.cutoffs if objective.version >= FIRST_CUT else None) or TEN_EACH).snippets
     field = "f1" if objective.name == "snippet-f1" else "average_precision"

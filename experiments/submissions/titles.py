@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend
 from mpir.core.text import TITLE
 from mpir.evaluate import bootstrap_interval
 from mpir.files.weights import read_weights
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print both tables."""
     scored = Dataset.load(arguments.scored)
     weights = replace(read_weights(arguments.weights).align_to(scored.columns.layout), cutoffs=None)
-    blended, titles = blend_queries(scored.columns, weights), np.asarray(scored.sections) == TITLE
+    blended, titles = blend(scored.columns, weights), np.asarray(scored.sections) == TITLE
     behind = np.where(titles, blended.sentences - np.ptp(blended.sentences) - 1.0, blended.sentences)
     objective = Objective(scored, MEASURES[0])
     gold = np.array([snippet.begin_section == TITLE for q in scored.questions for snippet in q.snippets or ()])

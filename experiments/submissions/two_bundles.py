@@ -24,7 +24,7 @@ from experiments.submissions.candidates import MEASURES, TESTED, Values, compare
 from experiments.submissions.fusion import reciprocal, z_scores
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
-from mpir.core.blend import Blend, blend_queries
+from mpir.core.blend import Blend, blend
 from mpir.core.columns import Layout
 from mpir.core.cutoffs import Cutoff, Cutoffs
 from mpir.core.weights import Weights
@@ -59,13 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     joined = first.join_columns(renamed(second))
     together = replace(halved(weights[0], weights[1]).align_to(joined.columns.layout), cutoffs=None)
-    blends = [blend_queries(item.columns, w) for item, w in zip((first, second), weights, strict=True)]
+    blends = [blend(item.columns, w) for item, w in zip((first, second), weights, strict=True)]
     systems: dict[str, System] = {
         arguments.bundles[0]: fused(blends[:1], z_scores),
         arguments.bundles[1]: fused(blends[1:], z_scores),
         "mean of blends": fused(blends, z_scores),
         "RRF": fused(blends, reciprocal),
-        "columns": fused([blend_queries(joined.columns, together)], z_scores),
+        "columns": fused([blend(joined.columns, together)], z_scores),
     }
     cut = Cutoffs(snippets=Cutoff(share=arguments.share))
     values: dict[str, Values] = {}

@@ -24,7 +24,7 @@ from experiments.common.significance import corrected
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, text_path
 from mpir.bioasq.measures import measure_snippets
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend
 from mpir.core.cutoffs import TEN_EACH, Cutoff
 from mpir.core.text import Question, Snippet
 from mpir.core.weights import Weights
@@ -101,7 +101,7 @@ def score(scored: Dataset, corpus: Sequence[str], bundle: str) -> Scores:
                 pairs.append((question.body, text[int(scored.begin[first]) : int(scored.end[last])]))
     relevance = Reranker(bundle).score_pairs(pairs, progress=sys.stderr.isatty())["relevance"]
     return Scores(
-        blended=blend_queries(scored.columns, weights).sentences,
+        blended=blend(scored.columns, weights).sentences,
         relevance=np.asarray(scored.columns.sentence("relevance")),
         documents=documents,
         windows=dict(zip(keys, relevance.tolist(), strict=True)),

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
-from mpir.core.blend import blend_queries, document_order
+from mpir.core.blend import blend, document_order
 from mpir.core.candidates import Candidates, is_record_of
 from mpir.core.cutoffs import TEN_EACH, Cutoff, Cutoffs
 from mpir.core.text import Question, Sentence, Snippet
@@ -36,7 +36,7 @@ class System:
         """Scores of the documents (D,) and sentences (N,), higher is better."""
         if self.weights is None:
             return scored.columns.first_stage, scored.lexical
-        blended = blend_queries(scored.columns, self.weights)
+        blended = blend(scored.columns, self.weights)
         return blended.documents, blended.sentences
 
 
@@ -46,9 +46,7 @@ def systems(weights: Weights) -> list[System]:
     A sentence column alone leaves all documents tied, in BM25's order; a document column does the same to sentences.
     """
     none = dict.fromkeys(weights.beta, 0.0)
-    bare = replace(
-        weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document", sentence_list_beta=None
-    )
+    bare = replace(weights, alpha_context=0.0, beta=none, beta_sentences=1.0, context="document")
     single_columns = [
         System(f"{name} alone", replace(bare, alpha=_only(weights.alpha, name))) for name in weights.alpha
     ]
@@ -70,7 +68,7 @@ def added_up(weights: Weights) -> System | None:
         return None
     alpha, beta = dict.fromkeys(weights.alpha, 0.0), dict.fromkeys(weights.beta, 1.0)
     even = replace(weights, alpha=alpha, alpha_context=0.0, beta=beta, beta_sentences=0.0, normalise="zscore")
-    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document", sentence_list_beta=None))
+    return System(" + ".join(["BM25", *names[1:]]), replace(even, context="document"))
 
 
 def _only(names: Iterable[str], chosen: str) -> dict[str, float]:

@@ -11,36 +11,11 @@ import numpy.typing as npt
 
 from mpir.core.columns import Column, Columns, Layout
 from mpir.core.weights import RECURSIVE, Normalise, Weights
-from mpir.types import F64, I64, Bool
+from mpir.types import F64, I64
 
-MIN_SHARE = 0.75
-"""Least share of one-sentence documents in a sentence list; not 1, because a splitter may cut a sentence in two."""
 USUAL, FEW = 0.133, 5
 """The prior for BM25's deviation, as a share of the best score (the median over 170 BioASQ dev questions with 30
 candidates each), and its strength as a number of candidates (docs/evidence/negative-results.md)."""
-
-
-def sentence_lists(document_of: I64, query_of: I64, queries: int) -> Bool:
-    """Return a mask (Q,) of the queries whose candidates are single sentences; documents without sentences don't count.
-
-    `document_of` (N,) is the document of each sentence, `query_of` (D,) the query of each document.
-    """
-    counts = np.bincount(document_of, minlength=len(query_of))
-    single, with_sentences = (np.bincount(query_of, mask, minlength=queries) for mask in (counts == 1, counts > 0))
-    is_list: Bool = (with_sentences > 0) & (single >= MIN_SHARE * with_sentences)
-    return is_list
-
-
-def lists_of(columns: Columns, weights: Weights) -> Bool:
-    """Return a mask (Q,) of the queries to blend as sentence lists: none if the weights have no such version."""
-    if weights.sentence_list_beta is None:
-        return np.zeros(columns.queries, bool)
-    return sentence_lists(columns.document_of, columns.query_of, columns.queries)
-
-
-def as_sentence_list(columns: Columns, weights: Weights) -> tuple[Columns, Weights]:
-    """Return columns and weights for sentence lists: every sentence column is evidence, and there is no context."""
-    return replace(columns, layout=columns.layout.as_evidence()), weights.of_sentence_list()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +70,7 @@ class DocumentSums:
 
 
 def blend(columns: Columns, weights: Weights) -> Blend:
-    """Compute S_SENT and S_DOC of every sentence and document, without special treatment of sentence lists.
+    """Compute S_SENT and S_DOC of every sentence and document.
 
     Raises:
         InputError: the weights are for other columns.
@@ -112,30 +87,6 @@ def blend(columns: Columns, weights: Weights) -> Blend:
         best=best,
         columns=columns,
         document_shares=sums.shares,
-    )
-
-
-def blend_queries(columns: Columns, weights: Weights) -> Blend:
-    """Blend every query; queries whose candidates are single sentences use the weights for sentence lists.
-
-    Raises:
-        InputError: the weights are for other columns.
-    """
-    weights.check_columns(columns.layout)
-    lists = lists_of(columns, weights)
-    if not lists.any():
-        return blend(columns, weights)
-    by_list = blend(*as_sentence_list(columns, weights))
-    if lists.all():
-        return by_list
-    by_document, documents = blend(columns, weights), lists[columns.query_of]
-    return Blend(
-        documents=np.where(documents, by_list.documents, by_document.documents),
-        sentences=np.where(documents[columns.document_of], by_list.sentences, by_document.sentences),
-        context=np.where(documents, by_list.context, by_document.context),
-        best=np.where(documents[:, None], by_list.best, by_document.best),
-        columns=by_document.columns,
-        document_shares=np.where(documents[:, None], by_list.document_shares, by_document.document_shares),
     )
 
 

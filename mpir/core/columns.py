@@ -125,12 +125,6 @@ class Layout:
         """Return the layout with more columns, each appended to those of its level."""
         return Layout((*self.columns, *columns))
 
-    def as_evidence(self) -> Layout:
-        """Return the layout with ordering columns turned into evidence."""
-        return Layout(
-            tuple(replace(column, role="evidence") if column.role == "ordering" else column for column in self.columns)
-        )
-
     def to_dict(self) -> dict[str, list[str]]:
         """Return a JSON-able dictionary; `from_dict` restores the layout."""
         return {

@@ -142,8 +142,7 @@ class RankedList:
 
     It is a sequence of its documents: ``ranking[0]`` is the best, ``ranking[:3]`` the three best, and ``ranking["id"]``
     the document with that id. `left_out` counts the candidates that were not read. `ordering` names the columns that
-    only order sentences, `signed` those that are never rescaled. `sentence_list` marks candidates that are single
-    sentences, ranked by `Weights.sentence_list_beta`: then all sentence columns are evidence, and there is no context.
+    only order sentences, `signed` those that are never rescaled.
     `expected_relevant` is the expected number of relevant candidates, the sum of their probabilities; None if there is
     no calibration. `lines` are the calibration's lines from weighted sums to scores, by level and by how far a document
     was read; None if scores are the weighted sums themselves.
@@ -156,7 +155,6 @@ class RankedList:
     left_out: int
     ordering: frozenset[str] = frozenset()
     signed: frozenset[str] = frozenset()
-    sentence_list: bool = False
     expected_relevant: float | None = None
     lines: Mapping[str, Mapping[str, Mapping[str, float]]] | None = field(default=None, hash=False)
 

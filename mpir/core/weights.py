@@ -43,10 +43,6 @@ class Weights:
     bring every document column of each query to mean 0 and deviation 1 (sentence columns have declared scales and stay
     unchanged); or ``none`` for raw scores, with which BM25 values above 10 outweigh a probability.
 
-    `sentence_list_beta` is for candidate lists of which at least three in four are single sentences. It replaces the β
-    of the document columns that it names. Such a list has no context, and ordering columns count as evidence. If it is
-    None, such lists are blended like any other.
-
     `cutoffs` set how many documents and snippets to submit (core/cutoffs.py); None means ten each. `made_by` records
     how the values were made and is ignored in comparisons. Weights are immutable and hashable.
 
@@ -63,7 +59,6 @@ class Weights:
     w: tuple[float, ...] = (1.0,) * RANKS
     context: str = ""
     normalise: Normalise = "minmax"
-    sentence_list_beta: Mapping[str, float] | None = None
     cutoffs: Cutoffs | None = None
     made_by: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -72,7 +67,6 @@ class Weights:
             ("alpha", Mapping),
             ("beta", Mapping),
             ("w", Iterable),
-            ("sentence_list_beta", Mapping | None),
             ("cutoffs", Cutoffs | Mapping | None),
             ("made_by", Mapping),
         )
@@ -80,9 +74,8 @@ class Weights:
             if not isinstance(getattr(self, name), expected):
                 form = "a list of numbers" if name == "w" else "an object"
                 raise InputError(f"weights: {name} is {format_value(getattr(self, name))}; expected {form}.")
-        for name in ("alpha", "beta", "sentence_list_beta", "made_by"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, MappingProxyType(dict(value)))
+        for name in ("alpha", "beta", "made_by"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         object.__setattr__(self, "w", tuple(self.w))
         if isinstance(self.cutoffs, Mapping):
             object.__setattr__(self, "cutoffs", Cutoffs.from_dict(self.cutoffs))
@@ -99,7 +92,7 @@ class Weights:
             )
 
     def __hash__(self) -> int:
-        halves = (self.alpha, self.beta, self.sentence_list_beta or {})
+        halves = (self.alpha, self.beta)
         scalars = (self.alpha_context, self.beta_sentences, self.w, self.context, self.normalise, self.cutoffs)
         return hash((*(frozenset(half.items()) for half in halves), *scalars))
 
@@ -109,15 +102,8 @@ class Weights:
     def _check_names(self) -> None:
         if not self.alpha or not self.w:
             raise InputError("weights: alpha needs at least one perspective and w at least one number.")
-        for invalid in (
-            name for name in (*self.alpha, *self.beta, *(self.sentence_list_beta or ())) if not isinstance(name, str)
-        ):
+        for invalid in (name for name in (*self.alpha, *self.beta) if not isinstance(name, str)):
             raise InputError(f"weights: the name of a column is {format_value(invalid)}; expected a string.")
-        for unknown in sorted(set(self.sentence_list_beta or ()) - set(self.beta)):
-            raise InputError(
-                f"weights: sentence_list_beta names {format_value(unknown)}, which is not in beta; name only columns "
-                "of beta."
-            )
         for name in (RESERVED | set(self.beta)) & set(self.alpha) or RESERVED & set(self.beta):
             raise InputError(f"weights: name {format_value(name)} is reserved for another column; rename the column.")
         check_choice("weights: context", self.context, (*self.beta, *RECURSIVE))
@@ -125,8 +111,8 @@ class Weights:
 
     def _check_numbers(self) -> None:
         values = {"alpha_context": self.alpha_context, "beta_sentences": self.beta_sentences}
-        for half in ("alpha", "beta", "sentence_list_beta"):
-            values |= {f"{half}[{name}]": value for name, value in (getattr(self, half) or {}).items()}
+        for half in ("alpha", "beta"):
+            values |= {f"{half}[{name}]": value for name, value in getattr(self, half).items()}
         values |= {f"w[{i}]": value for i, value in enumerate(self.w)}
         for name, value in values.items():
             real_number(f"weights: {name}", value, "a finite number")
@@ -140,9 +126,9 @@ class Weights:
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify the values a blended score depends on: nonzero weights and options.
 
-        The weights of sentence lists and the cut-offs are left out: calibration is for the scores of documents.
+        The cut-offs are left out: calibration is for the scores of documents.
         """
-        unused = ("made_by", "sentence_list_beta", "cutoffs")
+        unused = ("made_by", "cutoffs")
         values = {name: value for name, value in self.to_dict().items() if name not in unused}
         used = {
             half: {name: float(weight) for name, weight in values[half].items() if weight} for half in ("alpha", "beta")
@@ -160,11 +146,6 @@ class Weights:
         beta = {name: weight * deviations.get(name, 1.0) for name, weight in self.beta.items()}
         alpha_context = self.alpha_context * deviations.get(self.context, 1.0)
         return replace(self, beta=beta, alpha_context=alpha_context, normalise="zscore")
-
-    def of_sentence_list(self) -> Weights:
-        """Return the weights for sentence lists, as weights of an ordinary blend without context."""
-        beta = {**self.beta, **(self.sentence_list_beta or {})}
-        return replace(self, beta=beta, alpha_context=0.0, sentence_list_beta=None)
 
     @property
     def is_untuned(self) -> bool:

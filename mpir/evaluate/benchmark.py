@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from mpir.core.blend import blend_queries, zscores
+from mpir.core.blend import blend, zscores
 from mpir.core.candidates import Candidates
 from mpir.evaluate.collections import Collection
 from mpir.evaluate.comparison import Pair, compare_pairs, few_queries
@@ -156,7 +156,7 @@ def _score(reranker: Reranker, collection: Collection, *, progress: bool) -> tup
 def _orders(reranker: Reranker, scored: Sequence[Candidates], column: str | None) -> dict[str, list[F64]]:
     """The scores of each query's documents in each order."""
     first = [candidates.columns.document("bm25") for candidates in scored]
-    blended = [blend_queries(candidates.columns, reranker.weights).documents for candidates in scored]
+    blended = [blend(candidates.columns, reranker.weights).documents for candidates in scored]
     if column is None:
         return {"first stage": first, "bundle": blended}
     model = [candidates.columns.document(column) for candidates in scored]

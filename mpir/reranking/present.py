@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from mpir.core.blend import Blend, as_sentence_list, blend, document_order, lists_of
+from mpir.core.blend import Blend, blend, document_order
 from mpir.core.calibration import Calibration, Relevance, logistic
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns
@@ -36,23 +36,20 @@ def rank(
     """
     weights.check_columns(candidates.columns.layout)
     by_probability = calibration is not None and calibration.is_of(weights)
-    is_list = not by_probability and bool(lists_of(candidates.columns, weights).any())
-    columns, blend_weights = candidates.columns, weights
-    if is_list:
-        columns, blend_weights = as_sentence_list(columns, weights)
+    columns = candidates.columns
     calibrated = None
     if calibration is not None:
         in_part, unread = candidates.documents_in_part, candidates.documents_left_out
-        calibrated = calibration.log_odds(candidates.columns, in_part, unread, candidates.documents_unreached)
+        calibrated = calibration.log_odds(columns, in_part, unread, candidates.documents_unreached)
     if calibrated is not None and by_probability:
         blended = calibrated
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            blended = blend(columns, blend_weights)
+            blended = blend(columns, weights)
     if not (np.isfinite(blended.documents).all() and np.isfinite(blended.sentences).all()):
         raise InputError("the weighted sums of scores overflow; lower the weights.")
     probabilities = Probabilities.of(columns, calibrated, relevance, blended)
-    presenter = _Presenter(candidates, blended, blend_weights, probabilities)
+    presenter = _Presenter(candidates, blended, weights, probabilities)
     numbers = document_order(columns, blended.documents)[:top_k].tolist()
     return Ranking(
         query=candidates.query,
@@ -62,7 +59,6 @@ def rank(
         left_out=int(candidates.documents_left_out.sum()),
         ordering=columns.layout.ordering,
         signed=columns.layout.signed,
-        sentence_list=is_list,
         expected_relevant=None if calibration is None else sum(filter(None, probabilities.documents)),
         lines=calibration.lines if calibration is not None and blended is calibrated else None,
     )

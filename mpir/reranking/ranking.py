@@ -106,7 +106,6 @@ class Ranking(RankedList):
             "unread": self.unread,
             "ordering": sorted(self.ordering),
             "signed": sorted(self.signed),
-            "sentence_list": self.sentence_list,
             "expected_relevant": self.expected_relevant,
             "lines": plain(self.lines),
         }
@@ -123,7 +122,6 @@ class Ranking(RankedList):
                 left_out=values["left_out"],
                 ordering=frozenset(values["ordering"]),
                 signed=frozenset(values.get("signed", ())),
-                sentence_list=bool(values.get("sentence_list", False)),
                 expected_relevant=values.get("expected_relevant"),
                 lines=values.get("lines"),
             )

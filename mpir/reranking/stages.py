@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mpir.core.blend import blend_queries, document_order
+from mpir.core.blend import blend, document_order
 from mpir.core.candidates import Candidates
 from mpir.core.text.query import as_read
 from mpir.core.text.types import QueryDocument
@@ -112,7 +112,7 @@ def with_columns(
 
 def by_blend(candidates: Candidates, weights: Weights) -> I64:
     """Return the rows of the documents that were read, best first by their blend."""
-    order = document_order(candidates.columns, blend_queries(candidates.columns, weights).documents)
+    order = document_order(candidates.columns, blend(candidates.columns, weights).documents)
     return order[~candidates.documents_left_out[order]]
 
 

@@ -154,7 +154,6 @@ def _of_models_alone(weights: Weights, named: Sequence[Perspective]) -> Weights:
         beta_sentences=0.0,
         context="document",
         normalise="none" if len(documents) == 1 else "zscore",
-        sentence_list_beta=None,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpir.core.blend import blend_queries
+from mpir.core.blend import blend
 from mpir.core.weights import Weights
 from mpir.tune.objective import Objective
 from mpir.tune.space import Space
@@ -74,7 +74,7 @@ def _moved(space: Space, point: F64, number: int, share: float) -> Weights:
 def top_shares(objective: Objective, weights: Weights) -> dict[str, F64]:
     """Return each column's share of the score at each rank (K,), as a mean over questions."""
     columns = objective.scored.columns
-    blended = blend_queries(columns, weights)
+    blended = blend(columns, weights)
     present = blended.best >= 0
     w = np.where(present, weights.beta_sentences * np.array(weights.w), 0.0)
     layout, used = columns.layout, blended.columns

@@ -229,7 +229,6 @@ def settings(objective: Objective, space: Space, plan: Plan, **options: Any) -> 
         "bounds": [_bounds(half.names, half.low, half.high) for half in (space.alpha, space.beta)],
         "plan": plan.describe(),
         **({"cut": list(space.cut)} if space.cut else {}),
-        **({} if space.sentence_list_beta is None else {"sentence_list_beta": dict(space.sentence_list_beta)}),
         **options,
     }
 

@@ -41,7 +41,6 @@ class Space:
     units: Mapping[str, float]
     context: str
     normalise: Normalise
-    sentence_list_beta: Mapping[str, float] | None = None
     cut: tuple[str, ...] = ()
 
     @classmethod
@@ -52,13 +51,11 @@ class Space:
         context: str = "bm25",
         normalise: Normalise = "none",
         bounds: Mapping[str, tuple[float, float]] | None = None,
-        sentence_list_beta: Mapping[str, float] | None = None,
         cut: tuple[str, ...] = (),
     ) -> Space:
         """Make the space for columns. `bounds` has (lowest, highest) shares by column, "context", "w1" ….
 
-        `sentence_list_beta` is copied into all weights, for existing columns. `cut` has the levels with a cut-off:
-        "documents", "snippets" or both.
+        `cut` has the levels with a cut-off: "documents", "snippets" or both.
 
         Raises:
             InputError: a column that is constant inside every question, bounds for an unknown name, bounds that no
@@ -77,8 +74,6 @@ class Space:
             shares_bounds[CONTEXT] = _below_feedback(shares_bounds.get(CONTEXT, (0.0, 1.0)), alpha, shares_bounds)
         units = _units(columns, normalise)
         check_choice("context", context, (*layout.documents, *RECURSIVE))
-        if sentence_list_beta is not None:
-            sentence_list_beta = {n: sentence_list_beta[n] for n in layout.documents if n in sentence_list_beta}
         mixtures = Simplex.of(alpha, shares_bounds), Simplex.of(beta, shares_bounds)
         return cls(
             alpha=mixtures[0],
@@ -87,7 +82,6 @@ class Space:
             units=units,
             context=context,
             normalise=normalise,
-            sentence_list_beta=sentence_list_beta,
             cut=cut,
         )
 
@@ -154,7 +148,6 @@ class Space:
             w=w,
             context=self.context,
             normalise=self.normalise,
-            sentence_list_beta=self.sentence_list_beta,
             cutoffs=self.cutoffs(coordinates),
         )
 

@@ -10,7 +10,6 @@ from mpir.bioasq.measures import Measured, measure_snippets
 from mpir.core.blend import (
     document_order,
     document_sums,
-    lists_of,
     scaled,
     sentence_sums,
 )
@@ -50,17 +49,7 @@ class Pool:
         """
         columns = self.scored.columns
         weights.check_columns(columns.layout)
-        lists = lists_of(columns, weights)[columns.query_of]
-        cutoffs = weights.cutoffs or TEN_EACH
-        if not lists.any():
-            return Submissions(self, *self._sums(columns.layout, weights), cutoffs=cutoffs)
-        by_list = self._sums(columns.layout.as_evidence(), weights.of_sentence_list())
-        if lists.all():
-            return Submissions(self, *by_list, cutoffs=cutoffs)
-        by_document = self._sums(columns.layout, weights)
-        masks = (lists, np.append(lists, False), lists)
-        sums = (np.where(*arrays) for arrays in zip(masks, by_list, by_document, strict=True))
-        return Submissions(self, *sums, cutoffs=cutoffs)
+        return Submissions(self, *self._sums(columns.layout, weights), cutoffs=weights.cutoffs or TEN_EACH)
 
     def _sums(self, layout: Layout, weights: Weights) -> tuple[F64, F64, F64]:
         """Return S_DOC (D,), S_SENT without context as a table, and the context's addition to each sentence (D,)."""

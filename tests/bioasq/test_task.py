@@ -154,7 +154,7 @@ def test_a_record_that_lacks_something_is_one_sentence(index: LuceneIndex, tmp_p
 
 
 def test_systems_have_every_column_but_bm25_alone_wherever_it_stands() -> None:
-    first = Weights({"o": 1.0}, beta={"bm25": 0.5, "dense": 0.25}, sentence_list_beta={"dense": 0.0})
+    first = Weights({"o": 1.0}, beta={"bm25": 0.5, "dense": 0.25})
     for weights in (first, replace(first, beta={"dense": 0.25, "bm25": 0.5})):
         bm25, sentences, documents, blend = systems(weights)
         names = [system.name for system in (bm25, sentences, documents, blend)]

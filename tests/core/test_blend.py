@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpir.core.blend import best_sentences, blend, blend_queries, document_order, minmax, scaled, zscores
+from mpir.core.blend import best_sentences, blend, document_order, minmax, scaled, zscores
 from mpir.core.columns import Column, Columns, Layout
 from mpir.core.weights import PUBLISHED, Normalise, Weights
 from mpir.errors import InputError
@@ -127,62 +127,6 @@ def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
 
 
-# Two documents of a sentence each, and one without any: α·S of a is 0.5 and 0, of b 0.25 and 0.5.
-LIST = Columns(
-    layout=Layout.of(("bm25", "said"), ("a", "b"), ordering=frozenset({"b"})),
-    documents=np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 3.0]]),
-    sentences=np.array([[1.0, 1.0], [0.0, 2.0]]),
-    query_of=np.zeros(3, np.int64),
-    document_of=np.array([0, 1]),
-)
-SINGLE = replace(WEIGHTS, beta={"bm25": 0.2, "said": 0.1}, sentence_list_beta={"bm25": 0.0})
-
-
-@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
-def test_single_sentences_are_ranked_as_sentences_by_hand(context: str) -> None:
-    """They have no context, what only orders sentences counts, and so do columns of documents that single leaves."""
-    result = blend_queries(LIST, replace(SINGLE, context=context))
-    np.testing.assert_allclose(result.sentences, [0.75, 0.5])
-    np.testing.assert_allclose(result.documents, [0.1 + 0.3 * 0.75, 0.3 * 0.5, 0.3])
-    np.testing.assert_allclose(result.context, 0)
-    np.testing.assert_allclose(result.document_shares[:, :3], [[0, 0.1, 0.225], [0, 0, 0.15], [0, 0.3, 0]])
-
-
-@pytest.mark.parametrize("context", ["bm25", "document", "fixpoint"])
-def test_single_sentences_are_an_ordinary_blend_by_other_weights(context: str) -> None:
-    weights = replace(SINGLE, context=context)
-    plain = replace(LIST, layout=Layout.of(("bm25", "said"), ("a", "b")))
-    result, second = blend_queries(LIST, weights), blend(plain, weights.of_sentence_list())
-    np.testing.assert_allclose(result.documents, second.documents)
-    np.testing.assert_allclose(result.sentences, second.sentences)
-    np.testing.assert_allclose(result.document_shares, second.document_shares)
-
-
-@pytest.mark.parametrize(("two", "single"), [(1, True), (2, False)])
-def test_a_list_of_sentences_may_have_some_that_are_parted(two: int, *, single: bool) -> None:
-    """Three in four documents of one sentence are a list of sentences; those without any are not counted."""
-    document_of = np.repeat(np.arange(4), [2 if i < two else 1 for i in range(4)])
-    columns = Columns(
-        layout=Layout.of(("bm25",), ("a", "b")),
-        documents=np.arange(5.0)[:, None],
-        sentences=np.ones((len(document_of), 2)),
-        query_of=np.zeros(5, np.int64),
-        document_of=document_of,
-    )
-    result = blend_queries(columns, replace(WEIGHTS, sentence_list_beta={"bm25": 0.0}))
-    assert bool((result.context == 0).all()) == single
-    assert bool((result.document_shares[:, 0] == 0).all()) == single
-
-
-def test_documents_of_more_sentences_are_no_list_of_sentences() -> None:
-    ordering = replace(THREE, layout=Layout.of(("bm25",), ("a", "b"), ordering=frozenset({"b"})))
-    weights = replace(WEIGHTS, sentence_list_beta={"bm25": 0.0})
-    for columns in (THREE, ordering, replace(THREE, sentences=np.zeros((0, 2)), document_of=np.zeros(0, np.int64))):
-        result, second = blend_queries(columns, weights), blend(columns, WEIGHTS)
-        assert result.documents.tolist() == second.documents.tolist()
-        assert result.sentences.tolist() == second.sentences.tolist()
-
-
 @pytest.mark.parametrize("normalise", ["zscore", "minmax"])
 def test_a_signed_column_is_never_rescaled(normalise: Normalise) -> None:
     said = np.array([-1.0, 0.0, 0.0])
@@ -294,15 +238,12 @@ def test_best_sentences_are_those_of_a_stable_sort(part: Columns) -> None:
     parts=st.lists(columns(), min_size=1, max_size=4),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
     normalise=st.sampled_from(["none", "minmax", "zscore"]),
-    sentence_list_beta=st.sampled_from([None, {}, {"bm25": 0.0}]),
 )
-def test_all_questions_at_once_as_one_by_one(
-    parts: list[Columns], context: str, normalise: str, sentence_list_beta: dict[str, float] | None
-) -> None:
-    weights = replace(WEIGHTS, context=context, normalise=normalise, sentence_list_beta=sentence_list_beta)
+def test_all_questions_at_once_as_one_by_one(parts: list[Columns], context: str, normalise: str) -> None:
+    weights = replace(WEIGHTS, context=context, normalise=normalise)
     stacked = Columns.stack(parts)
-    together = blend_queries(stacked, weights)
-    single = [blend_queries(section, weights) for section in parts]
+    together = blend(stacked, weights)
+    single = [blend(section, weights) for section in parts]
     np.testing.assert_allclose(together.documents, np.concatenate([item.documents for item in single]))
     np.testing.assert_allclose(together.sentences, np.concatenate([item.sentences for item in single]))
     first = np.cumsum([0, *(len(section.documents) for section in parts)])

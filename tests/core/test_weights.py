@@ -41,14 +41,12 @@ def test_the_papers_table_5() -> None:
     w=st.lists(finite, min_size=1, max_size=5),
     context=st.sampled_from(["bm25", "document"]),
     others=st.tuples(finite, finite, finite),
-    sentence_list_beta=st.none() | st.fixed_dictionaries({}, optional={"bm25": finite}),
 )
 def test_json_round_trip(
     alpha: dict[str, float],
     w: list[float],
     context: str,
     others: tuple[float, ...],
-    sentence_list_beta: dict[str, float] | None,
 ) -> None:
     weights = Weights(
         alpha,
@@ -57,7 +55,6 @@ def test_json_round_trip(
         beta_sentences=others[2],
         w=tuple(w),
         context=context,
-        sentence_list_beta=sentence_list_beta,
     )
     assert Weights.from_dict(json.loads(json.dumps(weights.to_dict()))) == weights
 
@@ -99,12 +96,6 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"w": 3}, "w is 3; expected a list of numbers"),
         ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
         ({"made_by": None}, "made_by is missing; expected an object"),
-        ({"sentence_list_beta": 0}, "sentence_list_beta is 0; expected an object"),
-        (
-            {"sentence_list_beta": {"dense": 0.0}},
-            "sentence_list_beta names 'dense', which is not in beta; name only columns of beta",
-        ),
-        ({"sentence_list_beta": {"bm25": "none"}}, r"sentence_list_beta\[bm25\] is 'none'"),
         ({"alpha": {"a": 1, "context": 1}}, "name 'context' is reserved for another column"),
         ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
@@ -157,7 +148,7 @@ def test_equal_weights_are_equal_whatever_the_order_and_have_equal_hashes() -> N
     first = Weights({"a": 1.0, "b": 2.0}, made_by={"seed": 1})
     second = Weights({"b": 2, "a": 1}, made_by={"seed": 2})
     assert first == second
-    assert len({first, second, replace(first, beta={"bm25": 2.0}), replace(first, sentence_list_beta={})}) == 3
+    assert len({first, second, replace(first, beta={"bm25": 2.0})}) == 2
     assert pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) == first
 
 

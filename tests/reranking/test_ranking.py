@@ -100,32 +100,6 @@ def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
             Ranking.from_dict(broken)
 
 
-def test_single_sentences_say_so_and_have_no_context() -> None:
-    weights = Weights(
-        {"x": 1.0},
-        alpha_context=0.5,
-        beta={"bm25": 2.0},
-        beta_sentences=1.0,
-        w=(1.0,),
-        sentence_list_beta={"bm25": 0.0},
-        normalise="none",
-    )
-    reranker = Reranker(perspectives=[Letters()], weights=weights)
-    texts = ["An x.", "Xenon and xx."]
-    listed = reranker.rerank(
-        "which x", [{"id": text, "text": text, "score": score} for score, text in enumerate(texts)]
-    )
-    assert listed.sentence_list
-    assert [item.score for item in listed] == [2.0, 1.0]
-    assert listed[0].shares == {"bm25": 0.0, "sentence 1": 2.0}
-    assert listed[0].sentences[0].shares == {"x": 2.0, "context": 0.0}
-    assert "The candidates are single sentences and are ranked as a sentence list, without context." in listed.explain()
-    assert Ranking.from_dict(listed.to_dict()) == listed
-    longer = reranker.rerank("which x", [{"id": "a", "text": "An x. And a y.", "score": 3.0}])
-    assert not longer.sentence_list
-    assert longer[0].shares["bm25"] == 6.0
-
-
 def test_metadata_of_any_kind_becomes_json(reranker: Reranker) -> None:
     metadata = {
         "counts": Counter("aab"),

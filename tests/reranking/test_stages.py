@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mpir import Ranking, Reranker, RunOptions
-from mpir.core.blend import blend_queries, document_order
+from mpir.core.blend import blend, document_order
 from mpir.core.candidates import Candidates
 from mpir.core.text import Question
 from mpir.core.weights import Weights
@@ -65,7 +65,7 @@ def test_the_best_at_the_exit_are_read_on_and_the_others_keep_its_scores(checkpo
     staged = columns(reranker(checkpoint, tmp_path / "1", {"first_exit": 1}))
     at_exit = columns(reranker(checkpoint, tmp_path / "2", {"depth": 1}))
     whole = columns(reranker(checkpoint, tmp_path / "3"))
-    order = document_order(at_exit.columns, blend_queries(at_exit.columns, WEIGHTS).documents)
+    order = document_order(at_exit.columns, blend(at_exit.columns, WEIGHTS).documents)
     assert np.flatnonzero(~staged.documents_in_part).tolist() == sorted(order[:4].tolist())
     for level, of_document in (("documents", np.arange(12)), ("sentences", staged.columns.document_of)):
         in_part = staged.documents_in_part[of_document][:, None]

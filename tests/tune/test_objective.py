@@ -45,7 +45,6 @@ weights = st.builds(
     w=st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)),
     context=st.sampled_from(["bm25", "document", "fixpoint"]),
     normalise=st.sampled_from(["none", "minmax"]),
-    sentence_list_beta=st.none() | st.fixed_dictionaries({}, optional={"bm25": numbers}),
     cutoffs=st.none() | st.builds(Cutoffs, documents=cutoff, snippets=cutoff),
 )
 

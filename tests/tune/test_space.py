@@ -130,8 +130,6 @@ def test_every_document_column_has_a_share_and_may_be_the_context(learnable: Dat
     weights = space.weights(space.equal())
     assert weights.beta["dense"] * space.units["dense"] == pytest.approx(weights.beta["bm25"] * space.units["bm25"])
     assert weights.context == "dense"
-    retained = Space.of(columns, sentence_list_beta={"dense": 0.0, "sparse": 0.0})
-    assert retained.weights(retained.equal()).sentence_list_beta == {"dense": 0.0}  # of the columns that there are
     with pytest.raises(InputError, match="context is 'sparse'; choose from bm25, dense, document, fixpoint"):
         Space.of(columns, context="sparse")
 

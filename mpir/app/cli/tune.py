@@ -128,7 +128,7 @@ def _objective(job: TuneArguments) -> Objective:
     return Objective(scored, job.measure, version=job.version)
 
 
-def _space(job: TuneArguments, objective: Objective, old: Weights) -> Space:
+def _space(job: TuneArguments, objective: Objective) -> Space:
     """The weights and cut-offs to search, without those of columns that the measure does not read."""
     from mpir.tune.measures import OF_DOCUMENTS
     from mpir.tune.space import Space
@@ -136,12 +136,7 @@ def _space(job: TuneArguments, objective: Objective, old: Weights) -> Space:
     columns = objective.scored.columns
     unread = columns.layout.ordering if job.measure in OF_DOCUMENTS else ()
     bounds = dict.fromkeys(unread, (0.0, 0.0)) | dict(job.bounds)
-    forms: dict[str, Any] = {
-        "context": job.context,
-        "normalise": job.normalise,
-        "sentence_list_beta": old.sentence_list_beta,
-    }
-    return Space.of(columns, bounds=bounds, cut=_cut(job), **forms)
+    return Space.of(columns, bounds=bounds, cut=_cut(job), context=job.context, normalise=job.normalise)
 
 
 def _tune_weights(job: TuneArguments, objective: Objective, old: Weights, name: str) -> Adoption:
@@ -150,7 +145,7 @@ def _tune_weights(job: TuneArguments, objective: Objective, old: Weights, name: 
     from mpir.tune.cross_validation import adopt, check_folds, cross_validate, signed
     from mpir.tune.search import search, settings
 
-    space, progress = _space(job, objective, old), shows_progress(job)
+    space, progress = _space(job, objective), shows_progress(job)
     plan = _plan(job, space.cut)
     header = settings(objective, space, plan, folds=job.folds)
     check_folds(objective, job.folds, job.level, plan.seed)

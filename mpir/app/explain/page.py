@@ -93,7 +93,7 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
         **_head(ranking.query, documents, bundle),
         "calibrated": ranking.expected_relevant is not None,
         "shown": ranking.shown_columns,
-        "weights": (ranking.weights.of_sentence_list() if ranking.sentence_list else ranking.weights).to_dict(),
+        "weights": ranking.weights.to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),
         "lines": ranking.lines,

@@ -37,8 +37,6 @@ def explain(ranking: RankedList, rank: int = 1) -> str:
             f"{name.capitalize()} ({sentence.section} {sentence.begin}-{sentence.end}): {sentence.text}",
             f"  its scores are {scores}; its blended score {sentence.score:.4f} = {_sum(sentence.shares)}.",
         ]
-    if ranking.sentence_list:
-        lines.append("The candidates are single sentences and are ranked as a sentence list, without context.")
     if document.left_out:
         lines.append("It was not read, because it ranks low by words, which alone give its score.")
     elif not document.sentences:

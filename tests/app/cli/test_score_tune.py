@@ -240,19 +240,6 @@ def test_weights_without_a_column_stand_against_scores_with_it(
     assert read_weights(tmp_path / "w.json").alpha[ORDER] == 0  # document-map does not see it
 
 
-def test_what_weights_say_of_single_sentences_is_kept(work: Path, tmp_path: Path) -> None:
-    old = replace(Weights.equal(["relevance", "sts", "sia"]), sentence_list_beta={"bm25": 0.0})
-    write_weights(tmp_path / "old.json", old)
-    output = ["--output", str(tmp_path / "w.json")]
-    assert tune(work, *output, "--against", str(tmp_path / "old.json")) == 0
-    assert read_weights(tmp_path / "w.json").sentence_list_beta == {"bm25": 0.0}
-    (tmp_path / "w.json").unlink()
-    assert tune(work, *output, "--against", "rawal-baral-2020") == 0
-    assert (
-        read_weights(tmp_path / "w.json").sentence_list_beta is None
-    )  # the trials of another setting are not taken up
-
-
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = [str(work / "scored")] * 2
     assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
