@@ -1,0 +1,119 @@
+"""Options, weights and documents that a reranker refuses, each in one sentence."""
+
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from mpir import Document, Reranker, RunOptions
+from mpir.errors import InputError
+from tests.reranking.letters import LETTERS, Count, count_at, ids
+
+
+def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> None:
+    options: list[dict[str, Any]] = [
+        {"device": "cpu"},
+        {"precision": "fp32"},
+        {"run": RunOptions(tokens_per_batch=512)},
+    ]
+    for name, option in zip(("device", "precision", "tokens_per_batch"), options, strict=True):
+        with pytest.raises(InputError, match=f"{name} applies to a bundle's models, but the given perspectives"):
+            Reranker(perspectives=[Count("x")], **option)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"cache": 5}, "cache is 5; expected the path of a folder or an open ScoreCache"),
+        ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+.*; expected a finite number"),
+        ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
+        ({"weights": 5}, "weights '5': no such file"),
+        ({"weights": "y" * 9999}, "weights 'y+…: no such file"),
+        ({"perspectives": 5}, "perspectives is 5; expected a list of perspectives"),
+        (
+            {"perspectives": [count_at("sentence", default_weight="2")]},
+            "default weight of 'y' is '2'; expected a finite",
+        ),
+        (
+            {"perspectives": [Count("x"), count_at("sentence", role="extra")]},
+            "'y': role is 'extra'; choose from evidence",
+        ),
+        ({"perspectives": [None]}, "an entry of perspectives is missing; expected an instance of a subclass"),
+        (
+            {"perspectives": [Count("x"), count_at("documents")]},
+            "column 'y': level is 'documents'; choose from sentence",
+        ),
+        ({"perspectives": [count_at("whole")]}, "column 'y': level is 'whole'; choose from sentence, document"),
+        (
+            {"perspectives": [Count("x"), count_at("document", role="ordering")]},
+            "column 'y': a document column cannot have the role ordering",
+        ),
+    ],
+)
+def test_options_that_are_none_are_one_sentence(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Reranker(**{"perspectives": [Count("x")], **option})
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "option", [{"pairs_at_once": "5"}, {"tokens_per_batch": 0}, {"splitting": "novel"}, {"cascade": 2}], ids=str
+)
+def test_an_invalid_option_of_a_run_is_named_with_its_value(option: dict[str, Any]) -> None:
+    ((name, value),) = option.items()
+    with pytest.raises(InputError, match=f"{name} is {value!r}"):
+        RunOptions(**option)
+
+
+def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Reranker) -> None:
+    same = Reranker(perspectives=[Count("x"), Count("y")], weights=LETTERS.to_dict())
+    assert same.weights == LETTERS
+    assert ids(same.rerank("q", ["a x.", "b y."], top_k=np.int64(1))) == ["0"]
+    for top_k in (True, 0, 1.5, "2"):
+        with pytest.raises(InputError, match="top_k is"):
+            reranker.rerank("q", ["a"], top_k=top_k)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "docs", "message"),
+    [
+        ("q", [3], r"docs\[0\] is of type int"),
+        ("q", ["a", None], r"docs\[1\] is missing; expected a string"),
+        ("q", None, "docs is missing; expected a list"),
+        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is of type DataFrame; expected a list"),
+        ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): text is 5; expected a string"),
+        ("q", [{"id": "a", "words": "x"}], r"docs\[0\] \(id 'a'\): the document has no text, but words"),
+        ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): the title is missing"),  # type: ignore[arg-type]
+        ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
+        ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
+        (None, ["a"], "query 0 is missing; expected a string"),
+    ],
+)
+def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        reranker.rerank(query, docs)
+
+
+def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> None:
+    with pytest.raises(InputError, match="top_k is 0"):
+        reranker.rerank("q", ["a"], top_k=0)
+    with pytest.raises(InputError, match=r"top_k is 1\.5; expected a whole number"):
+        reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
+    for wrong in (len, type(reranker.perspectives[0])):
+        with pytest.raises(InputError, match=r"an entry of perspectives is .*; expected an instance"):
+            Reranker(perspectives=[wrong])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="got 2 queries and 1 lists"):
+        reranker.rerank_batch(["a", "b"], [["c"]])
+
+
+def test_weights_for_other_perspectives_are_refused() -> None:
+    with pytest.raises(InputError, match="the weights are for the perspectives"):
+        Reranker(perspectives=[Count("z")], weights=LETTERS)
+    with pytest.raises(InputError, match="different names"):
+        Reranker(perspectives=[Count("x"), Count("x")])
+
+
+def test_a_cascade_out_of_bounds_is_refused() -> None:
+    with pytest.raises(InputError, match="cascade is 0; choose from auto, all, first"):
+        RunOptions(cascade=0)  # type: ignore[arg-type]
