@@ -153,10 +153,12 @@ def test_uploads_that_are_still_read_do_not_keep_it(start_server: Callable[..., 
     upload = slow_upload(tmp_path)
     answers = [in_background(lambda: server.post("/explain/documents", upload)) for _ in range(8)]
     count("uploads that block", 8)
-    time.sleep(3)
-    readers = children_of(server.process.pid)
-    assert len(readers) == 2
-    assert len(list(uploads.iterdir())) == 2
+    begin = time.monotonic()
+    while len(readers := children_of(server.process.pid)) < 2 or len(list(uploads.iterdir())) < 2:
+        assert time.monotonic() - begin < PATIENCE
+        time.sleep(0.1)
+    time.sleep(1)  # in which more of them could begin
+    assert (len(children_of(server.process.pid)), len(list(uploads.iterdir()))) == (2, 2)
     status, seconds = stopped(server.process)
     assert status == 0
     assert seconds < SOON

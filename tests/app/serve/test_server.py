@@ -5,10 +5,9 @@ import os
 import random
 import signal
 import socket
-import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPResponse
 from pathlib import Path
 
 import httpx
@@ -152,15 +151,14 @@ def test_a_client_that_goes_away_leaves_the_queue(start_server: Callable[..., Se
 
 def test_sigterm_finishes_what_is_in_flight(start_server: Callable[..., Server]) -> None:
     server = start_server()
-    answers: list[httpx.Response] = []
-    body = {"query": QUERY, "documents": texts(500, 4, 60)}
-    client = threading.Thread(target=lambda: answers.append(server.post("/v1/rerank", body)))
-    client.start()
-    time.sleep(0.2)
-    assert server.stop() == 0
-    client.join()
-    assert answers[0].status_code == 200
-    assert len(answers[0].json()["results"]) == 500
+    body = json.dumps({"query": QUERY, "documents": texts(500, 4, 60)}).encode()
+    with _connect(server) as waiting:
+        waiting.sendall(_head(len(body)) + body)
+        assert server.get("/health").status_code == 200  # by now it has seen the other request, too
+        assert server.stop() == 0
+        answer = HTTPResponse(waiting)
+        answer.begin()
+        assert (answer.status, len(json.load(answer)["results"])) == (200, 500)
 
 
 def test_the_log_has_sizes_and_times_and_no_texts(server: Server) -> None:

@@ -18,6 +18,9 @@ from mpir.app.serve.settings import Limits, Settings
 from mpir.core.text import Document
 from mpir.errors import ArtefactError, DeviceError, InputError, OutputError
 
+SOON = 60
+"""Seconds in which what ends certainly does, on a busy machine."""
+
 
 class Loads(Perspective):
     """A perspective whose model can be loaded, or not."""
@@ -39,11 +42,12 @@ class Gated:
     name, identity = "gated", dict[str, Any]()
 
     def __init__(self) -> None:
-        self.gate, self.searched = threading.Event(), 0
+        self.gate, self.begun, self.searched = threading.Event(), threading.Event(), 0
 
     def search(self, query: str, k: int = 100) -> list[Document]:
         self.searched += 1
-        self.gate.wait(60)
+        self.begun.set()
+        self.gate.wait(SOON)
         return [Document("1", "", "A sentence.", score=1.0)]
 
 
@@ -55,8 +59,11 @@ def test_pairs_of_a_refused_request_are_not_scored() -> None:
     async def refused() -> None:
         response = await client_of(service).post("/v1/score", json=body)
         assert response.status_code == 429
-        await asyncio.sleep(0.05)
-        assert service.scoring.waiting == 0
+        for _ in range(SOON * 100):
+            if not service.scoring.waiting:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("pairs of the refused request still wait")
 
     asyncio.run(refused())
 
@@ -83,13 +90,16 @@ def client_of(service: Service) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://localhost")
 
 
-async def left(service: Service, path: str) -> int:
-    """The status of a search whose client goes away once it has asked."""
-    arriving = iter([{"type": "http.request", "body": b'{"query": "q"}'}, {"type": "http.disconnect"}])
+async def left(service: Service, path: str, index: Gated) -> int:
+    """The status of a search whose client goes away once the index searches."""
+    arriving = iter([{"type": "http.request", "body": b'{"query": "q"}'}])
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
-        return next(arriving)
+        if message := next(arriving, None):
+            return message
+        await asyncio.to_thread(index.begun.wait, SOON)
+        return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -127,7 +137,7 @@ def test_searches_have_a_limit_and_a_deadline(path: str) -> None:
     assert (refused.headers["retry-after"], refused.json()["message"][:30]) == ("1", "too many searches are waiting;")
     index.gate.set()
     service.stop()
-    assert index.searched == 1  # who waited in vain has left the queue
+    assert index.searched <= 1  # who waited in vain has left the queue
 
 
 @pytest.mark.parametrize("path", ["/search", "/explain/ranking"])
@@ -140,7 +150,7 @@ def test_a_search_makes_room_for_the_next_and_nobody_waits_for_a_client_that_has
             return (await client.post(path, json={"query": "q"})).status_code
 
     service.start()
-    assert asyncio.run(left(service, path)) == 499
+    assert asyncio.run(left(service, path, index)) == 499
     assert asyncio.run(ask()) == 429  # a search that runs cannot be stopped
     index.gate.set()
     while (status := asyncio.run(ask())) == 429:
