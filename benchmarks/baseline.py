@@ -36,11 +36,11 @@ from mpir.core.text import Document
 from mpir.files.corpora import read_corpus
 from mpir.files.write import atomic_write, write_json
 from mpir.search import LuceneIndex
-from mpir.search.corpus_index import GROUP_SECONDS, STATE
+from mpir.search.lucene.build_files import GROUP_SECONDS, STATE
 
 COMMAND = (
-    "from mpir.app.cli import main; from mpir.search import corpus_index; "
-    "corpus_index.GROUP_SECONDS = {seconds}; raise SystemExit(main())"
+    "from mpir.app.cli import main; from mpir.search.lucene import build_files; "
+    "build_files.GROUP_SECONDS = {seconds}; raise SystemExit(main())"
 )
 K, REVISED, DELETED, AUTHORS, HEADINGS = 10, 100, 1000, 6, 10
 

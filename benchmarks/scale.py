@@ -255,7 +255,7 @@ def citation(pmid: int, record: Document) -> str:
 def apply_update(folder: Path, threads: int) -> Times:
     """Apply an update as `mpir index update.xml --update` does."""
     from mpir.files.corpora.corpus import corpus_fingerprint, deleted_ids, read_collection
-    from mpir.search.updates import update_index
+    from mpir.search.lucene.updates import update_index
 
     paths, began = [folder / "update.xml"], now()
     how: dict[str, Any] = {"deleted": deleted_ids(paths), "source": corpus_fingerprint(paths), "threads": threads}

@@ -85,6 +85,17 @@ class EndpointError(MpirError):
     """A model behind HTTP that cannot be reached, refuses requests, or gives answers that are no scores."""
 
 
+class ServiceError(MpirError):
+    """A service that cannot be reached, refuses the request, or gives no usable answer after all retries.
+
+    `service` is its name and host; `reason` is the rest of the sentence, which also fits several services.
+    """
+
+    def __init__(self, service: str, reason: str) -> None:
+        super().__init__(f"{service} {reason}")
+        self.service, self.reason = service, reason
+
+
 class OutputError(MpirError):
     """A result that cannot be written; nothing is left half-written."""
 

@@ -4,10 +4,9 @@ import pickle
 
 import pytest
 
-from mpir.errors import InputError, MpirError, RepeatedIdError
+from mpir.errors import InputError, MpirError, RepeatedIdError, ServiceError
 from mpir.lab.sia.qasc import BadRowError
 from mpir.models.chat_endpoint import StatusError
-from mpir.search.pubmed.errors import ServiceError
 
 ERRORS = [
     InputError("a sentence"),

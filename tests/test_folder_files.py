@@ -19,7 +19,7 @@ def run(program: str, folder: Path) -> None:
 MILVUS = """
 import os
 from mpir.errors import EndpointError
-from mpir.search.milvus import MilvusIndex
+from mpir.search.engines.milvus import MilvusIndex
 before = dict(os.environ)
 try:
     MilvusIndex("milvus+http://127.0.0.1:1/pubmed", timeout=0.1)

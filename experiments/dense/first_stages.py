@@ -40,8 +40,8 @@ from mpir.evaluate import evaluate_queries
 from mpir.files.corpora import read_corpus
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
+from mpir.search.base import Vectoriser
 from mpir.search.dense import build_dense, dense_matches
-from mpir.search.dense.shards import Vectoriser
 from mpir.search.memory import Rm3
 
 MEASURES = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mpir.files.vector_blocks import Blocks
 from mpir.models.embedding import MEAN, Pooling, Prompts
 from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.encoder import Encoder
@@ -14,7 +15,6 @@ from mpir.models.hub import find_hub_model, find_model
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
 from mpir.models.model_family import recognise
 from mpir.models.model_files import read_model_files
-from mpir.search.dense.blocks import Blocks
 from mpir.types import F32, I64
 
 log = logging.getLogger(__name__)

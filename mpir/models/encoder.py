@@ -34,10 +34,10 @@ if TYPE_CHECKING:  # an encoder can be described before torch is imported
     from torch import Tensor
     from tqdm import tqdm
 
+    from mpir.files.vector_blocks import Blocks
     from mpir.models.interaction import Interaction
     from mpir.models.late import LateInteraction, TokenName
     from mpir.models.torch_backend import TorchBackend
-    from mpir.search.dense.blocks import Blocks
 
 PAIRS_PER_PASS = 16_384
 """Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""

@@ -6,12 +6,12 @@ from mpir.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mpir.search.base import Retriever
-    from mpir.search.corpus_index import index_files, remove_groups
     from mpir.search.dense import DenseIndex, DenseIndexes, build_dense
     from mpir.search.hybrid import HybridRetriever
-    from mpir.search.indexer import build_index
-    from mpir.search.lucene import LuceneIndex
-    from mpir.search.manifest import IndexInfo, index_matches, read_info
+    from mpir.search.lucene.build import build_index
+    from mpir.search.lucene.build_files import index_files, remove_groups
+    from mpir.search.lucene.index import LuceneIndex
+    from mpir.search.lucene.manifest import IndexInfo, index_matches, read_info
     from mpir.search.memory import DEFAULT_B, DEFAULT_K1, MemoryIndex, bm25_scores
 
 __all__ = [
@@ -42,16 +42,16 @@ __getattr__, __dir__ = lazy_names(
         "DenseIndex": "mpir.search.dense",
         "DenseIndexes": "mpir.search.dense",
         "HybridRetriever": "mpir.search.hybrid",
-        "IndexInfo": "mpir.search.manifest",
-        "LuceneIndex": "mpir.search.lucene",
+        "IndexInfo": "mpir.search.lucene.manifest",
+        "LuceneIndex": "mpir.search.lucene.index",
         "MemoryIndex": "mpir.search.memory",
         "Retriever": "mpir.search.base",
         "bm25_scores": "mpir.search.memory",
         "build_dense": "mpir.search.dense",
-        "build_index": "mpir.search.indexer",
-        "index_files": "mpir.search.corpus_index",
-        "index_matches": "mpir.search.manifest",
-        "read_info": "mpir.search.manifest",
-        "remove_groups": "mpir.search.corpus_index",
+        "build_index": "mpir.search.lucene.build",
+        "index_files": "mpir.search.lucene.build_files",
+        "index_matches": "mpir.search.lucene.manifest",
+        "read_info": "mpir.search.lucene.manifest",
+        "remove_groups": "mpir.search.lucene.build_files",
     },
 )

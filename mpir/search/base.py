@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_paths, format_value
 from mpir.files.paths import resolved
-from mpir.types import F64
+from mpir.types import F32, F64, I64
 
 
 class CandidateSource(Protocol):
@@ -56,6 +56,17 @@ class Retriever(Protocol):
         """Close its files."""
 
 
+class Vectoriser(Protocol):
+    """Anything that computes vectors of texts, such as an encoder."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that the vectors depend on."""
+
+    def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
+        """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
+
+
 class ClosedAtExit:
     """An index that the end of a ``with`` block closes."""
 
@@ -68,6 +79,11 @@ class ClosedAtExit:
     def close(self) -> None:
         """Close its files."""
         raise NotImplementedError
+
+
+def has_words(text: str) -> bool:
+    """Whether a text has a letter or digit."""
+    return any(map(str.isalnum, text))
 
 
 def check_distinct(documents: Sequence[Document], names: str) -> list[Document]:

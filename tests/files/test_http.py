@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from mpir.errors import EndpointError, InputError
+from mpir.errors import EndpointError, InputError, ServiceError
 from mpir.files.http import Answer, LateError, PassingError, UnreachableError, checked_url, exchange, repeat
 from mpir.models.chat_endpoint import ChatEndpoint
 from mpir.search.pubmed import Settings, search
-from mpir.search.pubmed.errors import ServiceError
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -12,8 +12,9 @@ from mpir.core.text.terms import StopWords
 from mpir.core.text.types import Document
 from mpir.errors import InputError, OutputError
 from mpir.files.corpora import corpus_fingerprint, pubmed, read_collection
-from mpir.search import LuceneIndex, build_index, corpus_index, index_files, index_matches, read_info
-from mpir.search.verify import verify_index
+from mpir.search import LuceneIndex, build_index, index_files, index_matches, read_info
+from mpir.search.lucene import build_files
+from mpir.search.lucene.verify import verify_index
 
 SAMPLE = [*read_collection([Path(mpir.__file__).parent / "sample/documents.jsonl"])]
 QUERIES = ("cancer treatment", "gene expression in mice", "patients", "revised")
@@ -21,9 +22,10 @@ KILLED = """
 import importlib, os, signal, sys
 from pathlib import Path
 from mpir.files.corpora import corpus_fingerprint
-from mpir.search import corpus_index, index_files
+from mpir.search import index_files
+from mpir.search.lucene import build_files
 
-corpus_index.GROUP_SECONDS = 0.0
+build_files.GROUP_SECONDS = 0.0
 module, name = sys.argv[3].split(":")
 module, calls = importlib.import_module(module), int(sys.argv[4])
 original = getattr(module, name)
@@ -43,7 +45,7 @@ index_files(paths, Path(sys.argv[2]), source=corpus_fingerprint(paths), threads=
 
 @pytest.fixture(autouse=True)
 def one_file_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_index, "GROUP_SECONDS", 0.0)
+    monkeypatch.setattr(build_files, "GROUP_SECONDS", 0.0)
 
 
 def citation(number: int, document: Document) -> str:
@@ -127,16 +129,16 @@ def test_a_killed_build_resumes_after_its_last_group(
 ) -> None:
     moments = {
         "mpir.files.corpora.pubmed:_read_file": 1,  # the last file is not read yet
-        "mpir.search.corpus_index:write_lucene": 2,  # the last file is finished
-        "mpir.search.corpus_index:write_json_with_checksum": 1,  # the third is written, but is not marked as finished
-        "mpir.search.corpus_index:join_indexes": 1,
-        "mpir.search.indexer:describe": 1,
+        "mpir.search.lucene.build_files:write_lucene": 2,  # the last file is finished
+        "mpir.search.lucene.build_files:write_json_with_checksum": 1,  # the third is written, not marked as finished
+        "mpir.search.lucene.build_files:join_indexes": 1,
+        "mpir.search.lucene.build:describe": 1,
     }
     groups = []
     for function, calls in moments.items():
         command = [sys.executable, "-c", KILLED, str(baseline), str(tmp_path / "index"), function, str(calls)]
         assert subprocess.run(command, check=False).returncode == -9
-        groups.append(len(list((tmp_path / "index.part").glob(f"*/{corpus_index.STATE}"))))
+        groups.append(len(list((tmp_path / "index.part").glob(f"*/{build_files.STATE}"))))
     assert groups == [0, 1, 1, 4, 4]
     names = files_read(monkeypatch)
     index_files([baseline], tmp_path / "index", threads=1)
@@ -232,14 +234,16 @@ def test_an_error_in_the_first_group_leaves_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_costs_no_finished_group(
     baseline: Path, expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = "from mpir.search import corpus_index; corpus_index.GROUP_SECONDS = 0.0; from mpir.app.cli import main; "
+    script = (
+        "from mpir.search.lucene import build_files; build_files.GROUP_SECONDS = 0.0; from mpir.app.cli import main; "
+    )
     script += f"raise SystemExit(main(['index', '{baseline}', '--index', '{tmp_path / 'index'}', '--workers', '1']))"
     command = ["bash", "-c", f'ulimit -f 20; exec {sys.executable} -c "$0"', script]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert f"{tmp_path / 'index'}: Lucene could not" in finished.stderr
     assert "check free space and try again" in finished.stderr
-    groups = len(list((tmp_path / "index.part").glob(f"*/{corpus_index.STATE}")))
+    groups = len(list((tmp_path / "index.part").glob(f"*/{build_files.STATE}")))
     names = files_read(monkeypatch)
     index_files([baseline], tmp_path / "index", threads=1)
     assert len(names) == 4 - groups < 4

@@ -11,7 +11,8 @@ import pytest
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
 from mpir.search import HybridRetriever, Retriever
-from mpir.search.engine import EngineIndex, is_engine
+from mpir.search.engine_address import is_engine
+from mpir.search.engines.index import EngineIndex
 from tests.search.engine_server import Engine, serving
 
 WORDS = ("aspirin", "heart", "gene")

@@ -9,8 +9,8 @@ import pytest
 
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
-from mpir.search.engine import EngineIndex
-from mpir.search.milvus import MilvusIndex
+from mpir.search.engines.index import EngineIndex
+from mpir.search.engines.milvus import MilvusIndex
 from tests.files.test_http import ENDLESS, START, start
 from tests.search.engine_server import Engine, serving
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from mpir.extras import MissingExtraError
-from mpir.search.java import anserini_jar, anserini_version, java_home, java_version
+from mpir.search.lucene.java import anserini_jar, anserini_version, java_home, java_version
 
 pytestmark = pytest.mark.slow
 
-START = "from mpir.search.java import java_class; print(java_class('java.lang.Runtime').version().feature())"
+START = "from mpir.search.lucene.java import java_class; print(java_class('java.lang.Runtime').version().feature())"
 
 
 COLLECTORS = (
-    "from mpir.search.java import java_class; beans = java_class('java.lang.management.ManagementFactory')"
+    "from mpir.search.lucene.java import java_class; beans = java_class('java.lang.management.ManagementFactory')"
     ".getGarbageCollectorMXBeans(); print(*(beans.get(i).getName() for i in range(beans.size())), sep=',')"
 )
 

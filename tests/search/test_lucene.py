@@ -18,9 +18,9 @@ from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.files.checksum import read_json_with_checksum
 from mpir.search import LuceneIndex, build_index, index_matches, read_info
-from mpir.search.java import java_class
+from mpir.search.lucene.java import java_class
+from mpir.search.lucene.verify import verify_index
 from mpir.search.memory import Rm3
-from mpir.search.verify import verify_index
 from tests import damage
 from tests.damage import check_flips
 

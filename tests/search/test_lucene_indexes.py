@@ -11,8 +11,8 @@ import pytest
 from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError
 from mpir.search import LuceneIndex, build_index
+from mpir.search.lucene.updates import update_index
 from mpir.search.memory import Rm3
-from mpir.search.updates import update_index
 
 RANDOM = random.Random(5)
 WORDS = [f"word{number}" for number in range(120)]

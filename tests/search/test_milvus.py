@@ -14,8 +14,8 @@ from mpir.core.text.terms import terms
 from mpir.errors import EndpointError, InputError
 from mpir.files.corpora import read_collection
 from mpir.search import DenseIndex, HybridRetriever, MemoryIndex, Retriever, build_dense
+from mpir.search.engines.milvus import MilvusIndex
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1
-from mpir.search.milvus import MilvusIndex
 
 pymilvus = pytest.importorskip("pymilvus")
 pytest.importorskip("milvus_lite")

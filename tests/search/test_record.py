@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from mpir.core.text.characters import without_surrogates
 from mpir.core.text.types import Document
-from mpir.search.lucene_writer import from_record, to_record
+from mpir.search.lucene.writer import from_record, to_record
 
 PIECES = ["ﬁ", "eﬀec-\n", "<p>", "</sub>", "&amp;", "\u00ad\n", "\u200b", "word "]
 PAGES = st.lists(st.sampled_from(PIECES)).map("".join)

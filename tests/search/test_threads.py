@@ -22,7 +22,7 @@ from mpir.search import (
     build_dense,
     build_index,
 )
-from mpir.search.java import java_class
+from mpir.search.lucene.java import java_class
 from mpir.search.memory import Rm3
 from tests.faults.report import count
 from tests.threads import THREADS, from_threads

@@ -10,8 +10,8 @@ from mpir.core.text.types import Document
 from mpir.errors import InputError, OutputError
 from mpir.files.lock import exclusive
 from mpir.search import DenseIndex, LuceneIndex, build_dense, build_index, read_info
-from mpir.search.updates import has_update, update_index
-from mpir.search.verify import verify_index
+from mpir.search.lucene.updates import has_update, update_index
+from mpir.search.lucene.verify import verify_index
 from tests.search.dense.conftest import Counting
 
 RANDOM = random.Random(7)

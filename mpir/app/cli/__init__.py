@@ -70,6 +70,12 @@ def guarded(name: str, job: Callable[[], int]) -> int:
     except MpirError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return MISTAKE
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("mpir."):
+            raise
+        message = f"{error.name} is not installed, and this command needs it; install all of mpir."
+        print(f"{name}: {message}", file=sys.stderr)
+        return MISTAKE
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED

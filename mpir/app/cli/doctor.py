@@ -66,7 +66,7 @@ def _java() -> str:
     """The Java that searches use; without the extra, none is needed."""
     if "lucene" in dict(_missing()):
         return "not needed without the extra lucene"
-    from mpir.search.java import anserini_version, java_home, java_version
+    from mpir.search.lucene.java import anserini_version, java_home, java_version
 
     home = java_home()
     return f"{java_version(home)} in {home}, Anserini {anserini_version()}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.embedding_model import open_embedding_model
 from mpir.search.base import check_different
-from mpir.search.engine import is_engine
+from mpir.search.engine_address import engine_class, is_engine
 from mpir.search.memory import Rm3
 from mpir.validation import real_number
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mpir.core.text.types import Document, Sentence
     from mpir.models.embedding_model import PooledEncoder
     from mpir.search import LuceneIndex, Retriever
+    from mpir.search.base import Vectoriser
     from mpir.search.dense import DenseIndex, DenseIndexes
-    from mpir.search.dense.shards import Vectoriser
 
 DENSE_FOLDER = "dense"
 """The vectors' folder inside an index folder."""
@@ -86,28 +86,13 @@ def _in_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Opene
         raise InputError(f"--index: {name} is in an engine and cannot be searched with others; name it alone.")
     if feedback(arguments) or (arguments.k1, arguments.b) != (DEFAULT_K1, DEFAULT_B) or not arguments.question_words:
         raise InputError(f"{name}: settings of bm25 and rm3 are for mpir's own indexes; leave them out.")
-    engine = _engine(addresses[0].partition("+")[0])
+    engine = engine_class(addresses[0])
 
     def vectors() -> Retriever:
         encoder = _writing_passages(open_encoder(arguments.encoder or DEFAULT), arguments)
         return engine(addresses[0], mode="dense", encoder=encoder)
 
     return partial(engine, addresses[0]), vectors
-
-
-def _engine(name: str) -> Callable[..., Retriever]:
-    """The class of the indexes in an engine, mpir's own or of an installed package."""
-    from mpir.plugins import FIRST_STAGES, load_plugin
-    from mpir.search.engine import ENGINES, MILVUS, EngineIndex
-
-    if name == MILVUS:
-        from mpir.search.milvus import MilvusIndex
-
-        return MilvusIndex
-    if name in ENGINES:
-        return EngineIndex
-    engine: Callable[..., Retriever] = load_plugin(FIRST_STAGES, name)
-    return engine
 
 
 def open_dense_indexes(

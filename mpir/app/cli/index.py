@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _verify(job: IndexArguments) -> None:
     """Print a line for each kind of file that is intact. Raises ArtefactError for a damaged one."""
-    from mpir.search.verify import verify_index
+    from mpir.search.lucene.verify import verify_index
 
     if job.paths:
         raise InputError(f"--verify reads the index alone (got PATH {job.paths[0]}); leave the paths out.")

@@ -69,7 +69,7 @@ class IndexArguments:
 
     def threads(self) -> int | None:
         """The threads that index, which are not the workers of Ray. Raises InputError for too many."""
-        from mpir.search.indexer import MOST_THREADS
+        from mpir.search.lucene.build import MOST_THREADS
 
         return optional_whole_number("--workers", None if self.ray else self.workers, maximum=MOST_THREADS)
 

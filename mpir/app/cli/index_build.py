@@ -13,7 +13,7 @@ from mpir.errors import InputError
 if TYPE_CHECKING:
     from mpir.files.job_shards import Shard
     from mpir.models.embedding_model import PooledEncoder
-    from mpir.search.dense.shards import Vectoriser
+    from mpir.search.base import Vectoriser
 
 
 def index_corpus(job: IndexArguments) -> None:

@@ -9,14 +9,14 @@ from mpir.app.cli.index_arguments import IndexArguments
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
-    from mpir.search.dense.shards import Vectoriser
+    from mpir.search.base import Vectoriser
 
 
 def update_by_corpus(job: IndexArguments) -> None:
     """Update the index, unless it has all files of the corpus. Raises MpirError for a user's mistake."""
     from mpir.files.corpora.corpus import corpus_fingerprint, deleted_ids, naming_places, read_collection
     from mpir.search import read_info
-    from mpir.search.updates import has_update, update_index
+    from mpir.search.lucene.updates import has_update, update_index
 
     job.check_paths()
     threads = job.threads()

@@ -146,7 +146,7 @@ def _merge_vectors(shards: Sequence[FinishedShard], output: Path) -> str:
     from mpir.files.write import check_folder
     from mpir.search.dense.job_shards import merge_shards
     from mpir.search.dense.manifest import corpus_of
-    from mpir.search.manifest import MANIFEST, read_info
+    from mpir.search.lucene.manifest import MANIFEST, read_info
 
     if (output / MANIFEST).is_file():
         if not is_same_corpus(read_info(output).source, corpus_of(shards[0].details["source"])):

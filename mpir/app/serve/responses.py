@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +17,6 @@ from mpir.core.results import relevance_score
 from mpir.core.text import Document
 from mpir.integrations.common import details
 from mpir.reranking.ranking import Ranking
-from mpir.search.pubmed.results import SearchResult
 
 
 class AsciiJSON(Response):
@@ -53,9 +52,17 @@ Work = Callable[[RequestContext, Mapping[str, Any]], Awaitable[Any]]
 """A function that answers a request, given as a JSON object, with a JSON-able value."""
 
 
+@runtime_checkable
+class SearchReport(Protocol):
+    """What a search on the network knows besides its documents."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The queries and warnings as plain values."""
+
+
 def searches_of(result: Sequence[Document]) -> dict[str, Any]:
     """The queries sent and the warnings, if the first stage used services on the network."""
-    return result.to_dict() if isinstance(result, SearchResult) else {}
+    return result.to_dict() if isinstance(result, SearchReport) else {}
 
 
 def search_answer(identity: str, request: SearchBody, ranking: Ranking) -> dict[str, Any]:

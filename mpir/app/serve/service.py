@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -19,17 +19,21 @@ from mpir.app.serve.documents import check_sentences
 from mpir.app.serve.metrics import Metrics
 from mpir.app.serve.settings import ApiError, Settings
 from mpir.core.text import Document
-from mpir.errors import format_names, format_value
+from mpir.errors import ServiceError, format_names, format_value
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.reranker import Reranker
-from mpir.search import Retriever
-from mpir.search.pubmed.candidates import PubMedFirstStage
-from mpir.search.pubmed.errors import ServiceError
 
 log = logging.getLogger(__name__)
-FirstStage = Retriever | PubMedFirstStage
 ASKING = 4
 """Concurrent searches of PubMed: they wait for the network and for the rate limit."""
+
+
+class FirstStage(Protocol):
+    """A search for candidates."""
+
+    @property
+    def search(self) -> Callable[..., Sequence[Document]]:
+        """Takes a query and a number of documents, and on the network also the `limits` of `Service.search`."""
 
 
 class SearchError(Exception):
@@ -132,7 +136,7 @@ class Service:
         if not self._room.acquire(blocking=False):
             raise ApiError(429, "too many searches are waiting; try again in 1 s.", retry_after=1)
         index = self.indexes[mode]
-        is_pubmed = isinstance(index, PubMedFirstStage)
+        is_pubmed = mode == "pubmed"
         future = (self._asking if is_pubmed else self._searching).submit(
             _search, partial(index.search, **(limits or {})) if is_pubmed else index.search, query, k
         )

@@ -21,7 +21,7 @@ from mpir.files.folder_format import CHECKPOINT, FolderFormat, file_names, under
 from mpir.files.job_shards import SHARD_MANIFEST, Shard
 from mpir.files.output_checks import check_files, check_folders
 from mpir.files.write import atomic_write, write_json
-from mpir.search.indexer import INDEX
+from mpir.search.lucene.build import INDEX
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """Build a dense index: encode documents shard by shard, then turn the shards into segments.
 
 An interrupted build keeps finished shards, and the vectors of an unfinished one except those of the last minute
-(blocks.py). The same call resumes it, and so does a call for another kind of index with the same vectors. An existing
-index is replaced only when the new one is complete.
+(files/vector_blocks.py). The same call resumes it, and so does a call for another kind of index with the same
+vectors. An existing index is replaced only when the new one is complete.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.files import Files, list_files
+from mpir.search.base import Vectoriser
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.build_dir import FINISHED, LOCK, TRAINED, building, writing
 from mpir.search.dense.faiss_backend import BINARY, FLAT, FLAT_UP_TO
 from mpir.search.dense.join import join_shards, write_codes
 from mpir.search.dense.manifest import DenseInfo, corpus_of, read_dense_info, write_dense_info
 from mpir.search.dense.segment import FIRST, IDS, INDEX, SENTENCES, VECTORS, load
-from mpir.search.dense.shards import Vectoriser, encode
+from mpir.search.dense.shards import encode
 from mpir.types import F32
 
 ROWS_AT_ONCE = 65_536

@@ -15,8 +15,8 @@ from mpir.files.checksum import read_json_with_checksum, write_json_with_checksu
 from mpir.files.files import are_files, check_files, list_files
 from mpir.files.folder_format import FolderFormat, under
 from mpir.files.lock import exclusive
+from mpir.files.vector_blocks import BLOCK
 from mpir.files.write import replace_folder
-from mpir.search.dense.blocks import BLOCK
 from mpir.search.dense.faiss_backend import TooFewVectorsError
 from mpir.search.dense.manifest import MANIFEST, corpus_of, part_of
 from mpir.search.dense.segment import CODES, IDS, INDEX, MAPPED

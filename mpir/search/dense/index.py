@@ -16,10 +16,9 @@ from mpir.core.text.query import is_field_search, plain_query, report_field_sear
 from mpir.core.text.split import sentences as split_sentences
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import InputError, format_value
-from mpir.search.base import ClosedAtExit
+from mpir.search.base import ClosedAtExit, Vectoriser, has_words
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.segment import NAME, Hits
-from mpir.search.dense.shards import Vectoriser, has_words
 from mpir.search.dense.store import DenseStore, TextSource
 from mpir.types import F32, F64, I64
 from mpir.validation import whole_number

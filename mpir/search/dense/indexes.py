@@ -10,10 +10,9 @@ import numpy as np
 
 from mpir.core.text.types import Document, Sentence
 from mpir.errors import InputError, format_paths, format_value
-from mpir.search.base import ClosedAtExit, check_different, check_distinct
+from mpir.search.base import ClosedAtExit, check_different, check_distinct, has_words
 from mpir.search.dense.index import DenseIndex, search_in_batches
 from mpir.search.dense.segment import NAME
-from mpir.search.dense.shards import has_words
 from mpir.types import F32, F64, I64
 from mpir.validation import whole_number
 

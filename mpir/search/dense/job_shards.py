@@ -23,12 +23,13 @@ from mpir.files.job_shards import (
     read_finished,
     write_finished,
 )
+from mpir.search.base import Vectoriser
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.build import check_factory, index_shards
 from mpir.search.dense.build_dir import LOCK, SHARD, STATE, building, check_shard
 from mpir.search.dense.manifest import DenseInfo, corpus_of
 from mpir.search.dense.segment import IDS, load
-from mpir.search.dense.shards import Vectoriser, encode
+from mpir.search.dense.shards import encode
 from mpir.version import __version__
 
 JOB_KIND = "dense"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -15,7 +15,8 @@ from mpir.core.text.types import Document
 from mpir.errors import InputError, RepeatedIdError, format_value
 from mpir.files.hash_set import HashSet
 from mpir.files.job_shards import Shard
-from mpir.search.dense.blocks import Blocks, remove_blocks
+from mpir.files.vector_blocks import Blocks, remove_blocks
+from mpir.search.base import Vectoriser, has_words
 from mpir.search.dense.build_dir import finished_shard, new_shard
 from mpir.search.dense.segment import (
     FIRST,
@@ -31,17 +32,6 @@ from mpir.search.dense.segment import (
 from mpir.types import F32, I64, Float
 
 DOCUMENTS_PER_SHARD = 8192
-
-
-class Vectoriser(Protocol):
-    """Anything that computes vectors of texts, such as an encoder."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """Everything that the vectors depend on."""
-
-    def vectors(self, texts: Sequence[str]) -> tuple[F32, I64]:
-        """Vectors (R, W) of texts or their passages, and the text (R,) of each, ascending."""
 
 
 @runtime_checkable
@@ -146,11 +136,6 @@ def check_unique(names: Sequence[str], existing: Collection[str] = ()) -> None:
             message = f"the document id {format_value(name)} occurs more than once; every document needs its own."
             raise RepeatedIdError(name, message)
         known_names.add(name)
-
-
-def has_words(text: str) -> bool:
-    """Whether a text has a letter or digit."""
-    return any(map(str.isalnum, text))
 
 
 def check_same(shard: Path, names: Sequence[str]) -> None:

@@ -15,11 +15,10 @@ from mpir.core.text.types import Document
 from mpir.errors import ArtefactError, InputError, format_value, shortened
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.files import allow_open, check_files, check_opening
-from mpir.search.base import open_steadily
+from mpir.search.base import Vectoriser, open_steadily
 from mpir.search.dense.build_dir import REMOVED
 from mpir.search.dense.manifest import MANIFEST, REMEDY, check_encoder, read_dense_info
 from mpir.search.dense.segment import IDS, MAPPED, Segment, encoded, load
-from mpir.search.dense.shards import Vectoriser
 from mpir.types import F32, I64
 from mpir.validation import COSINE_LIMIT
 

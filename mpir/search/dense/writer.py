@@ -12,12 +12,13 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import InputError
 from mpir.files.checksum import write_json_with_checksum
+from mpir.search.base import Vectoriser
 from mpir.search.dense import faiss_backend as engine
 from mpir.search.dense.build import describe, fill_segment
 from mpir.search.dense.build_dir import FINISHED, LOCK, REMOVED, TRAINED, new_shard, writing
 from mpir.search.dense.manifest import PROMPTED, write_dense_info
 from mpir.search.dense.segment import OFFSETS, VECTORS
-from mpir.search.dense.shards import Vectoriser, check_unique, write_shard
+from mpir.search.dense.shards import check_unique, write_shard
 from mpir.search.dense.store import DenseStore
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from mpir.core.text.characters import without_surrogates
 from mpir.core.text.query import has_europepmc_fields, has_pubmed_tags
 from mpir.core.text.types import Document
-from mpir.errors import InputError, format_names
+from mpir.errors import InputError, ServiceError, format_names
 from mpir.search.hybrid import reciprocal_rank_fusion
 from mpir.search.pubmed import europepmc, eutils
-from mpir.search.pubmed.errors import ServiceError, joined_error
+from mpir.search.pubmed.errors import joined_error
 from mpir.search.pubmed.europepmc import EuropePMC
 from mpir.search.pubmed.eutils import PubMed
 from mpir.search.pubmed.limits import read_limits

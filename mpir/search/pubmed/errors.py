@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mpir.errors import MpirError
+from mpir.errors import ServiceError
 from mpir.files.http import PassingError
-
-
-class ServiceError(MpirError):
-    """A service that cannot be reached, refuses the request, or gives no usable answer after all retries.
-
-    `service` is its name and host; `reason` is the rest of the sentence, which also fits several services.
-    """
-
-    def __init__(self, service: str, reason: str) -> None:
-        super().__init__(f"{service} {reason}")
-        self.service, self.reason = service, reason
 
 
 def joined_error(errors: Sequence[ServiceError]) -> ServiceError:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mpir.core.text.types import Document
-from mpir.errors import InputError
-from mpir.search.pubmed.errors import ServiceError
+from mpir.errors import InputError, ServiceError
 from mpir.search.pubmed.europepmc import EuropePMC
 from mpir.search.pubmed.eutils import MAX_IDS, PubMed
 from mpir.search.pubmed.limits import Limits, limited_for_europepmc, limited_for_pubmed

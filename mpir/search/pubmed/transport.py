@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from mpir.errors import InputError, MpirError
+from mpir.errors import InputError, MpirError, ServiceError
 from mpir.files.http import Answer, PassingError, UnreachableError, exchange, repeat
 from mpir.files.http_client import proxy_variables
 from mpir.files.write import atomic_write
-from mpir.search.pubmed.errors import DamagedAnswerError, ServiceError
+from mpir.search.pubmed.errors import DamagedAnswerError
 from mpir.search.pubmed.settings import Settings
 
 log = logging.getLogger(__name__)

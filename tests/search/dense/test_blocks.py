@@ -61,7 +61,7 @@ def builds(tiny_checkpoint: Path, tmp_path: Path) -> Builds:
 @pytest.fixture
 def every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each batch is a block."""
-    monkeypatch.setattr("mpir.search.dense.blocks.SECONDS", 0.0)
+    monkeypatch.setattr("mpir.files.vector_blocks.SECONDS", 0.0)
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mpir.errors import MpirError
+from mpir.errors import MpirError, ServiceError
 from mpir.search.pubmed import Settings, search
-from mpir.search.pubmed.errors import ServiceError
 from tests.search.pubmed.stand_in import BODY_FAULTS, STATUS_FAULTS, Server
 
 QUERY = "Which drugs slow idiopathic pulmonary fibrosis?"

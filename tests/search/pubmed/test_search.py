@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mpir.errors import InputError
+from mpir.errors import InputError, ServiceError
 from mpir.search.pubmed import Settings, europepmc, search
-from mpir.search.pubmed.errors import ServiceError
 from mpir.search.pubmed.eutils import PubMed
 from mpir.search.pubmed.transport import Client, KeptAnswers
 from tests.search.pubmed.stand_in import Server

@@ -22,9 +22,9 @@ from mpir.files.folder_format import FolderFormat
 from mpir.files.read import read_json
 from mpir.files.write import atomic_folder
 from mpir.search.dense.build_dir import DENSE, sources_in
-from mpir.search.java import java_class, java_error, reason
-from mpir.search.lucene_writer import STOP_WORDS, Analysis, indexing_options, to_record
-from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
+from mpir.search.lucene.java import java_class, java_error, reason
+from mpir.search.lucene.manifest import LUCENE_FOLDER, MANIFEST, IndexInfo, describe, write_info
+from mpir.search.lucene.writer import STOP_WORDS, Analysis, indexing_options, to_record
 from mpir.validation import optional_whole_number
 
 BATCH = 1000

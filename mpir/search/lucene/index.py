@@ -25,9 +25,9 @@ from mpir.files.files import check_opening
 from mpir.files.hash_set import HashSet
 from mpir.files.paths import resolved
 from mpir.search.base import ClosedAtExit, check_different, check_distinct, open_steadily
-from mpir.search.java import JAVA_CALLS, java_class, java_error, reason
-from mpir.search.lucene_writer import analyzer, from_record
-from mpir.search.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
+from mpir.search.lucene.java import JAVA_CALLS, java_class, java_error, reason
+from mpir.search.lucene.manifest import LUCENE_FOLDER, MANIFEST, REMEDY, IndexInfo, read_info
+from mpir.search.lucene.writer import analyzer, from_record
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1, Rm3, check_parameters
 from mpir.types import F64
 from mpir.validation import whole_number

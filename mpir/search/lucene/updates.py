@@ -15,16 +15,16 @@ from mpir.errors import InputError
 from mpir.files.files import link_file, link_files
 from mpir.files.paths import resolved
 from mpir.files.write import atomic_folder
+from mpir.search.base import Vectoriser
 from mpir.search.dense import add_documents, read_dense_info, remove_documents
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import MANIFEST as DENSE_MANIFEST
 from mpir.search.dense.manifest import write_dense_info
-from mpir.search.dense.shards import Vectoriser
-from mpir.search.indexer import INDEX, build_index
-from mpir.search.java import java_class
-from mpir.search.lucene import query_for_ids
-from mpir.search.lucene_writer import STOP_WORDS, lucene_directory, lucene_writer
-from mpir.search.manifest import LUCENE_FOLDER, IndexInfo, describe, read_info, write_info
+from mpir.search.lucene.build import INDEX, build_index
+from mpir.search.lucene.index import query_for_ids
+from mpir.search.lucene.java import java_class
+from mpir.search.lucene.manifest import LUCENE_FOLDER, IndexInfo, describe, read_info, write_info
+from mpir.search.lucene.writer import STOP_WORDS, lucene_directory, lucene_writer
 
 CHANGES, UPDATES = "changes", "updates"
 _log = logging.getLogger(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,16 +12,13 @@ from mpir.core.text.characters import without_surrogates
 from mpir.core.text.query import as_read, is_field_search, report_field_search
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, format_value
-from mpir.plugins import FIRST_STAGES, plugins_of
-from mpir.search.base import ClosedAtExit
-from mpir.search.dense.shards import Vectoriser, has_words
-from mpir.search.engine_client import EngineClient, check_address
-from mpir.search.engine_hits import Hit, check_complete, is_count, read_hits
+from mpir.search.base import ClosedAtExit, Vectoriser, has_words
+from mpir.search.engines.client import EngineClient, check_address
+from mpir.search.engines.hits import Hit, check_complete, is_count, read_hits
 from mpir.types import F64
 from mpir.validation import check_choice, real_number, whole_number
 
 ENGINES, MODES = ("opensearch", "elasticsearch"), ("bm25", "dense")
-MILVUS = "milvus"
 PAGE = 1000
 """Documents whose scores one request asks for."""
 DEEPEST = 10_000
@@ -33,12 +29,6 @@ TIMEOUT = 30.0
 """Seconds to wait for an answer."""
 _WHOLE = "_search?allow_partial_search_results=false"
 """A search that fails where a shard does; by default both engines return what the others have."""
-
-
-def is_engine(address: str | Path) -> bool:
-    """Whether an index's name is an address in an engine, such as opensearch+https://localhost:9200/pubmed."""
-    name, sign, url = str(address).partition("+")
-    return bool(sign) and "://" in url and (name in (*ENGINES, MILVUS) or name in plugins_of(FIRST_STAGES))
 
 
 class EngineIndex(ClosedAtExit):

@@ -23,10 +23,10 @@ from mpir.files.folder_format import FolderFormat, under
 from mpir.files.write import naming_output
 from mpir.search.dense.build_dir import writing
 from mpir.search.dense.manifest import part_of
-from mpir.search.indexer import build_index, fill_index, write_lucene
-from mpir.search.java import anserini_version
-from mpir.search.lucene_writer import Analysis, join_indexes
-from mpir.search.manifest import IndexInfo
+from mpir.search.lucene.build import build_index, fill_index, write_lucene
+from mpir.search.lucene.java import anserini_version
+from mpir.search.lucene.manifest import IndexInfo
+from mpir.search.lucene.writer import Analysis, join_indexes
 from mpir.version import __version__
 
 GROUP_SECONDS = 300.0

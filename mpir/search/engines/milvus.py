@@ -16,14 +16,14 @@ from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, MpirError, format_value, shortened
 from mpir.extras import needs
 from mpir.files.http import LARGEST
-from mpir.search.dense.shards import has_words
-from mpir.search.engine import DEEPEST, MILVUS, PAGE, EngineIndex
-from mpir.search.engine_client import check_address, login
-from mpir.search.engine_hits import Hit, read_hits
+from mpir.search.base import has_words
+from mpir.search.engines.client import check_address, login
+from mpir.search.engines.hits import Hit, read_hits
+from mpir.search.engines.index import DEEPEST, PAGE, EngineIndex
 from mpir.types import F64
 from mpir.validation import whole_number
 
-_FILE = "file://"
+MILVUS, _FILE = "milvus", "file://"
 
 
 class MilvusIndex(EngineIndex):

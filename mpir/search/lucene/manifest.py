@@ -13,8 +13,8 @@ from mpir.errors import ArtefactError, InputError, format_value
 from mpir.files.checksum import read_json_with_checksum, write_json_with_checksum
 from mpir.files.corpora.corpus import is_same_corpus
 from mpir.files.files import Files, are_files, check_files, list_files
-from mpir.search.java import anserini_version
-from mpir.search.lucene_writer import ANALYZERS, Analysis
+from mpir.search.lucene.java import anserini_version
+from mpir.search.lucene.writer import ANALYZERS, Analysis
 from mpir.version import __version__
 
 FORMAT = 1

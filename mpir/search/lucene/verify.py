@@ -10,11 +10,11 @@ from pathlib import Path
 from mpir.errors import ArtefactError, shortened
 from mpir.files.checksum import read_json_with_checksum
 from mpir.files.files import Files, check_files
-from mpir.search import manifest as lucene
 from mpir.search.dense import manifest as dense
 from mpir.search.dense.build_dir import REMOVED
-from mpir.search.java import java_class, java_error, reason
-from mpir.search.lucene_writer import lucene_directory
+from mpir.search.lucene import manifest as lucene
+from mpir.search.lucene.java import java_class, java_error, reason
+from mpir.search.lucene.writer import lucene_directory
 
 
 def verify_index(folder: str | Path) -> Iterator[str]:

@@ -19,7 +19,7 @@ from mpir.core.text.terms import StopWords, stop_words_of
 from mpir.core.text.types import Document
 from mpir.errors import OutputError
 from mpir.files.paths import resolved
-from mpir.search.java import java_class, java_error, reason
+from mpir.search.lucene.java import java_class, java_error, reason
 
 PORTER = "DefaultEnglishAnalyzer (Porter)"
 

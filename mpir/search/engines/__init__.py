@@ -1,0 +1,1 @@
+"""A corpus in a search engine of somebody else: OpenSearch, Elasticsearch or Milvus."""
