@@ -227,7 +227,12 @@ SCRIPTS = (
         data=("med",),
         packages=(START,),
     ),
-    Script("experiments.ranking.headline", "fast={work}/evaluation.json"),
+    Script(
+        "experiments.ranking.headline",
+        "--data {data} --output {work}/headline --parts d-med --bundles fast --limit 2",
+        data=("med",),
+        packages=(START,),
+    ),
     Script(
         "experiments.ranking.few_candidates", "--scored {work}/scored --free {work}/free --counts 2", packages=(START,)
     ),
@@ -466,14 +471,12 @@ def write_document_rows(path: Path) -> None:
 
 
 def write_rows(path: Path) -> None:
-    """A few labelled pairs, to calibrate by, and beside them pairs of sentences with scores, and an evaluation."""
+    """A few labelled pairs, to calibrate by, and beside them pairs of sentences with scores."""
     rows = [
         {"id": f"q{i // 4}", "question": f"Does drug {i // 4} help?", "sentence": f"Drug {i} helps.", "label": i % 2}
         for i in range(40)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    values = {"d MED": {"BM25": [0.5, 0.25], "blend": [0.75, 0.5]}}
-    path.with_name("evaluation.json").write_text(json.dumps({"values": values}), encoding="utf-8")
     pairs = (f"Drug {i} helps.\tDrug {i // 2} helps.\t{i % 6}\n" for i in range(12))
     path.with_name("sts.tsv").write_text("".join(pairs), encoding="utf-8")
 

@@ -13,6 +13,9 @@ d  collections outside the training data: candidates are the best by the sum of 
 e  passages of a paper assembled from abstracts on one subject: some contain gold snippets (passages.py)
 f  b without the sentences of other questions that probably also answer the question (MAP)
 g  c with titles only (MAP)
+h  documents of one source and form, so that nothing but content can tell the relevant ones: the gold abstracts of
+   rounds_6_to_9.jsonl.gz without their titles; BM25's candidates, reranked, and sentences of relevant ones (MAP)
+i  sentences of trial reports that answer, in the paragraphs of Evidence Inference whose answer no abstract has (MAP)
 
 b, f, g and TREC-QA in d rank lists of sentences.
 
@@ -35,6 +38,7 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
+from experiments.common.cranfield import read_cranfield
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
 from experiments.common.significance import p_against
@@ -44,6 +48,7 @@ from experiments.ranking.sentences import (
     average_precision,
     check_whole,
     gold_questions,
+    relevant,
     scored_gold,
     with_gold,
 )
@@ -56,8 +61,10 @@ from mpir.core.candidates import Candidates
 from mpir.core.checksum import fingerprint
 from mpir.core.cutoffs import TEN_EACH, Cutoffs
 from mpir.core.text import Document, Question
+from mpir.core.text.types import Sentence
 from mpir.evaluate import bootstrap_interval, evaluate_queries
 from mpir.files.corpora import read_jsonl
+from mpir.files.read import read_json_lines
 from mpir.files.write import write_json
 from mpir.reranking.reranker import Reranker
 from mpir.search.memory import MemoryIndex
@@ -66,7 +73,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
 SAME = f"{SUMMED}, same candidates"
 """The best free sum once more, over no more candidates than are reranked: what z-scores say depends on them."""
-SETS = {**READERS, "medquad": read_medquad}
+SETS = {**READERS, "cranfield": read_cranfield, "medquad": read_medquad}
 """Test sets of evaluation d by name; each is a folder of the data, or is listed in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
 
@@ -231,11 +238,13 @@ def abstracts(job: Job) -> tuple[list[Document], list[Question]]:
 
 def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
     """Evaluation c."""
-    pool, questions = abstracts(job)
-    queries = {q.id: q.body for q in questions}
-    qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
-    test = limited(TestSet("c", queries, pool, qrels, "AP"), job.limit, job.seed)
-    judged = [q for q in questions if q.id in test.queries]
+    documents, snippets = reranked(job, *abstracts(job))
+    return [("c documents", documents), ("c snippets", snippets)]
+
+
+def reranked(job: Job, pool: Sequence[Document], questions: Sequence[Question]) -> tuple[Values, Values]:
+    """Average precision of every system's documents and snippets, from BM25's best of a pool."""
+    judged = sampled(job, questions)
     index = MemoryIndex([document.text for document in pool])
     heads = [best(index.scores(q.body), pool, job.depth) for q in judged]
     scored = job.score([q.body for q in judged], heads)
@@ -247,7 +256,30 @@ def end_to_end(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Value
         documents[name], snippets[name] = (
             measures[measure_name].average_precision for measure_name in ("documents", "snippets")
         )
-    return [("c documents", documents), ("c snippets", snippets)]
+    return documents, snippets
+
+
+def sampled(job: Job, questions: Sequence[Question]) -> list[Question]:
+    """The job's share of the questions, in their order."""
+    queries = {q.id: q.body for q in questions}
+    qrels = {q.id: dict.fromkeys(q.documents or (), 1) for q in questions}
+    test = limited(TestSet("questions", queries, [], qrels), job.limit, job.seed)
+    return [q for q in questions if q.id in test.queries]
+
+
+def of_one_source(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Evaluation h."""
+    records = (record for _, record in read_json_lines(job.data / "pubmed/rounds_6_to_9.jsonl.gz") if record["gold_of"])
+    pool = [Document(record["pmid"], "", record["abstract"]) for record in records]
+    of_id = {document.id: document for document in pool}
+    questions = with_gold(gold_questions(job.data, job.split), set(of_id))
+    documents, _ = reranked(job, pool, questions)  # BioASQ's offsets do not fit these texts
+    judged = sampled(job, questions)
+    scored = job.score([q.body for q in judged], [[of_id[name] for name in q.documents or ()] for q in judged])
+    labels = [relevant(question, item, words=True) for question, item in zip(judged, scored, strict=True)]
+    kept = [(item, label) for item, label in zip(scored, labels, strict=True) if label.any() and not label.all()]
+    sentences = sentence_figures(job, [item for item, _ in kept], [label for _, label in kept])
+    return [("h documents", documents), ("h sentences", sentences)]
 
 
 @dataclass(frozen=True)
@@ -282,6 +314,32 @@ def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int)
     """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
     best_rows = np.argsort(-scores, kind="stable")[:depth]
     return [replace(pool[i], score=float(scores[i])) for i in best_rows if scores[i] > 0]
+
+
+def in_trials(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
+    """Evaluation i: the questions with answers in abstracts were read in training."""
+    rows = (row for _, row in read_json_lines(job.data / "reading/evidence_inference.jsonl.gz"))
+    asked = [row for row in rows if all(paragraph["part"] == "body" for paragraph in row["docs"])][: job.limit]
+    paragraphs = [
+        [Document(f"{row['pmcid']}/{number}", "", paragraph["text"]) for number, paragraph in enumerate(row["docs"])]
+        for row in asked
+    ]
+    scored = job.score([row["q"] for row in asked], paragraphs)
+    labels = [
+        np.array([answers_trial(s, row["docs"][int(s.document.rpartition("/")[2])]["spans"]) for s in item.sentences])
+        for row, item in zip(asked, scored, strict=True)
+    ]
+    kept = [(item, label) for item, label in zip(scored, labels, strict=True) if label.any() and not label.all()]
+    return [("i trials", sentence_figures(job, [item for item, _ in kept], [label for _, label in kept]))]
+
+
+def answers_trial(sentence: Sentence, spans: Sequence[Sequence[int]]) -> bool:
+    """Whether half of a sentence is marked as an answer, or half of a mark is in the sentence."""
+    for begin, end in spans:
+        shared = min(end, sentence.end) - max(begin, sentence.begin)
+        if 2 * shared >= min(end - begin, sentence.end - sentence.begin):
+            return True
+    return False
 
 
 def in_papers(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
@@ -379,6 +437,8 @@ EVALUATIONS: dict[str, Callable[[Job, argparse.Namespace], Iterable[tuple[str, V
     "e": in_papers,
     "f": other_topic_sets,
     "g": by_title,
+    "h": of_one_source,
+    "i": in_trials,
 }
 
 

@@ -1,40 +1,52 @@
-"""README's table of quality, from evaluations that served no choice, with intervals, tests and where mpir loses.
+"""README's table of quality: bundles and free encoders on test questions, with intervals, tests and where mpir loses.
 
-    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MINILM --json mini.json
-    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MPNET --json mpnet.json
-    python -m experiments.ranking.evaluation --data DATA --split untouched --only c d --start MINILM --bundle fast \\
-        --json fast.json
-    python -m experiments.ranking.headline MiniLM=mini.json MiniLM/fast=fast.json mpnet=mpnet.json
+    python -m experiments.ranking.headline --data DATA --output runs/headline
+    python -m experiments.ranking.headline --data DATA --output runs/headline --start all-mpnet-base-v2=FOLDER
 
-Each file is an evaluation's with one free encoder: its rows are BM25 (once), the encoder, both together, and the
-blend over their candidates, of the bundle that is named after the encoder (else "mpir"). --systems names other rows,
-such as a single column ("documents alone"). Every row is tested against the blend of the first file by the paired
-randomisation test; p is Holm-adjusted over all rows and columns.
+Every evaluation (PARTS, of experiments/ranking/evaluation.py, every document read to the end) with every bundle and
+encoder is a file in OUTPUT. A run takes up what is there, so it may be stopped and begun again, or given another
+encoder; other models or options than its files were made with are refused. The rows are BM25 (once), each encoder, both
+together, the blend of each bundle over their candidates, and with --columns each of the default bundle's columns alone.
+Every row is tested against the first bundle's blend by the paired randomisation test; p is Holm-adjusted over all rows
+and sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
 
-from experiments.common.baselines import BM25, COSINE, SUMMED
+from experiments.common.baselines import BM25, COSINE, SUMMED, Start
+from experiments.common.provenance import check_made_by
+from experiments.ranking.evaluation import EVALUATIONS, SETS, Job, record
+from experiments.ranking.sentences import BATCHES
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.value_options import check_figures, file_path, text_path
+from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
+from mpir.core.checksum import fingerprint
 from mpir.errors import InputError
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.comparison_tables import format_interval
 from mpir.files.read import read_json
 from mpir.files.write import write_json
+from mpir.models.perspectives import ScoreCache
+from mpir.reranking.options import RunOptions
+from mpir.reranking.reranker import Reranker
 from mpir.types import F64
 
 BLEND = "blend"
 SYSTEMS = (BM25, COSINE, SUMMED, BLEND)
+MINILM = "all-MiniLM-L6-v2"
+PARTS = ("c", "h", "i", *(f"d-{name}" for name in SETS))
+"""An evaluation, or one set of evaluation d."""
+DEPTH = 20
+"""Candidates of a question or query that are reranked."""
 Values = Mapping[str, Mapping[str, F64]]
 """Set → row → value of each question (Q,)."""
 
@@ -51,12 +63,18 @@ class Difference:
 
 
 def main() -> int:
-    """Read arguments, print."""
+    """Read arguments, measure what is missing, print."""
     parser = script_parser(__doc__)
+    parser.add_argument("--data", type=file_path, required=True, help="the folder with bioasq/, pubmed/, scifact/, …")
+    parser.add_argument("--output", type=file_path, required=True, metavar="DIR", help="folder of results and vectors")
+    parser.add_argument("--start", type=text_path, metavar="NAME=FOLDER", help=f"a free encoder (default: {MINILM})")
     parser.add_argument(
-        "results", type=text_path, nargs="+", metavar="NAME[/BUNDLE]=FILE", help="what evaluation.py wrote with --json"
+        "--bundles", nargs="+", type=text_path, default=["default", "fast"], help="default: %(default)s"
     )
-    parser.add_argument("--systems", nargs="+", default=SYSTEMS, help="rows of each file (default: %(default)s)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help="default: all")
+    parser.add_argument("--split", choices=sorted(BATCHES), default="test", help="BioASQ's questions (default: test)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only N questions of each part")
+    parser.add_argument("--columns", action="store_true", help="also each column of the first bundle alone")
     parser.add_argument("--json", type=file_path, metavar="FILE", help="also write means, intervals and tests there")
     return guarded("headline", lambda: run(parser.parse_args()))
 
@@ -64,19 +82,62 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The table, and the sets where another row is above the blend."""
     check_figures(arguments)
-    values = merged([read_result(text) for text in arguments.results], arguments.systems)
-    tested = differences(values, label(BLEND, arguments.results[0].partition("=")[0]))
+    encoder, _, checkpoint = (arguments.start or "").rpartition("=")
+    start = Start(checkpoint or None, arguments.output / "vectors")
+    for bundle in arguments.bundles:
+        measure(arguments, bundle, encoder or MINILM, start)
+    values = merged(read_results(arguments.output, arguments.bundles), columns=arguments.columns)
+    tested = differences(values, label(BLEND, Path(arguments.bundles[0]).name, MINILM))
     rows = list(dict.fromkeys(row for of_set in values.values() for row in of_set))
     table = [[row, *(cell(of_set.get(row)) for of_set in values.values())] for row in rows]
     heads = [f"{name}, {len(next(iter(of_set.values())))}" for name, of_set in values.items()]
     print(tabulate(table, ["", *heads], tablefmt="github", disable_numparse=True))
     print(f"\n{losses(tested)}")
     if arguments.json:
-        write_json(arguments.json, record(values, tested))
+        write_json(arguments.json, figures(values, tested))
     return 0
 
 
-def record(values: Values, tested: Sequence[Difference]) -> dict[str, object]:
+def measure(arguments: argparse.Namespace, bundle: str, encoder: str, start: Start) -> None:
+    """Measure the parts of a bundle and an encoder that have no file yet."""
+    paths = {part: result_path(arguments.output, bundle, encoder, part) for part in arguments.parts}
+    missing = {part: path for part, path in paths.items() if not path.exists()}
+    if not missing:
+        return
+    cache = ScoreCache(arguments.output / "scores")
+    reranker = Reranker(bundle, device="cpu", precision="fp32", cache=cache, run=RunOptions(cascade="all"))
+    job = Job(reranker, start, arguments.data, arguments.split, arguments.limit, depth=DEPTH, head=DEPTH, seed=1)
+    settings: dict[str, Any] = {name: getattr(arguments, name) for name in ("split", "limit")}
+    settings["models"] = [model.fingerprint for model in reranker.perspectives]
+    settings["weights"] = reranker.weights.fingerprint
+    settings["encoder"] = fingerprint(start.encoder.identity["checkpoint"])
+    folder = arguments.output / f"{Path(bundle).name}-{encoder}"
+    results = [path.name for part in PARTS if (path := result_path(arguments.output, bundle, encoder, part)).exists()]
+    check_made_by(folder, settings, finished=(results or ["none"])[0])
+    for number, (part, path) in enumerate(missing.items(), 1):
+        print(f"{bundle}, {encoder}: {part} ({number} of {len(missing)})", file=sys.stderr, flush=True)
+        name, _, of_set = part.partition("-")
+        measured = EVALUATIONS[name](job, argparse.Namespace(sets=[of_set]))
+        write_json(path, record(job, dict(measured)))
+
+
+def result_path(folder: Path, bundle: str, encoder: str, part: str) -> Path:
+    """Where the figures of a part stand."""
+    return folder / f"{Path(bundle).name}-{encoder}" / f"{part}.json"
+
+
+def read_results(folder: Path, bundles: Sequence[str]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield (bundle, encoder, set → system → values) of every result, those of the first bundle first."""
+    for bundle in bundles:
+        name = Path(bundle).name
+        for of_encoder in sorted(folder.glob(f"{name}-*"), key=lambda path: (MINILM not in path.name, path.name)):
+            for part in PARTS:
+                path = result_path(folder, bundle, encoder := of_encoder.name.removeprefix(f"{name}-"), part)
+                if path.exists():
+                    yield name, encoder, read_json(path)["values"]
+
+
+def figures(values: Values, tested: Sequence[Difference]) -> dict[str, object]:
     """What README and the tests of README read."""
     return {
         "questions": {name: len(next(iter(rows.values()))) for name, rows in values.items()},
@@ -86,33 +147,23 @@ def record(values: Values, tested: Sequence[Difference]) -> dict[str, object]:
     }
 
 
-def read_result(text: str) -> tuple[str, Mapping[str, Mapping[str, list[float]]]]:
-    """The name and the values of NAME=FILE. Raises InputError for another form or file."""
-    name, equals, path = text.partition("=")
-    if not equals:
-        raise InputError(f"{text!r} is given; expected NAME=FILE.")
-    result = read_json(Path(path))
-    if not isinstance(result, dict) or "values" not in result:
-        raise InputError(f"{path}: has no values; give what experiments.ranking.evaluation wrote with --json.")
-    return name, result["values"]
+def label(system: str, bundle: str, encoder: str) -> str:
+    """The name of a row."""
+    blend = "mpir" if bundle == "default" else f"mpir, {bundle}"
+    blend = blend if encoder == MINILM else f"{blend}, {encoder}"
+    names = {BM25: BM25, COSINE: encoder, SUMMED: f"BM25 + {encoder}", BLEND: blend}
+    return names.get(system, f"{system.removesuffix(' alone')} alone")
 
 
-def label(system: str, name: str) -> str:
-    """The name of a row, given ENCODER or ENCODER/BUNDLE."""
-    encoder, _, bundle = name.partition("/")
-    blend = f"{bundle or 'mpir'}, {encoder}"
-    return {BM25: BM25, COSINE: encoder, SUMMED: f"BM25 + {encoder}", BLEND: blend}.get(system, f"{system}, {name}")
-
-
-def merged(results: Sequence[tuple[str, Mapping[str, Mapping[str, list[float]]]]], systems: Sequence[str]) -> Values:
+def merged(results: Iterator[tuple[str, str, Mapping[str, Any]]], *, columns: bool = False) -> Values:
     """The rows of all files by set; of rows of one name the first one's."""
     values: dict[str, dict[str, F64]] = {}
-    for name, sets in results:
+    for bundle, encoder, sets in results:
         for set_name, of_systems in sets.items():
-            for system in systems:
-                if system in of_systems:
-                    row = np.array(of_systems[system], np.float64)
-                    values.setdefault(set_name, {}).setdefault(label(system, name), row)
+            of_set = values.setdefault(set_name, {})
+            for system in of_systems if columns else SYSTEMS:
+                if system in SYSTEMS or system.endswith(" alone"):
+                    of_set.setdefault(label(system, bundle, encoder), np.array(of_systems[system], np.float64))
     for set_name, of_set in values.items():
         if len({row.size for row in of_set.values()}) > 1:
             raise InputError(f"{set_name}: the files have different numbers of questions; use the same --limit.")

@@ -65,7 +65,7 @@ UNWRITABLE = [
     ("perspectives/sia", ["--rows", "nowhere"], "--json"),
     ("splitting/compare", DATA, "--json"),
     ("ranking/evaluation", DATA, "--json"),
-    ("ranking/headline", ["x=nowhere.json"], "--json"),
+    ("ranking/headline", ["--data", "data", "--output", "work"], "--json"),
 ]
 
 

