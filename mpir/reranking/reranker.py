@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
@@ -362,10 +363,8 @@ class Reranker:
         """Run the pipeline: prepare, score, blend, present."""
         prepared = self._prepare(queries, documents, has_lexical=False)
         scored = self._score(map(self._check_weighted, prepared), progress=progress)
-        return (
-            rank(candidates, self.weights, top_k=top_k, calibration=self.calibration, relevance=self.relevance)
-            for candidates in scored
-        )
+        fitted: dict[str, Any] = {"calibration": self.calibration, "relevance": self.relevance}
+        return map(partial(rank, weights=self.weights, top_k=top_k, **fitted), scored)
 
     def _prepare(
         self, queries: Iterable[str], documents: Iterable[Sequence[Document]], *, has_lexical: bool = True

@@ -241,14 +241,14 @@ def _read_card(path: Path) -> str:
 def _locate(which: str | Path) -> Path:
     """Return the path of a bundle's manifest. A folder in the current directory never shadows a shipped bundle."""
     shipped = {path.parent.name: path for path in sorted(SHIPPED.glob(f"*/{MANIFEST}"))}
+    if isinstance(which, str) and which in shipped:
+        return shipped[which]
     if not isinstance(which, str | Path):
         raise ArtefactError(
             f"bundle is {format_value(which)}; expected the path of a folder, or one of {', '.join(shipped)}."
         )
     located = found_file(which) or found_file(Path(which) / MANIFEST)
     if isinstance(which, str) and not _looks_like_a_path(which):
-        if which in shipped:
-            return shipped[which]
         hint = f"; for the folder of that name write ./{which}" if located else ""
         raise ArtefactError(
             f"bundle {format_value(which)} not found; give one of {', '.join(shipped)}, or the path of a folder with a "
