@@ -167,6 +167,18 @@ def test_the_index_and_the_site_have_every_page() -> None:
     assert named == pages
 
 
+def test_every_page_is_linked_from_where_it_is_needed() -> None:
+    """A page that only the index names is read by nobody who works on its subject."""
+    linked = {
+        (page.parent / link).resolve()
+        for page in PAGES
+        for link in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8"))
+        if page != DOCS / "index.md"
+    }
+    pages = {page for page in DOCS.rglob("*.md") if page != DOCS / "index.md"}
+    assert {page.relative_to(DOCS).as_posix() for page in pages - linked} == set()
+
+
 def test_the_site_loads_nothing_from_elsewhere() -> None:
     import yaml
 
