@@ -42,10 +42,10 @@ tripclick: .venv/ready  ## from clicks to an ensemble on a sample: triples, four
 	$(BIN)/python -m experiments.tripclick.rerank
 
 test: .venv/ready  ## the product's tests but the long ones, in two processes with a thread each
-	$(PYTEST) -m "not slow" tests $(LAB:%=--ignore %)
+	$(PYTEST) -m "not slow and not browser" tests $(LAB:%=--ignore %)
 
 test-long: .venv/ready  ## the product's tests that take longer: servers, clusters, kills and full disks, whole jobs
-	$(PYTEST) $(RANDOM) -m slow tests $(LAB:%=--ignore %)
+	$(PYTEST) $(RANDOM) -m "slow and not browser" tests $(LAB:%=--ignore %)
 
 test-lab: .venv/ready  ## the tests of experiments/, benchmarks/ and data_scripts/
 	$(PYTEST) $(LAB)
@@ -78,7 +78,7 @@ experiments: .venv/ready  ## what some scripts of experiments/ compare with besi
 
 browser: .venv/ready  ## the explain page in headless Chromium, which the system provides
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
-	$(BIN)/python -m pytest tests/app/explain
+	$(PYTEST) --dist loadfile -m browser tests/app/explain
 
 clients: .venv/ready .clients/today/ready .clients/langchain/ready  ## other rerankers' true clients, and mpir's drop-ins
 	$(BIN)/python tests/clients/run.py .clients/today/bin/python .clients/langchain/bin/python

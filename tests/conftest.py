@@ -1,5 +1,6 @@
 """What several tests share: tiny models built on the spot, and the folder of real data where there is one."""
 
+import gc
 import json
 import os
 import random
@@ -29,6 +30,17 @@ settings.register_profile("random", print_blob=True, **PROFILE)  # `make test-lo
 settings.load_profile("fixed")
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while tests are collected, a quarter of that time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but not among the modules and tests, which stay."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

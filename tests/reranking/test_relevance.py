@@ -34,9 +34,16 @@ def own_outputs(folder: str, **options: Any) -> dict[int, float]:
     return {document.index: document.scores[Path(folder).name] for document in ranking}
 
 
+LOADED: dict[str, Reranker] = {}
+
+
 def rerank(names: list[str], *, texts: list[str] = TEXTS, bundle: str | None = None, **options: Any) -> Ranking:
-    models = NamedModels(names=names, **options)
-    return Reranker(bundle, models=models, device="cpu", precision="fp32").rerank(QUERY, texts)
+    """Rank by these models; what has been loaded for some options ranks again for the same."""
+    key = repr((names, bundle, options))
+    if key not in LOADED:
+        models = NamedModels(names=names, **options)
+        LOADED[key] = Reranker(bundle, models=models, device="cpu", precision="fp32")
+    return LOADED[key].rerank(QUERY, texts)
 
 
 @pytest.mark.parametrize("scale", ["probability", "logit"])

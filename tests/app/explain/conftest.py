@@ -78,6 +78,14 @@ def serving(service: Service) -> Iterator[tuple[str, uvicorn.Server]]:
             thread.join()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests in a browser, which `make browser` runs."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A headless Chromium of the system's; tests that want one are skipped where there is none.
