@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.common.retrieval import measure_run, run_of_lists
 from mpir.app.cli import INTERRUPTED
 from mpir.app.cli import main as mpir
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
 from mpir.errors import MpirError
-from mpir.evaluate import evaluate_queries
 from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.read import read_json
@@ -96,12 +96,8 @@ def searched(
 def found_by(stage: Retriever | Reranked, query_set: QuerySet) -> Values:
     """The measures of a first stage, query by query."""
     lists = stage.search_batch(list(query_set.queries.values()), DEPTH)
-    run = {
-        name: {document.id: -float(rank) for rank, document in enumerate(documents)}
-        for name, documents in zip(query_set.queries, lists, strict=True)
-    }
-    by_query = evaluate_queries(query_set.qrels, run, list(MEASURES))
-    return {measure: np.array([values[name] for name in query_set.queries]) for measure, values in by_query.items()}
+    run = run_of_lists(query_set.queries, lists)
+    return measure_run(query_set.qrels, run, list(MEASURES), queries=query_set.queries)
 
 
 def cached_values(path: Path, identity: object, make: Callable[[], Values]) -> Values:

@@ -21,11 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.common.cranfield import read_cranfield
+from experiments.common.retrieval import Values, measure_run, run_of_lists
 from experiments.common.significance import p_against
 from experiments.common.test_sets import FOLDERS, READERS, TestSet, limited
 from experiments.ranking.evaluation import with_gold
@@ -36,7 +35,6 @@ from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
-from mpir.evaluate import evaluate_queries
 from mpir.files.corpora import read_corpus
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, Retriever, build_index, index_matches
@@ -58,8 +56,6 @@ DEPTH = 2000
 POOLS = {"abstracts": ("abstracts.jsonl",), "pool": ("abstracts.jsonl", "partial.jsonl")}
 SETS = ("scifact", "nfcorpus", "med", "cranfield", *POOLS)
 FOREIGN = SETS[:4]
-Values = dict[str, npt.NDArray[np.float64]]
-"""Measure → its figure for each query (Q,)."""
 
 
 def main() -> int:
@@ -183,14 +179,7 @@ class Blended:
 def measure(test: TestSet, stage: Searching) -> Values:
     """The figures of one system, query by query."""
     lists = stage.search_batch(list(test.queries.values()), DEPTH)
-    run = {name: ranked(documents) for name, documents in zip(test.queries, lists, strict=True)}
-    by_query = evaluate_queries(test.qrels, run, list(MEASURES))
-    return {measure: np.array(list(values.values())) for measure, values in by_query.items()}
-
-
-def ranked(documents: Sequence[Document]) -> dict[str, float]:
-    """Return scores that reproduce the order without ties."""
-    return {document.id: -float(rank) for rank, document in enumerate(documents)}
+    return measure_run(test.qrels, run_of_lists(test.queries, lists), list(MEASURES))
 
 
 def table(name: str, values: dict[str, Values]) -> list[list[object]]:

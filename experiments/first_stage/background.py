@@ -20,13 +20,14 @@ import numpy.typing as npt
 from tabulate import tabulate
 
 from experiments.common.baselines import Start
+from experiments.common.retrieval import measure_run
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.terms import pubmed_background
-from mpir.evaluate import evaluate_queries, randomisation_test
+from mpir.evaluate import randomisation_test
 from mpir.files.corpora import read_jsonl
 from mpir.search.memory import MemoryIndex
 from mpir.types import Float
@@ -84,7 +85,7 @@ def figures(test: TestSet, texts: list[str], all_scores: Float, candidates: npt.
         )
         for run, values in zip(runs, score_lists, strict=True):
             run[name] = dict(zip((test.documents[i].id for i in rows), values.tolist(), strict=True))
-    return [np.array(list(evaluate_queries(test.qrels, run, [test.main])[test.main].values())) for run in runs]
+    return [measure_run(test.qrels, run, [test.main])[test.main] for run in runs]
 
 
 if __name__ == "__main__":

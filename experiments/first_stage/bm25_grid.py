@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import ir_measures
-import numpy as np
 from ir_measures import AP, R, nDCG
 from tabulate import tabulate
 from tqdm import tqdm
 
+from experiments.common.retrieval import best_documents
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text.types import Question
@@ -107,9 +107,8 @@ def memory_means(files: Sequence[Path], questions: Sequence[Question], qrels: Qr
     index = MemoryIndex([document.text for document in documents])
     run = {}
     for question in tqdm(questions, desc="In memory"):
-        scores = index.scores(question.body)
-        best = np.argsort(-scores, kind="stable")[:100]
-        run[question.id] = {documents[row].id: float(scores[row]) for row in best if scores[row] > 0}
+        best = best_documents(index.scores(question.body), documents, 100)
+        run[question.id] = {document.id: document.score for document in best if (document.score or 0) > 0}
     return dict(ir_measures.calc_aggregate(MEASURES, qrels, run))
 
 

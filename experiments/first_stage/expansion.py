@@ -9,14 +9,13 @@ import sys
 import time
 from collections.abc import Sequence
 
-import numpy as np
 from tabulate import tabulate
 
+from experiments.common.retrieval import measure_run
 from mpir.app.cli import script_parser
 from mpir.app.cli.value_options import text_path
 from mpir.core.text import Question
 from mpir.errors import InputError
-from mpir.evaluate import evaluate_queries
 from mpir.evaluate.significance import randomisation_test
 from mpir.files.corpora import read_questions
 from mpir.search import LuceneIndex
@@ -58,8 +57,7 @@ def compare(folder: str, questions: Sequence[Question], *, grid: bool, k: int) -
                 key: {item.id: item.score or 0.0 for item in index.search(query, k)} for key, query in queries.items()
             }
             milliseconds = 1000 * (time.process_time() - started) / len(queries)
-        by_measure = evaluate_queries(qrels, run, MEASURES)
-        values = {measure: np.array([by_measure[measure][key] for key in queries]) for measure in MEASURES}
+        values = measure_run(qrels, run, MEASURES, queries=queries)
         baseline = values["AP@10"] if baseline is None else baseline
         p = randomisation_test(values["AP@10"], baseline, permutations=10_000)
         rows.append([name, *(float(values[measure].mean()) for measure in MEASURES), p, milliseconds])

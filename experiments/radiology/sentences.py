@@ -21,11 +21,11 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.common.baselines import Start
+from experiments.common.retrieval import measure_run, run_of_scores
 from experiments.radiology.brat import read_brat_pairs
 from experiments.radiology.reports import TABLE
 from experiments.radiology.training import train
 from mpir.errors import InputError
-from mpir.evaluate import evaluate_queries
 from mpir.evaluate.comparison import Comparison
 from mpir.evaluate.comparison_tables import describe, format_interval
 from mpir.files.corpora import read_corpus
@@ -122,11 +122,8 @@ def run(
     gaps: dict[str, F64] = {}
     for name, encoder in _systems(training, output, recipe, models, corpus):
         scores = _bm25(list(flat), test.texts) if encoder is None else encoder.cosines(list(flat), test.texts)
-        rankings = {
-            query: {str(i): float(v) for i, v in enumerate(row)} for query, row in zip(flat, scores, strict=True)
-        }
-        by_query = evaluate_queries(judged, rankings, ("AP", "Rprec"))
-        systems[name] = {measure: np.array(list(values.values())) for measure, values in by_query.items()}
+        run = run_of_scores(flat, map(str, range(len(test.texts))), scores)
+        systems[name] = measure_run(judged, run, ("AP", "Rprec"))
         if encoder is not None:
             gaps[name] = separation(encoder, test.answers)
     group_of = [name for name, group in queries.items() for _ in group]

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from experiments.common.baselines import Start
+from experiments.common.retrieval import measure_run, run_of_scores
 from experiments.radiology.reports import Half
 from mpir.core.blend import blend
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Columns
 from mpir.core.text.split import sentences
 from mpir.core.weights import Weights
-from mpir.evaluate import evaluate_queries
 from mpir.lab.annotate.negation_perspective import NegationPerspective
 from mpir.models.perspectives.base import Level
 from mpir.reranking.reranker import Reranker
@@ -57,12 +57,7 @@ class Scored:
     def measured(self, values: F64) -> dict[str, F64]:
         """Each measure (Q,) of the rankings that scores (Q, D) give; equal ones in the order of ids."""
         ids = [report.id for report in self.half.reports]
-        run = {
-            label: dict(zip(ids, row.tolist(), strict=True))
-            for label, row in zip(self.half.queries, values, strict=True)
-        }
-        measured = evaluate_queries(self.half.judged, run, MEASURES)
-        return {name: np.array(list(by_query.values())) for name, by_query in measured.items()}
+        return measure_run(self.half.judged, run_of_scores(self.half.queries, ids, values), MEASURES)
 
     def mean_ap(self, values: F64) -> float:
         """The mean of AP."""

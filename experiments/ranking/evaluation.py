@@ -41,6 +41,7 @@ from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
 from experiments.common.cranfield import read_cranfield
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
+from experiments.common.retrieval import best_documents, measure_run
 from experiments.common.significance import p_against
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
 from experiments.ranking.sentences import (
@@ -62,7 +63,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.cutoffs import TEN_EACH, Cutoffs
 from mpir.core.text import Document, Question
 from mpir.core.text.types import Sentence
-from mpir.evaluate import bootstrap_interval, evaluate_queries
+from mpir.evaluate import bootstrap_interval
 from mpir.files.corpora import read_jsonl
 from mpir.files.read import read_json_lines
 from mpir.files.write import write_json
@@ -312,8 +313,7 @@ def orders(job: Job, scored: Sequence[Candidates]) -> list[list[Fixed]]:
 
 def best(scores: npt.NDArray[np.floating], pool: Sequence[Document], depth: int) -> list[Document]:
     """The best-scored documents of a pool, with their scores; none that shares no term with the query."""
-    best_rows = np.argsort(-scores, kind="stable")[:depth]
-    return [replace(pool[i], score=float(scores[i])) for i in best_rows if scores[i] > 0]
+    return [document for document in best_documents(scores, pool, depth) if (document.score or 0) > 0]
 
 
 def in_trials(job: Job, arguments: argparse.Namespace) -> list[tuple[str, Values]]:
@@ -399,10 +399,7 @@ def document_set(job: Job, test: TestSet) -> Values:
             ranked = np.lexsort((-item.columns.first_stage, -system.scores(item)[0]))
             names = [*(item.documents[i].id for i in ranked), *tail]
             runs.setdefault(system.name, {})[name] = {d: -float(rank) for rank, d in enumerate(names)}
-    return {
-        system: np.array(list(evaluate_queries(test.qrels, run_of, [test.main])[test.main].values()))
-        for system, run_of in runs.items()
-    }
+    return {system: measure_run(test.qrels, run_of, [test.main])[test.main] for system, run_of in runs.items()}
 
 
 def table(values: Values) -> list[list[object]]:

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
+from experiments.common.retrieval import best_documents, measure_run
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
@@ -27,7 +28,7 @@ from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.blend import blend, zscores
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document
-from mpir.evaluate import bootstrap_interval, evaluate_queries, randomisation_test
+from mpir.evaluate import bootstrap_interval, randomisation_test
 from mpir.files.corpora import read_corpus, read_questions
 from mpir.files.read import read_json
 from mpir.reranking.reranker import Reranker
@@ -102,9 +103,7 @@ def first_stage(collection: TestSet, queries: Mapping[str, str], head: int) -> I
     """Yield BM25's best documents of each query, with their scores."""
     index = MemoryIndex([document.text for document in collection.documents])
     for query in queries.values():
-        scores = index.scores(query)
-        best = np.argsort(-scores, kind="stable")[:head]
-        yield [replace(collection.documents[i], score=float(scores[i])) for i in best]
+        yield best_documents(index.scores(query), collection.documents, head)
 
 
 def orders(reranker: Reranker, scored: Sequence[Candidates], column: str) -> dict[str, list[F64]]:
@@ -132,8 +131,7 @@ def per_query(
         query: {document.id: float(score) for document, score in zip(candidates.documents, values, strict=True)}
         for query, candidates, values in zip(queries, scored, scores, strict=True)
     }
-    values = evaluate_queries(qrels, run, [MEASURE])[MEASURE]
-    return np.array([values.get(query, 0.0) for query in queries])
+    return measure_run(qrels, run, [MEASURE], queries=queries)[MEASURE]
 
 
 if __name__ == "__main__":
