@@ -127,6 +127,11 @@ SCRIPTS = (
         data=("pubmedqa",),
         packages=("matplotlib",),
     ),
+    Script(
+        "experiments.calibration.blind_spots",
+        "--data {data} --limit 2 --candidates 2 --bundle fast",
+        data=("bioasq", "pubmed"),
+    ),
     Script("experiments.deduplication", "--data {data} --limit 20", data=("pubmed",)),
     Script(
         "experiments.dense.smaller_encoder",
@@ -138,6 +143,12 @@ SCRIPTS = (
         "--data {data} --sets med --limit 2 --encoder fast --indexes {work}/dense",
         data=("med",),
         packages=("faiss", START),
+    ),
+    Script(
+        "experiments.dense.encoders",
+        "mpir/bundles/default/encoder --data {data} --vectors {work}/vectors-of-encoders --sets med --limit 2 "
+        "--documents 100",
+        data=("med",),
     ),
     Script(
         "experiments.dense.grids",
@@ -176,6 +187,11 @@ SCRIPTS = (
     Script(
         "experiments.evidence.floor",
         "--data {data} --limit 8 --candidates 3 --foreign 1 --bundle fast",
+        data=("bioasq", "pubmed"),
+    ),
+    Script(
+        "experiments.evidence.best_sentence",
+        "--data {data} --limit 2 --documents 1 --bundle fast",
         data=("bioasq", "pubmed"),
     ),
     Script("experiments.perspectives.sts", "--data {data} --bundle fast", data=("sts",)),
@@ -298,6 +314,11 @@ SCRIPTS = (
     Script(
         "mpir data lexicon-pairs",
         f"{SAMPLE}/radiology/reports.jsonl --lexicon {SAMPLE}/radiology/chest-xray.tsv --output {{work}}/pairs.jsonl",
+    ),
+    Script(
+        "experiments.wording.spread",
+        "--data {data} --limit 1 --candidates 2 --bundle fast",
+        data=("pubmed",),
     ),
     Script("mpir evaluate bioasq", f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json --by type"),
     Script(
