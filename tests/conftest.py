@@ -65,8 +65,10 @@ def _seed_generators() -> None:
     random.seed(0)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(0)
-    if (torch := sys.modules.get("torch")) and hasattr(torch, "manual_seed"):
-        torch.manual_seed(0)
+    if (torch := sys.modules.get("torch")) and hasattr(torch, "default_generator"):
+        torch.default_generator.manual_seed(0)  # manual_seed() formats the stack for each kind of device, a millisecond
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed_all(0)
 
 
 @pytest.fixture(scope="session")
