@@ -1,4 +1,4 @@
-"""The benchmarks at tiny sizes: real processes, the figures they write, and fair measuring."""
+"""The benchmarks: ratios by hand, fair measuring, and figures of tiny runs that the smoke run does not judge."""
 
 import json
 import os
@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from mpir.core.text import Document, Question
-from mpir.errors import InputError
+from mpir.errors import InputError, MpirError
 from mpir.files.checksum import read_json_with_checksum
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+TIMES = {"CAT": [1.0, 2.0], "TK": [0.5, 0.5]}
+"""Seconds of two contenders in two rounds."""
 
 
 @pytest.fixture
@@ -49,95 +51,22 @@ def is_spread(value: dict[str, float]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", ["cross-encoder", "bi-encoder", "document"])
-def test_scoring(tiny_bundle: Path, tmp_path: Path, type_name: str) -> None:
+def test_perspectives_of_other_kinds_are_compared(tiny_bundle: Path, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     bundle = shutil.copytree(tiny_bundle, tmp_path / "bundle")
     manifest = read_json_with_checksum(bundle / "bundle.json")
-    if type_name == "bi-encoder":
-        manifest["perspectives"][1] = {"name": "sts", "kind": type_name, "checkpoint": "model", "scale": "0-5"}
-    if type_name == "document":  # pairs have no documents, so it has no part in them
-        declared = {"kind": "bi-encoder", "checkpoint": "model", "scale": "cosine", "level": "document"}
-        manifest["perspectives"].append({"name": "dense", **declared})
+    manifest["perspectives"][1] = {"name": "sts", "kind": "bi-encoder", "checkpoint": "model", "scale": "0-5"}
+    declared = {"kind": "bi-encoder", "checkpoint": "model", "scale": "cosine", "level": "document"}
+    manifest["perspectives"].append({"name": "dense", **declared})  # pairs have no documents: it has no part in them
     (bundle / "bundle.json").write_text(json.dumps(manifest))
     arguments = ["--bundle", bundle, "--pairs", 96, "--rounds", 1, "--settings", 1, "--device", "cpu"]
-    figures, printed = run("scoring", tmp_path, *arguments)
-    ratios, contenders = figures["ratios"], figures["contenders"]
-    assert {"three_vs_default", "three_vs_best", "one_vs_default"} <= ratios.keys()
-    rates = {name: item["pairs_per_second"]["median"] for name, item in contenders.items()}
-    assert ratios["three_vs_default"] == pytest.approx(rates["mpir"] / rates["sentence-transformers, default"])
-    assert ratios["three_vs_best"] == pytest.approx(rates["mpir"] / rates[figures["best_peer"]])
-    once = rates["sentence-transformers, default, 1 perspective"]
-    assert ratios["one_vs_default"] == pytest.approx(rates["mpir, 1 perspective"] / once)
-    assert ratios["three_vs_one_default"] == pytest.approx(rates["mpir"] / once)
+    figures, _ = run("scoring", tmp_path, *arguments)
+    contenders = figures["contenders"]
     assert all(is_spread(item["pairs_per_second"]) and item["peak_mib"] > 50 for item in contenders.values())
     assert figures["agreement"]["mpir, fp32"]["max_difference"] <= 1e-4
     assert figures["best_setting"] in figures["settings_tried"]
-    assert figures["gpu"] is None
     assert figures["matmul"]["share"] > 0
-    assert "No GPU is used here" in printed
     assert "rerankers, default" in contenders or any("rerankers" in note for note in figures["contenders_left_out"])
-
-
-def test_first_stage(tmp_path: Path) -> None:
-    figures, printed = run("first_stage", tmp_path, "--rounds", 1, "--queries", 5)
-    assert figures["contenders"].keys() == {"mpir (Lucene)", "bm25s"}
-    for result in figures["contenders"].values():
-        assert result["records"] == 168
-        for name in ("records_per_second", "first_hit_seconds"):
-            assert is_spread(result[name])
-        for mode in ("single", "batched"):
-            assert is_spread(result[f"queries_per_second_{mode}"])
-        assert result["index_peak_mib"] > 20
-        assert result["search_peak_mib"] > 20
-    assert figures["ratios"].keys() >= {"records_per_second", "queries_per_second_single", "first_hit_seconds"}
-    assert 0.7 < figures["top_10_overlap"] <= 1  # the same formula on nearly the same terms
-    assert "documents in common" in printed
-
-
-@pytest.mark.slow
-def test_end_to_end(tiny_bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
-    sizes = ["--questions", 2, "--candidates", 5, "--growth", 3, "--sizes", 100, 168, "--documents", 4, "--rounds", 1]
-    figures, printed = run("end_to_end", tmp_path, "--bundle", tiny_bundle, "--device", "cpu", *sizes)
-    (queries,), (grown,), (called,) = figures["questions"], figures["candidates"], figures["latency"]
-    assert (queries["questions"], queries["documents"], grown["documents"], called["documents"]) == (2, 10, 3, 4)
-    assert queries["stages"].keys() == {
-        *("retrieval", "splitting", "BM25 of sentences", "tokenising"),
-        *("model", "blend", "writing"),
-    }
-    assert queries["sentences"] > grown["sentences"] > 3
-    assert {row["records"] for row in figures["corpus"]["sizes"]} == {100, 168}
-    assert figures["corpus"]["on_paper"]["records"] == 36_000_000
-    assert figures["ratios"]["sentence-transformers, 4 documents"] > 0
-    assert is_spread(called["seconds"]["mpir"])
-    assert "Questions to a submission" in printed
-
-
-@pytest.mark.slow
-def test_training(tiny_bundle: Path, tmp_path: Path) -> None:
-    figures, _ = run("training", tmp_path, "--bundle", tiny_bundle, "--batch-size", 4, "--steps", 2, "--rounds", 1)
-    rates = {name: item["pairs_per_second"]["median"] for name, item in figures["contenders"].items()}
-    assert len(rates) == 4
-    assert figures["ratios"]["fp32"]["median"] == pytest.approx(rates["mpir, fp32"] / rates["transformers, fp32"])
-
-
-@pytest.mark.slow
-def test_bundles(tiny_bundle: Path, tmp_path: Path) -> None:
-    sizes = ["--pairs", 24, "--documents", 3, "--rounds", 1]
-    figures, printed = run("bundles", tmp_path, tiny_bundle, tmp_path / "missing", *sizes)
-    assert list(figures["bundles"]) == [str(tiny_bundle)]
-    result = figures["bundles"][str(tiny_bundle)]
-    assert result["ratio"]["median"] == result["rerank_ratio"]["median"] == 1
-    assert result["documents_per_second"]["median"] > 0
-    assert "missing is left out: ArtefactError" in printed
-
-
-def test_triples_of_any_number_take_the_memory_of_a_block(tmp_path: Path) -> None:
-    figures, printed = run("triples", tmp_path, "--triples", 500, 2000)
-    assert [item["triples"] for item in figures["rows"]] == [500, 2000]
-    assert all(item["check_seconds"] > 0 and item["batch_seconds"] > 0 for item in figures["rows"])
-    assert "| 2,000" in printed
 
 
 def test_vectors_grow(tmp_path: Path) -> None:
@@ -216,15 +145,6 @@ def test_a_worker_that_dies_says_so(measure: ModuleType) -> None:
         worker.call(os._exit, 3)
 
 
-def test_load_on_both_servers(tiny_bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
-    arguments = ["--bundle", tiny_bundle, "--clients", 2, "--documents", 2, "--sentences", 1, "--seconds", 0.5]
-    figures, printed = run("serve", tmp_path, *arguments)
-    assert [(load["server"], load["errors"]) for load in figures["loads"]] == [("mpir", 0), ("plain", 0)]
-    assert all(load["requests/s"] > 0 and load["p50 ms"] <= load["p99 ms"] for load in figures["loads"])
-    assert "requests/s" in printed
-
-
 def test_memory_over_many_requests(tiny_bundle: Path, tmp_path: Path) -> None:
     arguments = ["--bundle", tiny_bundle, "--clients", 3, "--documents", 1, "--memory", 20]
     figures, printed = run("serve", tmp_path, *arguments)
@@ -241,38 +161,11 @@ def test_documents_are_cut_after_their_first_sentences(measure: ModuleType) -> N
     assert serve.shortened(document, None) is document
 
 
-@pytest.mark.slow
-def test_startup(tiny_bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
-    figures, printed = run("startup", tmp_path, "--bundle", tiny_bundle, "--documents", 2, "--rounds", 1)
-    for type_name in ("seconds", "processor_seconds"):
-        each = figures[type_name]
-        assert all(map(is_spread, each.values()))
-        ratio = figures[f"ratios_of_{type_name}"]["sentence-transformers : mpir rerank"]["median"]
-        assert ratio == pytest.approx(each["sentence-transformers"]["median"] / each["mpir rerank"]["median"])
-        assert each["import torch"]["median"] < each["mpir rerank"]["median"]
-    assert "to the first ranking" in printed
-
-
 def test_a_program_that_fails_is_named(measure: ModuleType) -> None:
     import startup
 
     with pytest.raises(RuntimeError, match=r"failed: \['ValueError: no'\]"):
         startup.timed([sys.executable, "-c", "raise ValueError('no')"], os.environ)
-
-
-@pytest.mark.slow
-def test_late_interaction(tiny_bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("gensim", reason="needs the extra sia")
-    arguments = ["--bundle", tiny_bundle, "--documents", 4, "--questions", 2, "--rounds", 1, "--precision", "fp32"]
-    figures, printed = run("late_interaction", tmp_path, *arguments)
-    rates = {name: item["pairs_per_second"] for name, item in figures["contenders"].items()}
-    assert {"CAT", "ColBERT", "TK", "MaxSim alone, mpir"} <= rates.keys()
-    assert all(map(is_spread, rates.values()))
-    ratio = rates["TK"]["median"] / rates["CAT"]["median"]
-    assert figures["times_the_cross_encoder"]["TK"] == pytest.approx(ratio)
-    assert figures.get("maxsim_max_difference", 0.0) < 1e-3
-    assert "pairs a second" in printed
 
 
 def test_readers(tmp_path: Path) -> None:
@@ -296,6 +189,55 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
         pytest.raises(measure.ContenderError, match="nothing is left to measure: bad is left out"),
     ):
         measure.start_all(stack, {"bad": (json.loads, "{")}, 1)
+
+
+def test_scorings_ratios_are_of_each_round_and_to_the_fastest_peer(measure: ModuleType) -> None:
+    import scoring
+
+    rates = {name: [10.0, 20.0, 40.0] for name in (scoring.DEFAULT, scoring.DEFAULT_ONE)}
+    rates |= {scoring.BEST: [20.0, 20.0, 20.0], scoring.RERANKERS: [5.0, 50.0, 5.0]}
+    rates |= {scoring.MPIR: [20.0, 80.0, 40.0], scoring.MPIR_FP32: [5.0, 10.0, 20.0], scoring.MPIR_ONE: [30.0] * 3}
+    figures = scoring.ratios(rates)
+    assert figures["ratios"] == {
+        **{"three_vs_default": 2.0, "three_vs_best": 2.0, "one_vs_default": 1.5},
+        **{"three_vs_one_default": 2.0, "three_vs_default_fp32": 0.5},
+    }
+    assert figures["ratio_ranges"]["three_vs_default"] == {"median": 2.0, "min": 1.0, "max": 4.0}
+    assert figures["best_peer"] in (scoring.BEST, scoring.DEFAULT)  # their medians are equal
+
+
+def test_scores_that_disagree_are_not_compared(measure: ModuleType) -> None:
+    import scoring
+
+    expected = np.linspace(0.1, 0.9, 12).reshape(4, 3)
+    agreement = scoring.check_agreement({scoring.DEFAULT: expected, scoring.MPIR_FP32: expected[:, :1] + 5e-5})
+    assert agreement[scoring.MPIR_FP32] == pytest.approx({"max_difference": 5e-5, "min_correlation": 1})
+    for name, other in ((scoring.MPIR_FP32, expected + 2e-4), (scoring.MPIR, -expected)):
+        with pytest.raises(MpirError, match=f"{name}: its scores differ"):
+            scoring.check_agreement({scoring.DEFAULT: expected, name: other})
+
+
+def test_ratios_of_bundles_of_indexes_and_of_late_interaction(measure: ModuleType) -> None:
+    import bundles
+    import first_stage
+    import late_interaction
+
+    timed = {name: [measure.Timed(seconds, None) for seconds in times] for name, times in TIMES.items()}
+    rates = bundles.per_second(timed, 8)
+    assert rates == {"CAT": [8.0, 4.0], "TK": [16.0, 16.0]}
+    assert bundles.ratio(rates, "TK") == {"median": 3.0, "min": 2.0, "max": 4.0}
+    figures = late_interaction._figures(timed, {}, 8, {"CAT": 1.0, "TK": 1.0})
+    assert figures["times_the_cross_encoder"] == {"CAT": 1.0, "TK": pytest.approx(16 / 6)}
+    speeds = ("records_per_second", "queries_per_second_single", "queries_per_second_batched")
+    sizes = ("index_peak_mib", "search_peak_mib", "index_mib")
+    contenders = {
+        name: {key: {"median": median} for key in (*speeds, "first_hit_seconds")} | dict.fromkeys(sizes, median)
+        for name, median in ((first_stage.MPIR, 2.0), (first_stage.PEER, 8.0))
+    }
+    assert first_stage.ratios(contenders) == {
+        **dict.fromkeys(speeds, 0.25),
+        **dict.fromkeys(("first_hit_seconds", *sizes), 4.0),
+    }
 
 
 @pytest.mark.parametrize(
