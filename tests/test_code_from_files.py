@@ -39,8 +39,9 @@ DYNAMIC_IMPORTS = {
     ROOT / "mpir/files/system.py",
     ROOT / "mpir/lazy_names.py",
     ROOT / "mpir/models/perspectives/registration.py",
+    ROOT / "mpir/models/recognition.py",
 }
-"""Modules that import by name: public names, commands, our own, Python's, and a bundle's, which need trust_code.
+"""Modules that import by name: public names, commands, families, our own, Python's, and a bundle's, which need trust.
 
 The benchmark imports our own readers from a checkout that its user names."""
 USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}

@@ -108,6 +108,29 @@ def test_no_modules_import_in_a_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
+FAMILIES = "mpir.models.families."
+TRAINED = {"mpir.lab.train.tk_init": "kernels"}
+"""The module that makes models of a family, and the family."""
+
+
+def family_modules() -> list[str]:
+    return [name for name in MODULES if name.startswith(FAMILIES) and name != f"{FAMILIES}__init__"]
+
+
+def test_no_family_imports_another() -> None:
+    for module in family_modules():
+        family = module.removeprefix(FAMILIES).partition(".")[0]
+        imported = {name.removeprefix(FAMILIES).partition(".")[0] for name in imports(module) if FAMILIES in name}
+        assert imported <= {family}, f"{module} imports {imported}"
+
+
+def test_nothing_imports_a_family_but_what_trains_it() -> None:
+    """Any of their folders can go."""
+    for module in set(MODULES) - {*family_modules()}:
+        imported = {name.removeprefix(FAMILIES).partition(".")[0] for name in imports(module) if FAMILIES in name}
+        assert imported <= {TRAINED.get(module)}, f"{module} imports {imported}"
+
+
 ENTRY_POINTS = ("mpir.__init__", "mpir.__main__", "mpir.app.cli", "mpir.app.serve", "mpir.integrations")
 REGISTRIES = ("mpir.models.perspectives.registration",)
 """Modules that list modules of their own package."""
@@ -116,6 +139,8 @@ REGISTRIES = ("mpir.models.perspectives.registration",)
 def names_modules(module: str) -> set[str]:
     """The modules that a module imports, or names in a string, as registries and lazy imports do."""
     strings = {node.value for node in nodes(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    if module == "mpir.models.recognition":
+        strings |= set(family_modules())
     if module in REGISTRIES:
         strings |= {f"{module.rpartition('.')[0]}.{name}" for name in strings}
     return imports(module) | strings

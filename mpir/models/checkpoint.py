@@ -8,12 +8,9 @@ from typing import Any, Protocol
 from mpir.models.bert.checkpoint import open_bert
 from mpir.models.checkpoint_checks import check_finite, check_no_layer_unread
 from mpir.models.embedding import Pooling
-from mpir.models.embedding_settings import declared_pooling
-from mpir.models.model_family import is_module_chain
 from mpir.models.model_files import MODULES, check_no_adapter, read_model_files
 from mpir.models.pretrained import load_pretrained
-from mpir.models.pruner_checkpoint import open_pruner
-from mpir.models.vector_head import read_head
+from mpir.models.recognition import families, family_of, register_types
 
 ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
 """Encoders of types with a decoder, which an embedding model does not have."""
@@ -37,9 +34,11 @@ def open_checkpoint(checkpoint: str, revision: str | None, *, trust_remote_code:
         ArtefactError: it cannot be loaded.
     """
     check_no_adapter(checkpoint)
-    if bert := open_bert(checkpoint) or open_pruner(checkpoint):
+    if bert := open_bert(checkpoint):
         return bert
-    return TransformersCheckpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
+    opened = (family.open_checkpoint(checkpoint) for family in families())
+    source: Checkpoint | None = next((source for source in opened if source is not None), None)
+    return source or TransformersCheckpoint(checkpoint, revision, trust_remote_code=trust_remote_code)
 
 
 def load_model(source: Checkpoint, checkpoint: str, revision: str | None) -> tuple[Any, list[str]]:
@@ -69,8 +68,7 @@ class TransformersCheckpoint:
         """Read configuration and tokenizer. Raises ArtefactError if that fails."""
         from transformers import AutoConfig, AutoTokenizer
 
-        import mpir.models.conv_knrm  # noqa: F401  (so that transformers knows this type and TK's, too)
-
+        register_types()
         self.checkpoint, self.revision, self.trust_remote_code = checkpoint, revision, trust_remote_code
         self.config = self._load(AutoConfig)
         self.tokenizer = self._load(AutoTokenizer)
@@ -90,9 +88,7 @@ class TransformersCheckpoint:
 
 
 def read_score_layers(checkpoint: str) -> Pooling | None:
-    """Return how a CrossEncoder of sentence-transformers that is a chain of modules turns last states into scores.
-
-    None for a checkpoint with an ordinary classifier. The modules are a transformer, pooling, and layers up to a score.
+    """Return how the last states of a checkpoint become scores, or None where a classifier makes them.
 
     Raises:
         ArtefactError: modules that mpir does not support.
@@ -101,6 +97,5 @@ def read_score_layers(checkpoint: str) -> Pooling | None:
     if not (folder / MODULES).is_file():
         return None
     files = read_model_files(folder)
-    if not is_module_chain(files):
-        return None
-    return Pooling(declared_pooling(files), "dot", read_head(folder, files.modules[2:]))
+    family = family_of(files)
+    return None if family is None else family.score_layers(files)

@@ -17,8 +17,9 @@ from mpir.files.read import read_json
 from mpir.models.identity import identity_of
 from mpir.models.model_files import MODULES
 from mpir.models.options import FORMATS, batch_size
+from mpir.models.recognition import families
 
-PLAIN_TYPES = {"bert", "distilbert", "electra", "mpir-conv-knrm", "mpir-tk"}
+PLAIN_TYPES = {"bert", "distilbert", "electra"}
 """Model types that read as many tokens as their configuration has positions."""
 PADDED_POSITIONS = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
 """Model types whose positions start after the padding token's id, so that they read fewer tokens."""
@@ -69,7 +70,7 @@ def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> Checkpo
         config, tokenizer = read_json(folder / "config.json"), read_json(folder / "tokenizer_config.json")
         longest = min(int(config["max_position_embeddings"]), int(tokenizer["model_max_length"]))
         outputs_count, precision = len(config.get("id2label", UNNAMED)), FORMATS[options["precision"]]
-        is_plain = config.get("model_type") in PLAIN_TYPES
+        is_plain = config.get("model_type") in PLAIN_TYPES or config.get("model_type") in _added_types()
     except (InputError, KeyError, OverflowError, TypeError, ValueError):
         return None
     has_files = (folder / "model.safetensors").is_file() and (folder / "tokenizer.json").is_file()
@@ -87,6 +88,11 @@ def read_checkpoint_info(checkpoint: str, options: Mapping[str, Any]) -> Checkpo
         reading=over_length_identity(options["over_length"], tokenizer.get("truncation_side")),
         **names_and_exits(config),
     )
+
+
+def _added_types() -> set[str]:
+    """Return the model types that families add."""
+    return {name for family in families() for name in family.model_types}
 
 
 def names_and_exits(config: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -13,8 +13,8 @@ from mpir.models.embedding_settings import read_embedding_settings
 from mpir.models.encoder import Encoder
 from mpir.models.hub import find_hub_model, find_model
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
-from mpir.models.model_family import recognise
 from mpir.models.model_files import read_model_files
+from mpir.models.recognition import recognise
 from mpir.types import F32, I64
 
 log = logging.getLogger(__name__)

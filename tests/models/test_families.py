@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 from torch.nn import functional
 from transformers import ByT5Tokenizer
 
-from mpir.models.model_family import FAMILIES
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading
+from mpir.models.recognition import families
 from tests.models import model_makers as makers
 from tests.models.model_makers import LIBRARY, declare_modules, make, put, tokenizer
 
@@ -237,8 +237,8 @@ MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "bi-encoder, unit vectors": unit_vectors,
     "bi-encoder, bytes": byte_encoder,
 }
-ELSEWHERE = {"listwise", "document-cross-encoder"}
-"""Kinds with references in modules of their own: llm/test_listwise.py and test_pruners.py of this folder."""
+ELSEWHERE = {"listwise", "document-cross-encoder", "tk"}
+"""Kinds with references in modules of their own: test_listwise.py, test_pruners.py and test_tk.py."""
 
 
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:
@@ -275,4 +275,4 @@ def test_a_family_scores_as_its_reference(kind: str, prompt: str, tmp_path: Path
 
 
 def test_every_family_has_a_reference() -> None:
-    assert {family.perspective_type for family in FAMILIES} <= {*MAKERS, *ELSEWHERE}
+    assert {family.perspective_type for family in families()} <= {*MAKERS, *ELSEWHERE}

@@ -3,6 +3,7 @@
 import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from mpir import NamedModels
 from mpir.errors import ArtefactError, InputError
 from mpir.lab.train.tk_init import make_tk
 from mpir.models.encoder import Encoder
@@ -126,6 +128,15 @@ def test_a_bundle_holds_it_and_long_texts_are_read_in_passages(tk: Path, tmp_pat
     assert set(ranking.documents[0].sentences[0].scores) == {"words"}
     assert score_pairs([loaded(tk)], [("gene", "the gene " * 150)]).in_passages.tolist() == [True]
     assert loaded(tk).explain("Does aspirin", "the aspirin, does")[0].startswith("Does: does ")
+
+
+def test_its_folder_may_be_named_as_a_model(tk: Path) -> None:
+    named = NamedModels(names=[tk], only=True)
+    ranking = Reranker(models=named, device="cpu").rerank(PAIRS[0][0], [text for _, text in PAIRS[:2]])
+    scores = [document.scores["start"] for document in sorted(ranking.documents, key=lambda document: document.id)]
+    np.testing.assert_allclose(scores, loaded(tk).score_pairs(PAIRS[:2])[0], rtol=1e-5)
+    with pytest.raises(InputError, match="orders documents"):
+        Reranker(models=replace(named, level="sentence"))
 
 
 def test_the_script_and_what_cannot_be(

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mpir.errors import InputError, format_names, format_value
+from mpir.errors import InputError, format_value
 from mpir.models.hub import find_model, without_revision
 from mpir.models.known_models import known_settings, warn_of_missing_prompts
-from mpir.models.listwise_prompt import listwise_templates
-from mpir.models.model_family import RecognisedModel, Task, recognise
+from mpir.models.model_family import Task
 from mpir.models.model_files import ModelFiles, read_model_files
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.registration import Loading, build
-from mpir.models.prompt_template import CHAT, known_templates
+from mpir.models.recognition import RecognisedModel, recognise
 from mpir.validation import check_choice
 
 ModelLevel = Literal["document", "sentence", "both"]
@@ -74,8 +73,10 @@ class NamedModels:
         return {**self.options, **({} if self.instruction is None else {"instruction": self.instruction})}
 
 
-def open_model(name: str, task: Task, revision: str | None = None, *, with_code: bool = False) -> RecognisedModel:
-    """Find a model's files and recognise its family.
+def open_model(
+    name: str, task: Task, revision: str | None = None, *, template: str | None = None, with_code: bool = False
+) -> RecognisedModel:
+    """Find a model's files and recognise its family; a `template` chooses the family that has it.
 
     Raises:
         ArtefactError: the model does not exist, or mpir does not support it.
@@ -83,7 +84,7 @@ def open_model(name: str, task: Task, revision: str | None = None, *, with_code:
     """
     snapshot = find_model(name, revision, with_code=with_code)
     name = name if snapshot.revision is None else without_revision(name)
-    return recognise(read_model_files(snapshot.folder, name, revision=snapshot.revision), task)
+    return recognise(read_model_files(snapshot.folder, name, revision=snapshot.revision), task, template)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,8 @@ def declare_named_models(
     tasks += [(str(name), "embedding") for name in choice.encoders]
     for name, task in tasks:
         revision = choice.revision if task == "reranking" else None  # an encoder has its own: org/name@REVISION
-        recognised = open_model(name, task, revision, with_code=trust_code)
+        template = choice.options.get("template") if task == "reranking" else None
+        recognised = open_model(name, task, revision, template=template, with_code=trust_code)
         column = short_name(recognised.files.name, names)
         names |= {column, column + SENTENCES}
         declare = _declare if task == "reranking" else _declare_encoder
@@ -139,12 +141,8 @@ def load_named_models(declared: Sequence[DeclaredModel], loading: Loading) -> tu
 
 def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> Iterator[dict[str, Any]]:
     """Yield the bundle entries of one reranker."""
+    _check_level(recognised, choice.level)
     options = model_options(recognised, choice.model_options)
-    kind = recognised.family.perspective_type
-    if options.get("template") in listwise_templates():
-        kind = "listwise"
-        if choice.level != "document":
-            raise InputError(f"{recognised.files.name}: orders documents (got level {choice.level}). Leave level out.")
     options |= {"checkpoint": str(recognised.files.transformer_folder.resolve())}
     sentence_output = options.pop("sentence_output", None)
     of_sentences = {} if sentence_output is None else {"output": sentence_output}
@@ -154,7 +152,14 @@ def _declare(recognised: RecognisedModel, column: str, choice: NamedModels) -> I
         # Tuned weights never rescale sentence columns, so these need a bounded scale.
         reading = {**options, **of_sentences, "scale": "probability"} if level == "sentence" else options
         name = column + SENTENCES if level == "sentence" and choice.level == "both" else column
-        yield {"name": name, "kind": kind, "level": level, **reading}
+        yield {"name": name, "kind": recognised.family.perspective_type, "level": level, **reading}
+
+
+def _check_level(recognised: RecognisedModel, level: str) -> None:
+    """Raise InputError for a level that models of the family do not read."""
+    levels = recognised.family.levels
+    if len(levels) == 1 and level != levels[0]:
+        raise InputError(f"{recognised.files.name}: orders {levels[0]}s (got level {level}). Leave level out.")
 
 
 def _declare_encoder(recognised: RecognisedModel, column: str, _: NamedModels) -> Iterator[dict[str, Any]]:
@@ -169,29 +174,18 @@ def model_options(recognised: RecognisedModel, chosen: Mapping[str, Any]) -> dic
     """Return the options of a model's perspective: the chosen ones, then those that its files declare.
 
     Raises:
-        InputError: the model is a classifier with several outputs, and none is chosen.
+        InputError: the model cannot be read with these options.
     """
-    declared = {} if chosen.get("template") in listwise_templates() else recognised.options
-    options = {**declared, **chosen}
+    files, family = recognised.files, recognised.family
+    options = {**recognised.options, **chosen}
     if "output" in chosen and "against" not in chosen:
         options.pop("against", None)
-    if recognised.family.perspective_type != "language-model" and "instruction" in options:
+    if "instruction" in options and not family.takes_instruction:
         raise InputError(
-            f"{recognised.files.name}: a model of this family ({recognised.family.name}) takes no instruction. Leave "
-            "it out, or name a language model."
+            f"{files.name}: a model of this family ({family.name}) takes no instruction. Leave it out, or name a "
+            "language model."
         )
-    if recognised.family.perspective_type == "language-model" and "template" not in options:
-        raise InputError(
-            f"{recognised.files.name}: this language model ({recognised.files.architecture}) has no LogitScore module, "
-            "and its scores are near random without the prompt that it was trained with; name the prompt with "
-            f"model.template (one of {format_names((CHAT, *known_templates(), *listwise_templates()))})."
-        )
-    if recognised.family.perspective_type == "cross-encoder" and "output" not in options:
-        labels, count = recognised.files.config.get("id2label"), recognised.files.labels_count
-        raise InputError(
-            f"{recognised.files.name}: the model has {count} outputs ({format_value(labels)}); choose the relevance "
-            f"output, such as the option output={count - 1}."
-        )
+    family.check_options(files, options)
     return options
 
 

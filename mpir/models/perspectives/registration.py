@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.models.perspectives.base import Perspective
+from mpir.models.recognition import families
 from mpir.plugins import load_plugin, plugins_of
 
 ENTRY_POINTS = "mpir.perspectives"
@@ -20,13 +21,9 @@ MODULES = {
     "colbert": "late_interaction",
     "cross-encoder": "cross_encoder",
     "document-cross-encoder": "cross_encoder",
-    "language-model": "language_model",
-    "listwise": "language_model",
     "llm": "llm",
-    "multi-vector": "multi_vector",
-    "tk": "late_interaction",
 }
-"""mpir's own kinds, and the module that registers each when a bundle or a model needs it."""
+"""mpir's own kinds, and the module that registers each when a bundle or a model needs it; families have others."""
 
 
 NO_FOLDER = Path(os.devnull)
@@ -96,6 +93,9 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
         importlib.import_module(f"mpir.models.perspectives.{MODULES[type_name]}")
     if type_name in _factories:
         return _factories[type_name]
+    by_kind = {family.perspective_type: family.load for family in families() if family.load}
+    if type_name in by_kind:
+        return by_kind[type_name]
     if type_name in plugins_of(ENTRY_POINTS):
         return _as_factory(load_plugin(ENTRY_POINTS, type_name))
     if ":" in type_name and trust_code:
@@ -105,7 +105,7 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
             f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, allow "
             "that (trust_code)."
         )
-    known = format_names(sorted({*MODULES, *_factories}))
+    known = format_names(sorted({*MODULES, *by_kind, *_factories}))
     raise InputError(
         f"perspective kind {format_value(type_name)} is unknown; expected {known}, an installed entry point of "
         f"{ENTRY_POINTS!r}, or module:attribute."
