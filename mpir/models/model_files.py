@@ -212,8 +212,3 @@ def read_licence(path: Path) -> str | None:
         if colon and key.strip() in ("license", "licence") and value.strip():
             return value.strip().strip("\"'")
     return None
-
-
-def is_pruner(config: Mapping[str, Any]) -> bool:
-    """Whether a configuration holds that of a classifier, and settings of a layer that keeps or removes tokens."""
-    return all(isinstance(config.get(key), dict) for key in ("base_model_config", "pruning_config"))

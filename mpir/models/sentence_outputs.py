@@ -2,7 +2,7 @@
 
 The classifier's layers read the mean of a sentence's last states in place of the first token's state, and that of the
 first token for the document. So any checkpoint with a classifier can be read, and is trained, in this form. A reranker
-that prunes has a layer of its own for sentences (bert/pruner.py).
+that prunes has a layer of its own for sentences (families/pruner).
 """
 
 from __future__ import annotations
@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from mpir.errors import ArtefactError
-from mpir.models.bert.base import UnpaddedModel
-from mpir.models.bert.bert import UnpaddedBert
+from mpir.models.bert.base import UnpaddedModel, no_sentence_outputs
 from mpir.models.bert.exits import StateCache
-from mpir.models.bert.pruner import UnpaddedPruner
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
 
@@ -38,41 +34,21 @@ class SentenceOutputs:
 
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (R, K). Raises ArtefactError for a model without a pooled classifier."""
+        lengths, is_read = _pieces(sequences)
         plain = [_unmarked(tokens) for tokens in sequences]
-        if isinstance(model, UnpaddedPruner):
-            return model.sentence_outputs(plain, *_pieces(sequences))
-        if not isinstance(model, UnpaddedBert):
-            raise _unsupported(type(model).__name__)
-        states = model.read_to(plain, self.depth, self.state_cache)
-        return model.head(_means(states, sequences).to(states.dtype), self.depth)
+        return model.sentence_outputs(plain, lengths, is_read, depth=self.depth, state_cache=self.state_cache)
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
         """Raise ArtefactError: only models with a pass without padding are read in this form."""
-        raise _unsupported(type(model).__name__)
+        raise no_sentence_outputs(model)
 
     def reads(self, weight: str, body: str) -> bool:
         """True: all weights are used."""
         return True
 
 
-def _unsupported(name: str) -> ArtefactError:
-    return ArtefactError(
-        f"a model of the type {name} cannot read documents sentence by sentence; give a classifier over BERT, MPNet, "
-        "RoBERTa, XLM-R or DistilBERT."
-    )
-
-
 def _unmarked(tokens: TokenSequence) -> TokenSequence:
     return TokenSequence(np.where(tokens.ids < 0, ~tokens.ids, tokens.ids), tokens.type_ids)
-
-
-def _means(states: Tensor, sequences: Sequence[TokenSequence]) -> Tensor:
-    """The first token's state and each sentence's mean state, sequence by sequence, in single precision."""
-    lengths, is_read = _pieces(sequences)
-    means: Tensor = torch.segment_reduce(
-        states.float(), "mean", lengths=torch.from_numpy(lengths).to(states.device), axis=0
-    )
-    return means[torch.from_numpy(is_read).to(states.device)]
 
 
 def _pieces(sequences: Sequence[TokenSequence]) -> tuple[I64, Bool]:

@@ -238,7 +238,7 @@ MAKERS: dict[str, Callable[[Path, str], Reference]] = {
     "bi-encoder, bytes": byte_encoder,
 }
 ELSEWHERE = {"listwise", "document-cross-encoder", "tk"}
-"""Kinds with references in modules of their own: test_listwise.py, test_pruners.py and test_tk.py."""
+"""Kinds with references in modules of their own: test_listwise.py, test_pruner.py and test_tk.py."""
 
 
 def scores(folder: Path, kind: str, pairs: list[tuple[str, str]], precision: str = "fp32") -> Any:

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mpir.errors import ArtefactError
+from mpir.models.bert.exits import StateCache
 from mpir.models.embedding import MEAN, Pooling
 from mpir.models.tokenise import TokenSequence
-from mpir.types import Bool
+from mpir.types import I64, Bool
 
 ROWS = 64
 """The number of tokens is rounded up to a multiple of this, because oneDNN keeps a kernel for every shape."""
@@ -93,7 +95,8 @@ class Batch:
         """Attention inside each sequence: the output (T, W) of all tokens from queries, keys and values (T, 3 W)."""
         if self.apart:
             return self.attend_apart(joined, heads)
-        return self.unpad(self.attend(*by_head(self.pad(joined), 3, heads)).transpose(1, 2).flatten(2))
+        query, key, value = by_head(self.pad(joined), 3, heads)
+        return self.unpad(attention(query, key, value, self._added_to(query)).transpose(1, 2).flatten(2))
 
     def with_bias(self, bias: Callable[[int], Tensor]) -> Batch:
         """The same sequences with another bias."""
@@ -131,6 +134,26 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = N
     return torch.softmax(scores if mask is None else scores + mask, dim=-1) @ value
 
 
+class OwnPass(ABC):
+    """A model of a family that brings a pass without padding of its own."""
+
+    @abstractmethod
+    def can_unpad(self) -> bool:
+        """Whether this model's settings have one."""
+
+    @abstractmethod
+    def unpad(self) -> UnpaddedModel:
+        """The pass, if `can_unpad`."""
+
+
+def no_sentence_outputs(model: Any) -> ArtefactError:
+    """The error for a model that cannot read documents with their sentences."""
+    return ArtefactError(
+        f"a model of the type {type(model).__name__} cannot read documents sentence by sentence; give a classifier "
+        "over BERT, MPNet, RoBERTa, XLM-R or DistilBERT."
+    )
+
+
 class UnpaddedModel(ABC):
     """The forward pass of one sequence-classification model, on its device, in its precision.
 
@@ -144,6 +167,29 @@ class UnpaddedModel(ABC):
     @abstractmethod
     def __call__(self, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (N, K) of N token sequences."""
+
+    def sentence_outputs(
+        self,
+        sequences: Sequence[TokenSequence],
+        lengths: I64,
+        is_read: Bool,
+        *,
+        depth: int | None = None,
+        state_cache: StateCache | None = None,
+    ) -> Tensor:
+        """Raw outputs (R, K) of documents and their sentences.
+
+        Args:
+            sequences: N sequences.
+            lengths: the lengths of the consecutive pieces of all sequences, the first of each being its first token.
+            is_read: which pieces are read: each sequence's first token, then its sentences.
+            depth: the number of layers after which a model with exits is read (bert/exits.py), by default all.
+            state_cache: the states from which a deeper reading goes on.
+
+        Raises:
+            ArtefactError: a model without a pooled classifier.
+        """
+        raise no_sentence_outputs(self)
 
     @abstractmethod
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:

@@ -18,6 +18,7 @@ from torch.nn import functional
 from mpir.models.bert.base import Batch, UnpaddedModel, by_head
 from mpir.models.bert.exits import StateCache
 from mpir.models.tokenise import TokenSequence
+from mpir.types import I64, Bool
 
 CLASSIFIER = "BertForSequenceClassification"
 SUPPORTED = {
@@ -177,6 +178,21 @@ class UnpaddedBert(UnpaddedModel):
         if state_cache is not None and known is None:
             state_cache.keep(len(self.layers) if depth is None else depth, sequences, states)
         return states
+
+    def sentence_outputs(
+        self,
+        sequences: Sequence[TokenSequence],
+        lengths: I64,
+        is_read: Bool,
+        *,
+        depth: int | None = None,
+        state_cache: StateCache | None = None,
+    ) -> Tensor:
+        """Raw outputs (R, K): the classifier reads the first token's state, and the mean of each sentence's states."""
+        states = self.read_to(sequences, depth, state_cache)
+        pieces, read = (torch.from_numpy(array).to(states.device) for array in (lengths, is_read))
+        means = torch.segment_reduce(states.float(), "mean", lengths=pieces, axis=0)[read]
+        return self.head(means.to(states.dtype), depth)
 
     def _states(self, sequences: Sequence[TokenSequence], batch: Batch) -> Tensor:
         states = self._embed(sequences, batch)

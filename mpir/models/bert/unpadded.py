@@ -6,16 +6,15 @@ from typing import Any
 
 from mpir.models.bert import modernbert
 from mpir.models.bert.adapters import ADAPTERS
-from mpir.models.bert.base import UnpaddedModel
+from mpir.models.bert.base import OwnPass, UnpaddedModel
 from mpir.models.bert.bert import CLASSIFIER, SUPPORTED, Bert, UnpaddedBert
-from mpir.models.bert.pruner import Pruner, UnpaddedPruner
 
 
 def can_unpad(model: Any) -> bool:
     """Whether `unpad` has something that can stand in for the model's own forward pass."""
     class_name = type(model).__name__
-    if isinstance(model, Pruner):
-        return can_unpad(model.ranking_model)
+    if isinstance(model, OwnPass):
+        return model.can_unpad()
     if class_name == modernbert.CLASSIFIER:
         return modernbert.can_unpad(model.config)
     if class_name in ADAPTERS:
@@ -27,8 +26,8 @@ def can_unpad(model: Any) -> bool:
 
 def unpad(model: Any, *, trains: bool = False) -> UnpaddedModel:
     """The forward pass without padding of a model for which `can_unpad` holds; `trains` as for `UnpaddedBert`."""
-    if isinstance(model, Pruner):
-        return UnpaddedPruner(unpad(model.ranking_model), model)
+    if isinstance(model, OwnPass):
+        return model.unpad()
     if type(model).__name__ == modernbert.CLASSIFIER:
         return modernbert.UnpaddedModernBert(model)
     adapter = ADAPTERS.get(type(model).__name__)

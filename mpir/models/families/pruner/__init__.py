@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from mpir.errors import InputError
+from mpir.files.read import read_json
 from mpir.models.declared_options import DEFAULT_LENGTH
 from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles, is_pruner
+from mpir.models.model_files import ModelFiles
+
+
+def _is_pruner(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration holds that of a classifier, and settings of a layer that keeps or removes tokens."""
+    return all(isinstance(config.get(key), dict) for key in ("base_model_config", "pruning_config"))
 
 
 def _options(files: ModelFiles) -> dict[str, Any]:
@@ -18,16 +27,22 @@ def _options(files: ModelFiles) -> dict[str, Any]:
 
 def _open_checkpoint(checkpoint: str) -> Any:
     """Return the pruner in a folder, or None for another model. Raises ArtefactError if it is damaged."""
-    from mpir.models.pruner_checkpoint import open_pruner
+    try:
+        config = read_json(Path(checkpoint) / "config.json")
+    except InputError:
+        return None
+    if not isinstance(config, dict) or not _is_pruner(config):
+        return None
+    from mpir.models.families.pruner._checkpoint import PrunerCheckpoint
 
-    return open_pruner(checkpoint)
+    return PrunerCheckpoint(Path(checkpoint), config)
 
 
 FAMILY = ModelFamily(
     name="reranker that prunes (OpenProvence, Semantic Highlight)",
     task="reranking",
     perspective_type="document-cross-encoder",
-    matches=lambda files: is_pruner(files.config),
+    matches=lambda files: _is_pruner(files.config),
     options=_options,
     precedence=2,
     open_checkpoint=_open_checkpoint,

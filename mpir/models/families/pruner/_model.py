@@ -1,7 +1,7 @@
 """Rerankers that prune: one pass gives a document's relevance and, for each of its tokens, whether to keep it.
 
 Provence (Chirkova et al., 2025, arXiv 2501.16214) introduced the form. A sentence's probability is the mean of its
-tokens', as in OpenProvence, whose files mpir reads (models/pruner_checkpoint.py).
+tokens', as in OpenProvence, whose files mpir reads (_checkpoint.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mpir.models.bert.base import Batch, UnpaddedModel
+from mpir.models.bert.base import Batch, OwnPass, UnpaddedModel
+from mpir.models.bert.unpadded import can_unpad, unpad
 from mpir.models.tokenise import TokenSequence
 from mpir.types import I64, Bool
 
@@ -22,7 +23,7 @@ LEAST_DISTANCE = 1e-6
 """The least distance of a probability from 0 and 1 in a log-odds."""
 
 
-class Pruner(torch.nn.Module):
+class Pruner(OwnPass, torch.nn.Module):
     """A sequence classifier, and a linear layer over the last states of its tokens."""
 
     def __init__(self, ranking_model: Any, pruning_head: Any) -> None:
@@ -33,6 +34,14 @@ class Pruner(torch.nn.Module):
     def config(self) -> Any:
         """The classifier's configuration."""
         return self.ranking_model.config
+
+    def can_unpad(self) -> bool:
+        """Whether its classifier has a pass without padding."""
+        return can_unpad(self.ranking_model)
+
+    def unpad(self) -> UnpaddedPruner:
+        """The pass of its classifier, and then the layer of tokens."""
+        return UnpaddedPruner(unpad(self.ranking_model), self)
 
 
 class UnpaddedPruner(UnpaddedModel):
@@ -51,14 +60,8 @@ class UnpaddedPruner(UnpaddedModel):
         """Those of the classifier."""
         return self.ranking.states_and_outputs(sequences)
 
-    def sentence_outputs(self, sequences: Sequence[TokenSequence], lengths: I64, is_read: Bool) -> Tensor:
-        """Raw outputs (R, 2) of documents and their sentences: the document's relevance, and log-odds of keeping.
-
-        Args:
-            sequences: N sequences.
-            lengths: the lengths of the consecutive pieces of all sequences, the first of each being its first token.
-            is_read: which pieces are read: each sequence's first token, then its sentences.
-        """
+    def sentence_outputs(self, sequences: Sequence[TokenSequence], lengths: I64, is_read: Bool, **_: Any) -> Tensor:
+        """Raw outputs (R, 2) of documents and their sentences: the document's relevance, and log-odds of keeping."""
         states, logits = self.ranking.states_and_outputs(sequences)
         kept = self.tokens(states).float().softmax(dim=-1)[:, KEPT_CLASS]
         means = torch.segment_reduce(kept, "mean", lengths=torch.from_numpy(lengths).to(kept.device), axis=0)

@@ -10,23 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.files.read import read_json
+from mpir.errors import ArtefactError, format_names, format_value
 from mpir.models.checkpoint_checks import check_sizes, check_tensors
-from mpir.models.model_files import is_pruner
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 
 EXPECTED = "a reranker that prunes"
 HEAD, RANKING = "pruning_head.classifier.", "ranking_model."
-
-
-def open_pruner(checkpoint: str) -> PrunerCheckpoint | None:
-    """The pruner in a folder, or None if its configuration is another model's. Raises ArtefactError if damaged."""
-    try:
-        config = read_json(Path(checkpoint) / "config.json")
-    except InputError:
-        return None
-    return PrunerCheckpoint(Path(checkpoint), config) if isinstance(config, dict) and is_pruner(config) else None
 
 
 class PrunerCheckpoint:
@@ -45,7 +34,7 @@ class PrunerCheckpoint:
         """The model in single precision, and no missing weights. Raises ArtefactError where it cannot be loaded."""
         from torch.nn import Linear
 
-        from mpir.models.bert.pruner import Pruner
+        from mpir.models.families.pruner._model import Pruner
 
         check_tensors(self.folder, self._base.to_dict())
         with checkpoint_errors(self.folder, EXPECTED):
