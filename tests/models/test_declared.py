@@ -12,12 +12,12 @@ from mpir.errors import ArtefactError, InputError
 from mpir.models.embedding import Prompts
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.embedding_settings import read_embedding_settings
+from mpir.models.families.language_model._template import template_of
 from mpir.models.known_models import warn_of_missing_prompts
 from mpir.models.model_files import ModelFiles
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.pair_scoring import checked
 from mpir.models.perspectives.registration import Loading
-from mpir.models.prompt_template import template_of
 from tests.models.model_makers import (
     LIBRARY,
     TEMPLATE,

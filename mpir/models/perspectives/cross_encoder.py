@@ -10,6 +10,7 @@ from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.document_encoder import DocumentEncoder
 from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
+from mpir.models.hub import find_model
 from mpir.models.perspectives.base import SCALES, DocumentModel, Perspective, to_scale
 from mpir.models.perspectives.registration import Loading, register
 from mpir.types import F32, F64
@@ -143,6 +144,13 @@ def checkpoint_folder(options: Mapping[str, Any], loading: Loading) -> Path:
             "to, or name another in bundle.json."
         )
     return loading.find_model(name, options.get("revision"))
+
+
+def model_folder(options: Mapping[str, Any], loading: Loading) -> tuple[str, dict[str, Any]]:
+    """Return the folder of an entry's model, also for one in a hub's cache, and the entry's other keys."""
+    reading = {key: value for key, value in options.items() if key not in ("checkpoint", "revision")}
+    reading["trust_remote_code"] = bool(reading.get("trust_remote_code", False)) and loading.trust_code
+    return str(find_model(str(checkpoint_folder(options, loading))).folder), reading
 
 
 class DocumentCrossEncoderPerspective(_ClassifierOutput):

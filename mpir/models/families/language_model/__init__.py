@@ -7,10 +7,10 @@ from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names
 from mpir.models.declared_options import CLASSIFIER, declared_scale, is_converted_decoder, length_option
+from mpir.models.families.language_model._template import CHAT, known_templates, template_of
 from mpir.models.label_names import label_names
 from mpir.models.model_family import ModelFamily
 from mpir.models.model_files import ModelFiles
-from mpir.models.prompt_template import CHAT, known_templates, template_of
 from mpir.models.recognition import template_names
 
 MONO_T5 = "T5ForConditionalGeneration"
@@ -68,7 +68,7 @@ def _check_options(files: ModelFiles, options: Mapping[str, Any]) -> None:
 
 def _load(name: str, options: Mapping[str, Any], loading: Any) -> Any:
     """Make the perspective of a bundle's entry."""
-    from mpir.models.perspectives.language_model import load_language_model
+    from mpir.models.families.language_model._perspective import load_language_model
 
     return load_language_model(name, options, loading)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mpir.models.listwise_prompt import listwise_template_of, listwise_templates
+from mpir.models.families.listwise._prompt import listwise_template_of, listwise_templates
 from mpir.models.model_family import ModelFamily
 from mpir.models.model_files import ModelFiles
 
@@ -25,7 +25,7 @@ def _options(files: ModelFiles) -> dict[str, Any]:
 
 def _load(name: str, options: Mapping[str, Any], loading: Any) -> Any:
     """Make the perspective of a bundle's entry."""
-    from mpir.models.perspectives.language_model import load_listwise
+    from mpir.models.families.listwise._perspective import load_listwise
 
     return load_listwise(name, options, loading)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_value, shortened
-from mpir.models.template_process import TemplateError, render
+from mpir.models.families.language_model._template_process import TemplateError, render
 from mpir.validation import check_choice
 
-FILE = Path(__file__).with_name("prompt_templates.json")
+FILE = Path(__file__).with_name("templates.json")
 CHAT = "chat"
 """The name for the template of a model's own tokenizer."""
 

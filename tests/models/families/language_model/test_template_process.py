@@ -18,7 +18,7 @@ def test_a_transformers_whose_modules_need_its_package_is_imported_whole(tmp_pat
         "from transformers import needed\ndef render_jinja_template(*_, **__): return [needed], []\n"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    command = [sys.executable, "-m", "mpir.models.template_process"]
+    command = [sys.executable, "-m", "mpir.models.families.language_model._template_process"]
     environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(command, input=TASK, capture_output=True, text=True, check=True, env=environment)
     assert json.loads(result.stdout) == {"texts": ["whole"]}

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from mpir import NamedModels, Reranker
 from mpir.app.cli import main
 from mpir.errors import ArtefactError, InputError
-from mpir.models.language_model import LanguageModel
+from mpir.models.families.language_model._model import LanguageModel
 from mpir.models.perspectives.named_models import open_model
 from tests.conftest import WORDS
 from tests.faults.report import count

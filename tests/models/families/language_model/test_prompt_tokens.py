@@ -10,9 +10,9 @@ import torch
 import transformers
 
 from mpir.errors import InputError
-from mpir.models.language_model import LanguageModel
-from mpir.models.prompt_template import DOCUMENT, QUERY, PromptTemplate
-from mpir.models.prompt_tokens import PromptTokenizer
+from mpir.models.families.language_model._model import LanguageModel
+from mpir.models.families.language_model._prompt_tokens import PromptTokenizer
+from mpir.models.families.language_model._template import DOCUMENT, QUERY, PromptTemplate
 from tests.models.model_makers import DOCUMENT_FIRST, chat_model, tokenizer
 
 FIRST = PromptTemplate(("passage: ", DOCUMENT, " query: ", QUERY, " in blood is"))

@@ -20,7 +20,7 @@ from mpir.core.text.legible import legible
 from mpir.errors import ArtefactError, InputError, format_names, format_value
 from mpir.models.checkpoint_checks import check_finite
 from mpir.models.device import choose_devices, choose_dtype
-from mpir.models.listwise_prompt import listwise_templates, order_list
+from mpir.models.families.listwise._prompt import listwise_templates, order_list
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
 from mpir.models.tokenise import truncation_side
 from mpir.models.vector_head import read_tensor

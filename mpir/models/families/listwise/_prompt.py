@@ -62,7 +62,7 @@ class ListwiseTemplate:
 @cache
 def listwise_templates() -> dict[str, ListwiseTemplate]:
     """Return the known templates by name."""
-    text = package_files("mpir.models").joinpath("listwise_templates.json").read_text(encoding="utf-8")
+    text = package_files(__package__).joinpath("templates.json").read_text(encoding="utf-8")
     return {
         name: ListwiseTemplate(
             **{**entry, "models": tuple(entry["models"]), "markers": entry["markers"] and tuple(entry["markers"])}

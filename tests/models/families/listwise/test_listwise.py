@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from mpir import Reranker
 from mpir.errors import InputError
-from mpir.models.listwise_model import ListwiseModel
-from mpir.models.listwise_prompt import WINDOW, listwise_template_of, listwise_templates, order_list
+from mpir.models.families.listwise._model import ListwiseModel
+from mpir.models.families.listwise._prompt import WINDOW, listwise_template_of, listwise_templates, order_list
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading
 from tests.models.model_makers import make, tokenizer
