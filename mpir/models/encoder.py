@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property
-from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +30,9 @@ from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:  # an encoder can be described before torch is imported
-    from torch import Tensor
     from tqdm import tqdm
 
     from mpir.files.vector_blocks import Blocks
-    from mpir.models.interaction import Interaction
-    from mpir.models.late import LateInteraction, TokenName
     from mpir.models.torch_backend import TorchBackend
 
 PAIRS_PER_PASS = 16_384
@@ -203,70 +199,6 @@ class Encoder:
     def count_prompt_tokens(self, prompt: str) -> int:
         """The number of tokens of a prompt at the beginning of a text, with special ones before it."""
         return len(self.backend.read_texts([prompt]).ids[0]) - self.backend.tokens_after_texts
-
-    def token_vectors(
-        self,
-        texts: Sequence[str],
-        late: LateInteraction,
-        *,
-        is_query: bool,
-        prompt: str = "",
-        progress: bool = False,
-    ) -> tuple[list[Tensor], I64]:
-        """Vectors (T, W) of each scored token, for R passages of N texts, and the index (R,) of each passage's text.
-
-        They are in the encoder's number format, on the CPU. R ≥ N, and passages have the `prompt`, as in `vectors`.
-
-        Raises:
-            ArtefactError: the model cannot be loaded, or is not trained for it, or its tokenizer fails.
-            InputError: its tokenizer has no such marker, or no mask token.
-            DeviceError: no memory for a single text, or no worker process is left.
-        """
-        import torch
-
-        from mpir.models.output_heads import token_reading
-
-        tokenizer, dtype = self.backend.tokenizer, self.backend.dtype
-        tokens = self.backend.read_late(texts, late, is_query=is_query, prompt=prompt)
-        reading = token_reading(late, tokenizer, is_query=is_query)
-        values = [torch.empty(0)] * len(tokens.lengths)
-        bar = progress_bar(len(values), "reading texts", "text", progress=progress)
-        with bar, closing(self.backend.run_all(tokens, reading)) as batched:
-            for rows, batch_vectors in batched:
-                token_batches = torch.split(torch.from_numpy(batch_vectors).to(dtype), tokens.lengths[rows].tolist())
-                for row, vectors in zip(rows.tolist(), token_batches, strict=True):
-                    counted = late.counting(tokenizer, tokens.ids[row], is_query=is_query)
-                    values[row] = vectors[torch.from_numpy(counted)]
-                bar.update(len(rows))
-        return values, tokens.pair_of
-
-    def token_names(
-        self, text: str, late: LateInteraction, *, is_query: bool, prompt: str = ""
-    ) -> list[list[TokenName]]:
-        """The tokens of the prompted text to which the vectors of `token_vectors` belong, for each passage."""
-        tokenizer = self.backend.tokenizer
-        tokens = self.backend.read_late([text], late, is_query=is_query, prompt=prompt, spans=True)
-        prompted = prompt + text
-        return [
-            [
-                (prompted[begin:end] or tokenizer.convert_ids_to_tokens(int(number)), (begin, end))
-                for number, (begin, end), counts in zip(
-                    ids,
-                    chain(where.tolist(), repeat((0, 0))),
-                    late.counting(tokenizer, ids, is_query=is_query),
-                    strict=False,
-                )
-                if counts
-            ]
-            for ids, where in zip(tokens.ids, tokens.spans, strict=True)
-        ]
-
-    @property
-    def interaction(self) -> Interaction:
-        """How the token vectors of two texts are compared: by the model's own interaction, or by MaxSim."""
-        from mpir.models.interaction import maxsim
-
-        return getattr(self.backend.model, "interaction", maxsim)
 
 
 def progress_bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:

@@ -29,7 +29,6 @@ from mpir.models.device import (
     trim_memory,
 )
 from mpir.models.identity import check_unchanged, files_state
-from mpir.models.late import LateInteraction
 from mpir.models.options import FORMATS
 from mpir.models.output_heads import OUTPUTS, Classifier, PooledVector, Reading
 from mpir.models.padding_check import read_singly
@@ -189,12 +188,12 @@ class TorchBackend:
 
     def read_pairs(self, pairs: Sequence[Pair]) -> TokenisedPairs:
         """Tokenise pairs. Raises ArtefactError if the tokenizer fails."""
-        return self._tokenised(lambda: self.pair_tokenizer.read(pairs))
+        return self.tokenised(lambda: self.pair_tokenizer.read(pairs))
 
     def read_texts(self, texts: Sequence[str], prompt: str = "") -> SingleTexts:
         """Tokenise texts, each on its own and behind a prompt. Raises ArtefactError if the tokenizer fails."""
         options: dict[str, Any] = {"prompt": prompt, "truncates": self.truncates}
-        return self._tokenised(lambda: read_single(self.tokenizer, self.max_length, texts, **options))
+        return self.tokenised(lambda: read_single(self.tokenizer, self.max_length, texts, **options))
 
     def read_titled(self, texts: Sequence[str], titles: str) -> TokenisedPairs:
         """Tokenise documents as pairs of their first line, the title, and their other text, if `titles` is "pair".
@@ -211,14 +210,7 @@ class TorchBackend:
         ids = self.read_texts([""]).ids[0]
         return int(len(ids) > 0 and ids[-1] == self.read_texts(["a"]).ids[0][-1])
 
-    def read_late(
-        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, prompt: str = "", spans: bool = False
-    ) -> SingleTexts:
-        """Tokenise texts for a late interaction. Raises ArtefactError and InputError as `late.read`."""
-        options: dict[str, Any] = {"is_query": is_query, "prompt": prompt, "spans": spans, "truncates": self.truncates}
-        return self._tokenised(lambda: late.read(self.tokenizer, texts, max_length=self.max_length, **options))
-
-    def _tokenised(self, read: Callable[[], Tokens]) -> Tokens:
+    def tokenised(self, read: Callable[[], Tokens]) -> Tokens:
         """Return what `read` returns. Raises ArtefactError if the tokenizer fails."""
         try:
             return read()

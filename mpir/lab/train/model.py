@@ -26,8 +26,9 @@ from mpir.models.device import choose_budget, choose_device
 from mpir.models.embedding import Pooling
 from mpir.models.interaction import Interaction, maxsim
 from mpir.models.late import LateInteraction
-from mpir.models.output_heads import OUTPUTS, PooledVector, Reading, token_reading
+from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
 from mpir.models.pretrained import checkpoint_errors
+from mpir.models.token_vectors import token_reading
 from mpir.models.tokenise import TokenSequence, batches, pad
 
 TOKEN_ARRAYS = ("input_ids", "token_type_ids")

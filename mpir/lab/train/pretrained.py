@@ -10,11 +10,13 @@ import torch
 from torch.nn import Linear
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-import mpir.models.conv_knrm  # noqa: F401  (so that transformers knows this type and TK's)
 from mpir.errors import ArtefactError
 from mpir.lab.train.exits import restore_exits
 from mpir.models.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
 from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.recognition import register_types
+
+register_types()
 
 ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 """The names of the setting in the configurations of different models."""

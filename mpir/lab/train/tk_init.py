@@ -14,8 +14,8 @@ from mpir.errors import ArtefactError
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
 from mpir.lab.sia.vectors import read_word_vectors
-from mpir.models.conv_knrm import ConvKNRMConfig, ConvKNRMModel
-from mpir.models.tk import TKConfig, TKModel
+from mpir.models.families.kernels.conv_knrm import ConvKNRMConfig, ConvKNRMModel
+from mpir.models.families.kernels.tk import TKConfig, TKModel
 from mpir.validation import whole_number
 
 PADDING, UNKNOWN = "[PAD]", "[UNK]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
 from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction
-from mpir.models.multi_vector import MultiVectorEncoder
+from mpir.models.late_encoder import LateEncoder
 from mpir.models.perspectives.base import Perspective, by_query
 from mpir.models.perspectives.cross_encoder import shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
@@ -56,7 +56,7 @@ class LatePerspective(Perspective):
     def __init__(
         self,
         name: str,
-        encoder: Encoder | MultiVectorEncoder,
+        encoder: Encoder | LateEncoder,
         late: LateInteraction = LateInteraction(),  # noqa: B008
     ) -> None:
         """Use an encoder; its outputs from `late.output` on project the states of tokens.
@@ -64,6 +64,7 @@ class LatePerspective(Perspective):
         Raises:
             InputError: the checkpoint has too few outputs.
         """
+        encoder = encoder if isinstance(encoder, LateEncoder) else LateEncoder(encoder)
         needed = late.output + (1 if late.width is None else late.width)
         if late.width != 0 and encoder.outputs_count < max(2, needed):
             raise InputError(
@@ -170,10 +171,3 @@ def load_colbert(name: str, options: Mapping[str, Any], loading: Loading) -> Per
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     encoder, reading = shared_encoder(options, loading)
     return LatePerspective(name, encoder, LateInteraction.from_options(reading))
-
-
-@register("tk")
-def load_tk(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
-    """Build the perspective of a bundle entry. It computes in single precision, because its kernels are narrow."""
-    encoder, reading = shared_encoder(options, replace(loading, precision="fp32"))
-    return LatePerspective(name, encoder, LateInteraction.from_options({"form": "words", **reading}))

@@ -18,14 +18,14 @@ def _matches(files: ModelFiles) -> bool:
 
 def _load(name: str, options: Mapping[str, Any], loading: Any) -> Any:
     """Make the perspective of a bundle's entry."""
-    from mpir.models.perspectives.late_interaction import load_tk
+    from mpir.models.families.kernels._perspective import load_tk
 
     return load_tk(name, options, loading)
 
 
 def _register_types() -> None:
     """Let transformers know both types."""
-    import mpir.models.conv_knrm  # noqa: F401
+    import mpir.models.families.kernels.conv_knrm  # noqa: F401
 
 
 FAMILY = ModelFamily(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mpir.models.families.multi_vector._settings import is_multi_vector
 from mpir.models.model_family import ModelFamily
-from mpir.models.multi_vector_settings import is_multi_vector
 
 
 def _load(name: str, options: Mapping[str, Any], loading: Any) -> Any:
     """Make the perspective of a bundle's entry."""
-    from mpir.models.perspectives.multi_vector import load_multi_vector
+    from mpir.models.families.multi_vector._perspective import load_multi_vector
 
     return load_multi_vector(name, options, loading)
 

@@ -2,66 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
 from mpir.models.late import LateInteraction, TokenName
+from mpir.models.late_encoder import LateEncoder
 from mpir.models.vector_head import VectorHead
 from mpir.types import I64
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from mpir.models.interaction import Interaction
 
-
-class MultiVectorEncoder:
+class MultiVectorEncoder(LateEncoder):
     """An encoder whose token vectors are mapped by a head."""
 
     def __init__(self, encoder: Encoder, head: VectorHead, prompts: tuple[str, str]) -> None:
         """`prompts` stand before each passage of queries and of documents."""
-        self.encoder, self.head, self.prompts = encoder, head, prompts
-        self.checkpoint = encoder.checkpoint
-
-    def close(self) -> None:
-        """End the processes of several devices."""
-        self.encoder.close()
+        super().__init__(encoder)
+        self.head, self.prompts = head, prompts
 
     @property
-    def outputs_count(self) -> int:
-        """The number of the encoder's outputs for a pair, which are not used."""
-        return self.encoder.outputs_count
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Everything that the vectors depend on."""
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that the vectors depend on besides the settings of the interaction."""
         return {**self.encoder.identity, "head": self.head.identity, **Prompts(*self.prompts).identity}
 
     def token_vectors(
-        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, progress: bool = False
+        self, texts: Sequence[str], late: LateInteraction, *, is_query: bool, prompt: str = "", progress: bool = False
     ) -> tuple[list[Tensor], I64]:
         """Unit token vectors (T, V) of R passages of N texts, and the index (R,) of each passage's text."""
         import torch
 
-        prompt = self.prompts[0 if is_query else 1]
-        states, text_of = self.encoder.token_vectors(texts, late, is_query=is_query, prompt=prompt, progress=progress)
+        prompt = self.prompts[0 if is_query else 1] + prompt
+        states, text_of = super().token_vectors(texts, late, is_query=is_query, prompt=prompt, progress=progress)
         with torch.inference_mode():
             return [self.head(tokens.float()) for tokens in states], text_of
 
-    def token_names(self, text: str, late: LateInteraction, *, is_query: bool) -> list[list[TokenName]]:
+    def token_names(
+        self, text: str, late: LateInteraction, *, is_query: bool, prompt: str = ""
+    ) -> list[list[TokenName]]:
         """The vectors' tokens, for each passage of a text; tokens of a prompt have no offsets."""
-        prompt = self.prompts[0 if is_query else 1]
-        names = self.encoder.token_names(text, late, is_query=is_query, prompt=prompt)
+        prompt = self.prompts[0 if is_query else 1] + prompt
+        names = super().token_names(text, late, is_query=is_query, prompt=prompt)
         return [[_moved(name, len(prompt)) for name in passage] for passage in names]
-
-    @property
-    def interaction(self) -> Interaction:
-        """MaxSim."""
-        from mpir.models.interaction import maxsim
-
-        return maxsim
 
 
 def _moved(name: TokenName, count: int) -> TokenName:

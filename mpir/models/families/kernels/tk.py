@@ -87,14 +87,19 @@ class KernelsModel(PreTrainedModel):  # type: ignore[misc]
         if isinstance(module, Kernels):
             module.scale.fill_(1.0)
             module.weight.uniform_(-WEIGHT, WEIGHT)
-        elif isinstance(module, TKEncoder):
-            module.mix.fill_(0.5)
         else:
             super()._init_weights(module)
 
 
 class _Base(KernelsModel):
     config_class = TKConfig
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, TKEncoder):
+            module.mix.fill_(0.5)
+        else:
+            super()._init_weights(module)
 
 
 class TKEncoder(_Base):

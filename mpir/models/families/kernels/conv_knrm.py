@@ -15,7 +15,7 @@ from torch.nn.functional import normalize, pad
 from transformers import AutoConfig, AutoModelForSequenceClassification
 from transformers.modeling_outputs import BaseModelOutput
 
-from mpir.models.tk import Kernels, KernelsConfig, KernelsModel
+from mpir.models.families.kernels.tk import Kernels, KernelsConfig, KernelsModel
 
 
 class ConvKNRMConfig(KernelsConfig):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.errors import format_value
+from mpir.models.families.multi_vector._encoder import MultiVectorEncoder
+from mpir.models.families.multi_vector._settings import read_multi_vector_settings
 from mpir.models.late import LateInteraction
 from mpir.models.model_files import read_model_files
-from mpir.models.multi_vector import MultiVectorEncoder
-from mpir.models.multi_vector_settings import read_multi_vector_settings
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.late_interaction import LatePerspective
-from mpir.models.perspectives.registration import Loading, register
+from mpir.models.perspectives.registration import Loading
 from mpir.types import F64
 from mpir.validation import check_choice
 
@@ -47,7 +47,6 @@ class MultiVectorPerspective(LatePerspective):
         return {**super().identity, "scale": self.scale}
 
 
-@register("multi-vector")
 def load_multi_vector(name: str, options: Mapping[str, Any], loading: Loading) -> Perspective:
     """Build the perspective of a bundle entry: ``checkpoint`` is a folder inside the bundle or a hub name."""
     reading = dict(options)

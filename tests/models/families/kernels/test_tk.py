@@ -15,11 +15,11 @@ from mpir import NamedModels
 from mpir.errors import ArtefactError, InputError
 from mpir.lab.train.tk_init import make_tk
 from mpir.models.encoder import Encoder
+from mpir.models.families.kernels.tk import MUS, Kernels, TKModel, positions
 from mpir.models.late import FORMS
 from mpir.models.perspectives import Loading, score_pairs
 from mpir.models.perspectives.late_interaction import LatePerspective
 from mpir.models.perspectives.registration import build
-from mpir.models.tk import MUS, Kernels, TKModel, positions
 from mpir.reranking.reranker import Reranker
 from tests.models.query_scores import query_scores
 

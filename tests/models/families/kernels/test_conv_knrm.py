@@ -8,11 +8,11 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from mpir.lab.train.tk_init import make_conv_knrm
-from mpir.models.conv_knrm import ConvKNRMConfig, ConvKNRMModel
-from mpir.models.tk import MUS
+from mpir.models.families.kernels.conv_knrm import ConvKNRMConfig, ConvKNRMModel
+from mpir.models.families.kernels.tk import MUS
 from mpir.types import F64
-from tests.models.test_tk import PAIRS, WIDTH, WORDS, loaded
-from tests.models.test_tk import vectors as vectors
+from tests.models.families.kernels.test_tk import PAIRS, WIDTH, WORDS, loaded
+from tests.models.families.kernels.test_tk import vectors as vectors
 
 GRAMS, FILTERS = 2, 5
 
