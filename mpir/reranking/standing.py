@@ -6,7 +6,9 @@ A probability says how well a document answers, not what it answers: "Aspirin wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mpir.core.results import RankedDocument
 from mpir.core.text.claims import Claim, claim_of
@@ -43,6 +45,11 @@ def standing_of(document: RankedDocument, query: str) -> Standing:
     return Standing(
         year=known.year,
         study_type=study_type_of(known.types, document.title),
-        is_retracted=known.is_retracted or is_retracted_title(document.title),
+        is_retracted=is_retracted(document.title, document.metadata),
         claim=claim_of(best.text, query) if best else "",
     )
+
+
+def is_retracted(title: str, metadata: Mapping[str, Any]) -> bool:
+    """Whether a record says that the paper was retracted, by its title or its publication types."""
+    return is_retracted_title(title) or Bibliography.of(metadata).is_retracted

@@ -100,12 +100,12 @@ def _merge_reviews(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace, output: Path) -> int:
     """Write the decisions of a review in the form of another program."""
-    from mpir.app.explain.export import export_texts, write_texts
+    from mpir.app.explain.export import export_texts, suffix_of, write_texts
     from mpir.app.explain.library import SUFFIX, account
     from mpir.app.explain.review import Review
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
 
-    suffix = ".ris" if arguments.format in ("covidence", "eppi") else ".csv"
+    suffix = suffix_of(arguments.format)
     if output.suffix != suffix or len(arguments.shards) > 1:
         got = format_value(output.name) if output.suffix != suffix else f"{len(arguments.shards)} reviews"
         raise InputError(

@@ -40,14 +40,8 @@ const DOCUMENT_SCALES = { minmax, zscore: (values, place) => zscores(values, pla
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 /** The greatest factor with which a document's score returns to itself; the fixed point exists below 1. */
-export function feedback(weights) {
-  let total = 0, most = -Infinity;
-  for (const w of weights.w) {
-    total += w;
-    most = Math.max(most, weights.alpha_context * weights.beta_sentences * total);
-  }
-  return most;
-}
+export const feedback = (weights) => greatest(
+  weights.w.map((_, i) => weights.alpha_context * weights.beta_sentences * sum(weights.w.slice(0, i + 1))));
 
 /**
  * S_SENT and S_DOC of every document and sentence, in the order of the data, with the shares they are made of.
@@ -93,7 +87,6 @@ function onLines({ score, shares, best, sentences }, ofDocument, ofSentences) {
 function blendDocument(columns, documentNames, rows, sentenceNames, ordering, weights) {
   const parts = rows.map((row) => sentenceNames.map((name) => weights.alpha[name] * row[name]));
   const evidence = parts.map((part) => sum(part.filter((_, k) => !ordering.has(sentenceNames[k]))));
-  const others = parts.map((part) => sum(part.filter((_, k) => ordering.has(sentenceNames[k]))));
   const order = evidence.map((_, i) => i).sort((a, b) => evidence[b] - evidence[a] || a - b);
   const best = order.slice(0, weights.w.length);
   const w = best.map((_, rank) => weights.beta_sentences * weights.w[rank]);
@@ -105,7 +98,7 @@ function blendDocument(columns, documentNames, rows, sentenceNames, ordering, we
     shares[`sentence ${rank + 1}`] = w[rank] * (top[rank] + weights.alpha_context * inside);
   });
   const sentences = rows.map((_, i) => ({
-    score: evidence[i] + others[i] + weights.alpha_context * context,
+    score: sum(parts[i]) + weights.alpha_context * context,
     shares: {
       ...Object.fromEntries(sentenceNames.map((name, k) => [name, parts[i][k]])),
       context: weights.alpha_context * context,

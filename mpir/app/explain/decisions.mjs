@@ -98,8 +98,7 @@ export class Decisions {
     let changed = 0;
     for (const { id, grade, note = "", time = 0 } of list) {
       const mine = this.entries.get(String(id));
-      if (!isGrade(grade) || (mine && mine.time >= time)) continue;
-      if (!this.ids.has(String(id))) continue;
+      if (!isGrade(grade) || mine?.time >= time || !this.ids.has(String(id))) continue;
       changed += !mine || mine.grade !== grade || mine.note !== note;
       this.entries.set(String(id), { grade, note, time });
     }

@@ -2,28 +2,29 @@
 
 export const byId = (id) => document.getElementById(id);
 
-function filled(made, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
+/** An HTML element with properties, data- attributes and those children that are not empty. */
+export function make(tag, { data = {}, ...properties } = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  Object.assign(made.dataset, data);
+  made.append(...children.flat().filter(Boolean));
   return made;
-}
-
-/** An HTML element with properties, attributes and children. */
-export function make(tag, { attributes = {}, ...properties } = {}, ...children) {
-  return filled(Object.assign(document.createElement(tag), properties), attributes, children);
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An SVG element with attributes and children. */
-export const draw = (tag, attributes = {}, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
+export function draw(tag, attributes, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
 
 /** A table of texts that scrolls by itself where it is too wide. */
 export function table(heads, rows) {
-  const cells = (values, tag) => values.map((text) => make(tag, { textContent: text }));
+  const row = (texts, tag) => make("tr", {}, texts.map((text) => make(tag, {}, text)));
   return make("div", { className: "wide" }, make("table", {},
-    make("thead", {}, make("tr", {}, ...cells(heads, "th"))),
-    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row, "td"))))));
+    make("thead", {}, row(heads, "th")), make("tbody", {}, rows.map((texts) => row(texts, "td")))));
 }
 
 export const decimal = (value) => value.toFixed(3);

@@ -1,28 +1,25 @@
 // The page that explains a ranking and on which a reader decides: it joins the list, the text, the weights and the form.
 
 import { blend, rankOf } from "./blend.mjs";
-import { drawChart, drawList, drawTally, showMore, visible } from "./cards.mjs";
+import { drawList, showMore, visible } from "./cards.mjs";
 import { Decisions, EXCLUDE } from "./decisions.mjs";
 import { byId, make, say, table } from "./elements.mjs";
 import { csv, gradedLines, qrels, ris } from "./exports.mjs";
 import { beginForm } from "./form.mjs";
 import { orderLearned, vectorsOf } from "./learning.mjs";
-import { actions, documentOf, gradeOf, isNarrow, isRead, isSheetOpen, PAGE, state } from "./state.mjs";
+import { actions, documentOf, gradeOf, isChanged, isNarrow, isRead, isSheetOpen, NARROW, PAGE, state } from "./state.mjs";
 import { post } from "./stream.mjs";
 import { drawPanes } from "./text_pane.mjs";
-import { asked, nameOf } from "./texts.mjs";
 import { buildSliders, copyWeights, drawWeights, resetWeights } from "./weights.mjs";
 
 const SCALES = {
-  none: "",
-  minmax: "Before they are weighed, values are brought to 0–1 among these documents.",
-  zscore: "A document's values count by their distance from the mean of these documents, in standard deviations (of "
-    + "BM25 in few documents, usual ones count as well): below the mean they count against it.",
+  minmax: "Values are brought to 0–1 among these documents before they are weighed.",
+  zscore: "Values count by their distance from these documents' mean, in standard deviations: below it, against a document.",
 };
 
 /** Take up a ranking, or as much of one as there is, and keep what the reader has open. */
 function show(data, stage = "ranking") {
-  const isNew = stage === "first" || state.data?.key !== data.key, before = isNew ? null : idsOf(state);
+  const isNew = stage === "first" || state.data?.key !== data.key, before = isNew ? [[], []] : [state.shown, [...state.open]].map(idsOf);
   const waiting = data.pending ?? (isNew || stage === "ranking" ? [] : state.data.documents);
   const scored = data.documents ?? [], ids = new Set(scored.map(({ id }) => id));
   const pending = waiting.filter(({ id }) => !ids.has(id)).map((item) => ({ ...item, pending: true, scores: {}, ranks: {}, sentences: [] }));
@@ -39,26 +36,21 @@ function show(data, stage = "ranking") {
   redraw();
 }
 
-/** The ids of what is shown, current and open, which outlive the documents' numbers. */
-const idsOf = ({ shown, current, open }) => ({
-  shown: shown.map((i) => documentOf(i).id), current: documentOf(current)?.id, open: [...open].map((i) => documentOf(i).id),
-});
+/** The ids of documents, which outlive their numbers. */
+const idsOf = (numbers) => numbers.map((i) => documentOf(i).id);
 
 function restoreOpen(before) {
   const numbers = new Map(state.data.documents.map(({ id }, i) => [id, i]));
-  const known = (ids) => ids.map((id) => numbers.get(id)).filter((i) => i !== undefined);
-  state.open = new Set(known(before?.open ?? []));
-  state.shown = known(before?.shown ?? []);
-  state.current = known([before?.current])[0] ?? -1;
+  const [shown, open] = before.map((ids) => ids.map((id) => numbers.get(id)).filter((i) => i !== undefined));
+  Object.assign(state, { shown, current: shown.at(-1), open: new Set(open) });
   follow();
 }
 
-const firstUndecided = () => state.order.find((i) => gradeOf(i) === null) ?? state.order[0];
-
 /** Until the reader has chosen a text, show the first one that is undecided, whatever the order becomes. */
 function follow() {
-  if (!state.hasChosen || state.current < 0) state.current = firstUndecided();
-  if (!state.hasChosen || !state.shown.length) state.shown = [state.current];
+  if (state.hasChosen && state.shown.length) return;
+  state.current = state.order.find((i) => gradeOf(i) === null) ?? state.order[0];
+  state.shown = [state.current];
 }
 
 function startList(data) {
@@ -76,10 +68,10 @@ function takeWeights(weights) {
 }
 
 function showHead() {
-  const { data } = state, stillPending = data.documents.filter(({ pending }) => pending).length;
-  const unread = data.documents.filter(({ reading }) => reading === "unread").length;
-  byId("question").textContent = asked(data);
-  document.title = `${asked(data)} – mpir`;
+  const { data } = state, count = (test) => data.documents.filter(test).length;
+  const stillPending = count(({ pending }) => pending), unread = count(({ reading }) => reading === "unread");
+  byId("question").textContent = data.heading;
+  document.title = `${data.heading} – mpir`;
   byId("about").textContent = [`${data.documents.length} documents`, stillPending && `${stillPending} not read yet`, unread && `${unread} not read, low by words`, data.bundle && `bundle ${data.bundle}`, data.date,
     "A rank does not show that a document is right."].filter(Boolean).join(" · ");
   byId("scale").textContent = SCALES[state.weights?.normalise] ?? "";
@@ -99,9 +91,7 @@ function order() {
 
 /** The order of the scored documents after every ten decisions on them. */
 function byDecisions(ranked, scored) {
-  if (state.vectors?.documents.length !== scored.length || state.vectors.documents.some((item, i) => item !== scored[i])) {
-    state.vectors = { documents: scored, ...vectorsOf(scored) };
-  }
+  if (state.vectors?.data !== state.data) state.vectors = { data: state.data, ...vectorsOf(scored) };
   const places = new Map(scored.map(({ id }, i) => [String(id), i]));
   const decisions = state.decisions.decided().map(({ id, grade }) => [places.get(id), grade > EXCLUDE]).filter(([i]) => i !== undefined);
   return orderLearned(ranked, state.vectors, state.blended.map(({ score }) => score), decisions);
@@ -122,7 +112,7 @@ function redraw() {
   if (key && document.activeElement?.dataset?.key !== key) document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
 }
 
-// --- decisions ----------------------------------------------------------------------------------------------------
+// --- decisions ---
 
 /** The browser's store, or null where it is forbidden. */
 function storage() {
@@ -171,11 +161,11 @@ async function send() {
   } catch (error) {
     const reason = error instanceof TypeError ? "the server does not answer" : error.message.replace(/\.$/, "");
     byId("kept").textContent = `Not yet in ${file}: ${decisions.unsent.size} (${reason}); ${decisions.problem ? "export your grades before you leave." : "this browser keeps them and sends them with the next decision."}`;
-    sending = false;
     return;
+  } finally {
+    sending = false;
   }
-  sending = false;
-  if (decisions.unsent.size) send();
+  send();
 }
 
 /** Merge the decisions of another page on the same list. */
@@ -234,22 +224,18 @@ async function importGrades(event) {
   say(`${file.name}: imported ${count}.${lost}${strange}`);
 }
 
-// --- what is in view ----------------------------------------------------------------------------------------------
+// --- what is in view ---
 
 /** Show one document; on a narrow screen, as a sheet over the list. */
 function select(i, opens = false) {
   Object.assign(state, { shown: [i], current: i, hasChosen: true });
-  for (const title of byId("list").querySelectorAll(".title")) {
-    const isShown = Number(title.dataset.index) === i;
-    title.setAttribute("aria-pressed", String(isShown));
-    title.closest("li").classList.toggle("shown", isShown);
-  }
-  drawPanes();
-  drawChart();
+  redraw();
   byId("sheet").scrollTop = 0;
-  if (opens && isNarrow()) openSheet(i);
-  if (opens && !isNarrow()) byId("list").querySelector(`[data-index="${i}"]`)?.closest("li").scrollIntoView({ block: "nearest" });
+  if (opens && isNarrow()) setSheet(true);
+  else cardOf(i)?.scrollIntoView({ block: "nearest" });
 }
+
+const cardOf = (i) => byId("list").querySelector(`[data-index="${i}"]`)?.closest("li");
 
 /** Show a document beside the current one, two at most; or let go of it. */
 function compare(i) {
@@ -261,12 +247,9 @@ function compare(i) {
 
 /** Go to a document of the list: its card, and its text beside. */
 function focusOn(i) {
-  const at = visible().indexOf(i);
-  if (at >= state.limit) { state.limit = PAGE * Math.ceil((at + 1) / PAGE); drawList(); }
+  state.limit = Math.max(state.limit, PAGE * Math.ceil((visible().indexOf(i) + 1) / PAGE));
   select(i);
-  const title = byId("list").querySelector(`[data-index="${i}"]`);
-  if (!isSheetOpen()) title?.focus({ preventScroll: true });
-  title?.closest("li").scrollIntoView({ block: "nearest" });
+  if (!isSheetOpen()) cardOf(i)?.querySelector(".title").focus({ preventScroll: true });
 }
 
 function step(i, by) {
@@ -282,37 +265,31 @@ function nextUndecided() {
   say(list.length === state.order.length ? "All documents are decided." : "All documents that the filter leaves are decided.");
 }
 
-function openSheet(i) {
-  state.opener = i;
-  document.body.classList.add("sheet");
-  for (const id of ["ranking", "drawer"]) byId(id).inert = true;
-  byId("back").focus();
+function setSheet(opens) {
+  document.body.classList.toggle("sheet", opens);
+  for (const id of ["ranking", "drawer"]) byId(id).inert = opens;
+  (opens ? byId("back") : cardOf(state.current)?.querySelector(".title"))?.focus();
+  if (!opens) cardOf(state.current)?.scrollIntoView({ block: "center" });
 }
 
-function closeSheet() {
-  if (!isSheetOpen()) return;
-  document.body.classList.remove("sheet");
-  for (const id of ["ranking", "drawer"]) byId(id).inert = false;
-  const title = byId("list").querySelector(`[data-key="title ${state.current}"]`);
-  title?.focus();
-  title?.closest("li").scrollIntoView({ block: "center" });
-}
+const closeSheet = () => { if (isSheetOpen()) setSheet(false); };
 
 function setDrawer(opens) {
   byId("drawer").hidden = !opens;
   byId("result").classList.toggle("tuning", opens);
-  byId("tuning").setAttribute("aria-expanded", String(opens));
+  byId("tuning").setAttribute("aria-expanded", opens);
   (opens ? byId("close") : byId("tuning")).focus();
 }
 
-// --- keys ---------------------------------------------------------------------------------------------------------
+// --- keys ---
 
 const GRADES = { 0: 0, 1: 1, 2: 2, 3: 3, e: 0, m: 1, i: 2 };
 
 /** What a key does to a document: one whose text is not in view was not read, so a grade shows it first. */
 export function actionOf(key, isShown) {
-  if (key.toLowerCase() in GRADES) return isShown ? "grade" : "show";
-  return { ArrowDown: "next", j: "next", ArrowUp: "previous", k: "previous", c: "compare", C: "compare" }[key];
+  const name = key.toLowerCase();
+  if (name in GRADES) return isShown ? "grade" : "show";
+  return { arrowdown: "next", j: "next", arrowup: "previous", k: "previous", c: "compare" }[name];
 }
 
 const ANYWHERE = { "?": () => byId("keys").showModal(), "/": () => byId("filter").focus(), u: undo, n: nextUndecided };
@@ -321,7 +298,7 @@ function onKey(event) {
   const { key, target } = event, isTyping = target.matches?.("textarea, select, input:not([type=checkbox], [type=range], [type=file])");
   if (key === "Escape") { if (isTyping) target.blur(); closeSheet(); return; }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
-  const name = key.length === 1 ? key.toLowerCase() : key;
+  const name = key.toLowerCase();
   if (ANYWHERE[name]) { if (name === "?" || state.data) { event.preventDefault(); ANYWHERE[name](); } return; }
   if (state.data && state.current >= 0) onDocumentKey(event);
 }
@@ -344,7 +321,7 @@ function onDocumentKey(event) {
   does();
 }
 
-// --- files --------------------------------------------------------------------------------------------------------
+// --- files ---
 
 /** The questions of this visit with a decision, the current one with its present ranking. */
 function graded() {
@@ -353,47 +330,52 @@ function graded() {
 }
 
 const EXPORTS = {
-  grades: [() => "grades.jsonl", () => graded().map(({ decisions }) => decisions.lines()).join("")],
-  ris: [() => "documents.ris", () => ris(unlessChanged(), state.order, state.blended, state.decisions.entries)],
-  csv: [() => "documents.csv", () => csv(unlessChanged(), state.order, state.blended, state.decisions.entries)],
-  qrels: [() => "grades.qrels", () => graded().map(({ data, grades }, i) => qrels(data, grades, String(i + 1))).join("")],
-  lines: [() => "graded.jsonl", () => gradedLines(graded())],
+  "documents.ris": () => ris(unlessChanged(), state.order, state.blended, state.decisions.entries),
+  "documents.csv": () => csv(unlessChanged(), state.order, state.blended, state.decisions.entries),
+  "grades.jsonl": () => graded().map(({ decisions }) => decisions.lines()).join(""),
+  "grades.qrels": () => graded().map(({ data, grades }, i) => qrels(data, grades, String(i + 1))).join(""),
+  "graded.jsonl": () => gradedLines(graded()),
 };
 
 /** The data; without probabilities under changed weights, for which they were not calibrated. */
 function unlessChanged() {
-  if (JSON.stringify(state.weights) === JSON.stringify(state.tuned)) return state.data;
+  if (!isChanged()) return state.data;
   return { ...state.data, calibrated: false, documents: state.data.documents.map((item) => ({ ...item, probability: null })) };
 }
 
-/** Save one of the exports as a file. */
-function save(name) {
-  const [fileName, content] = EXPORTS[name], text = content();
-  if (!text) { say("No document is graded yet."); return; }
-  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: fileName() });
-  link.click();
-  URL.revokeObjectURL(link.href);
+/** Save the chosen form as a file; the server writes those of other programs, from the review. */
+async function save() {
+  const { value } = byId("form");
+  try {
+    const files = EXPORTS[value] ? { [value]: EXPORTS[value]() } : (await post("explain/export", { form: value })).files;
+    for (const [download, text] of Object.entries(files)) {
+      if (!text) throw new Error("No document is graded yet.");
+      const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }
+  } catch (error) {
+    say(error.message);
+  }
 }
 
 function begin() {
-  Object.assign(actions, { show, refresh, select, compare, decide, note, nextUndecided });
+  Object.assign(actions, { show, refresh, redraw, select, compare, decide, note, nextUndecided });
   beginForm();
   document.addEventListener("keydown", onKey);
   window.addEventListener("storage", onStorage);
   window.addEventListener("beforeunload", (event) => { if (state.decisions?.problem && state.decisions.past.length) event.preventDefault(); });
-  byId("filter").addEventListener("input", (event) => { Object.assign(state, { filter: event.target.value, limit: PAGE }); drawList(); });
-  byId("view").addEventListener("change", (event) => { Object.assign(state, { view: event.target.value, limit: PAGE }); drawList(); });
+  for (const name of ["filter", "view"]) byId(name).addEventListener("input", ({ target }) => { Object.assign(state, { [name]: target.value, limit: PAGE }); drawList(); });
   const clicks = {
     more: showMore, tuning: () => setDrawer(byId("drawer").hidden), close: () => setDrawer(false), back: closeSheet, undo, aside: setAside,
-    help: () => byId("keys").showModal(), "keys-close": () => byId("keys").close(), reset: resetWeights, copy: copyWeights,
+    help: () => byId("keys").showModal(), save, reset: resetWeights, copy: copyWeights,
     earlier: () => step(state.current, -1), later: () => step(state.current, 1),
   };
   for (const [id, does] of Object.entries(clicks)) byId(id).addEventListener("click", () => does());
-  for (const name of Object.keys(EXPORTS)) byId(name).addEventListener("click", () => save(name));
   byId("learn").addEventListener("change", (event) => { state.learns = event.target.checked; refresh(); if (gradeOf(state.current) !== null) nextUndecided(); });
   byId("sheet").addEventListener("wheel", () => { state.hasChosen = true; }, { passive: true });
   byId("import").addEventListener("change", importGrades);
-  matchMedia("(max-width: 60rem)").addEventListener("change", () => { closeSheet(); if (state.data) drawPanes(); });
+  matchMedia(NARROW).addEventListener("change", closeSheet);
   const inside = byId("data");
   byId("asking").hidden = inside !== null;
   if (inside) show(JSON.parse(inside.textContent));

@@ -21,6 +21,11 @@ EXPORTS = (*FORMS, COVIDENCE, SOURCES)
 Decisions = dict[str, tuple[int | None, str]]
 
 
+def suffix_of(form: str) -> str:
+    """Return the suffix of a form's files."""
+    return ".ris" if form in (COVIDENCE, "eppi") else ".csv"
+
+
 def export_texts(review: Review, output: Path, form: str, reviewer: str) -> dict[Path, str]:
     """Return the texts of a form by file: one for `output`, or for Covidence one for each list, named behind it.
 

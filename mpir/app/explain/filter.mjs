@@ -1,7 +1,6 @@
 // The filter of the list: words, "phrases", -exclusions, OR, years, publication types, grades and decisions.
 
 import { decisionOf } from "./decisions.mjs";
-import { isRetracted } from "./texts.mjs";
 
 const TERM = /(-?)(?:(year|type|grade|is|author|journal):)?(?:"([^"]*)"?|(\S+))/giu;
 
@@ -34,18 +33,18 @@ function inYears(record, value) {
 
 const FIELDS = {
   year: ({ record = {} }, _, value) => inYears(record, value),
-  type: ({ record = {} }, _, value) => squeezed([record.types ?? []]).includes(value),
-  author: ({ record = {} }, _, value) => squeezed([record.authors ?? []]).includes(value),
+  type: ({ record = {} }, _, value) => squeezed([record.types]).includes(value),
+  author: ({ record = {} }, _, value) => squeezed([record.authors]).includes(value),
   journal: ({ record = {} }, _, value) => squeezed([record.journal]).includes(value),
   grade: (_, grade, value) => String(grade ?? "none") === value,
-  is: (document, grade, value) => (value === "retracted" ? isRetracted(document) : decisionOf(grade) === value),
+  is: (document, grade, value) => (value === "retracted" ? document.record?.retracted === true : decisionOf(grade) === value),
 };
 
 function holds(document, grade, { negated, field, value, quoted }) {
   const { sections, record = {}, id } = document;
   if (FIELDS[field]) return FIELDS[field](document, grade, value) !== negated;
   if (!quoted && /^\d{4}[-–]\d{4}$/.test(value)) return inYears(record, value) !== negated;
-  const text = squeezed([Object.values(sections), record.journal, record.authors ?? [], String(record.year ?? ""), String(id)]);
+  const text = squeezed([Object.values(sections), record.journal, record.authors, record.year, id]);
   return text.includes(value.replace(/\s+/g, " ")) !== negated;
 }
 

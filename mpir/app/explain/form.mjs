@@ -6,9 +6,7 @@ import { post, stream } from "./stream.mjs";
 
 const EXAMPLE = {
   query: "Which gene is mutated in cystic fibrosis?",
-  documents: "Many a gene is mutated in pancreatic cancer. KRAS is the most frequent.\n\nCystic fibrosis is caused by "
-    + "mutations of CFTR, a chloride channel of epithelial cells. Carriers are healthy.\n\nPatients with cystic "
-    + "fibrosis need physiotherapy of the chest. Exercise helps.",
+  documents: "Many a gene is mutated in pancreatic cancer.\n\nCystic fibrosis is caused by mutations of CFTR. Carriers are healthy.",
 };
 
 function fillExample() {
@@ -28,14 +26,10 @@ function forgetFiles() {
 }
 
 /** A file's content in base64, which JSON can hold. */
-function content(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
-}
+const content = (file) => new Promise((resolve, reject) => {
+  const reader = new FileReader(), onload = () => resolve(reader.result.split(",")[1]), onerror = () => reject(reader.error);
+  Object.assign(reader, { onload, onerror }).readAsDataURL(file);
+});
 
 /** Have the server read files, and keep their documents for the next ranking in place of those of earlier files. */
 async function readFiles(files) {
@@ -64,7 +58,7 @@ function onDrop(event) {
 /** What the form asks for: the documents that were given, or a search. */
 function wish() {
   const form = new FormData(byId("ask")), text = form.get("documents").trim();
-  const pasted = text ? text.split(/\n\s*\n/).map((part) => part.trim()) : [];
+  const pasted = text.split(/\n\s*\n/).map((part) => part.trim()).filter(Boolean);
   const documents = [...dropped, ...pasted], query = form.get("query");
   if (documents.length) return { query, documents };
   const types = form.get("types").split(",").map((type) => type.trim()).filter(Boolean);
@@ -125,7 +119,4 @@ export function beginForm() {
   byId("forget").addEventListener("click", forgetFiles);
   byId("example").addEventListener("click", fillExample);
   byId("cancel").addEventListener("click", () => asking?.abort());
-  const mode = byId("mode"), showLimits = () => { byId("limits").hidden = mode?.value !== "pubmed"; };
-  mode?.addEventListener("change", showLimits);
-  showLimits();
 }

@@ -1,6 +1,6 @@
 // Order what is undecided by the decisions: what mpir/evaluate/screening.py does, with which a test compares it.
 
-import { greatest, sum } from "./blend.mjs";
+import { greatest, zscores } from "./blend.mjs";
 
 const PENALTY = 0.03, BALANCE = 9.8, TITLE = 0.3, QUESTION = 0.2, TOLERANCE = 1e-8, SWEEPS = 1000;
 /** The decisions between two new orders, so that the list does not move under the reader. */
@@ -39,11 +39,6 @@ function tfidf(texts, length, first) {
 }
 
 const squares = (values) => values.reduce((total, value) => total + value * value, 0);
-
-function standard(values) {
-  const mean = sum(values) / values.length, deviation = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length) || 1;
-  return values.map((value) => (value - mean) / deviation);
-}
 
 /** Values in an order that depends on a seed alone. */
 function shuffled(values, seed) {
@@ -90,9 +85,9 @@ function margins({ count, rows }, extra, decisions) {
 
 /** A score for each document, from those before any decision and from decisions: pairs of place and relevant or not. */
 export function learned(vectors, before, decisions) {
-  const relevantCount = decisions.filter(([, relevant]) => relevant).length, scores = standard(before);
+  const relevantCount = decisions.filter(([, relevant]) => relevant).length, scores = zscores(before);
   if (!relevantCount || relevantCount === decisions.length) return scores;
-  const [words, both] = [0, QUESTION].map((factor) => standard(margins(vectors, scores.map((score) => factor * score), decisions)));
+  const [words, both] = [0, QUESTION].map((factor) => zscores(margins(vectors, scores.map((score) => factor * score), decisions)));
   return words.map((value, i) => (value + both[i]) / 2);
 }
 

@@ -7,7 +7,8 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 from importlib.resources import files
@@ -20,16 +21,16 @@ from mpir.core.text import Document
 from mpir.core.text.claims import claim_of
 from mpir.core.text.query import unread
 from mpir.core.text.split import is_fragment
-from mpir.files.corpora.bibliography import Bibliography
+from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, TYPES, YEAR, Bibliography
 from mpir.files.corpora.content import fingerprint_of
 from mpir.files.corpora.identifiers import names_of
-from mpir.files.corpora.retractions import is_retracted_title
-from mpir.files.corpora.ris_lines import record_link
+from mpir.files.corpora.ris_lines import ris_fields
 from mpir.files.corpora.screening_tools import OWN_COLUMNS, without_own_decisions
 from mpir.files.corpora.source_fields import as_columns, as_tags
 from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.ranking import Ranking
-from mpir.reranking.standing import CLAIMS
+from mpir.reranking.render.spreadsheet import FURTHER_HEADS, HEADS, record_cells
+from mpir.reranking.standing import CLAIMS, is_retracted
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -46,6 +47,13 @@ MODULES = (
 MEDIA = {"explain.html": "text/html", "explain.css": "text/css", **dict.fromkeys(MODULES, "text/javascript")}
 _COLUMNS = ("rank", "document", "title", "abstract", "probability", "blended score", "best sentence", *OWN_COLUMNS)
 """Columns of the page's table whose names a document's source may use, too."""
+_FORMS = {
+    "rayyan": "Rayyan", "covidence": "Covidence", "asreview": "ASReview", "eppi": "EPPI-Reviewer", "csv": "tables",
+    "sources": "its sources",
+}  # fmt: skip
+"""The page's labels of the forms in which the server exports the review."""
+_LONGEST_NAME = 90
+"""Maximum characters of a text without a title that is its own name."""
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
@@ -66,11 +74,12 @@ def page_served(modes: Sequence[str], documents: str = "", questions: Sequence[s
     """
     own = f'<option value="{MODE}">{html.escape(documents)}</option>' if documents else ""
     options = own + "".join(map(_option, modes))
+    forms = "".join(f'<option value="{form}">Review for {name}</option>' for form, name in _FORMS.items())
     label = '<label for="mode">Rank, where nothing is pasted or dropped</label>'
     choice = f'{label}\n<select id="mode" name="mode">{options}</select>' if options else ""
     page = asset("explain.html").replace("<!--modes-->", choice)
     earlier = "".join(f'<option value="{html.escape(question)}"></option>' for question in questions)
-    page = page.replace("<!--questions-->", earlier)
+    page = page.replace("<!--questions-->", earlier).replace("<!--forms-->", forms if documents else "")
     return page.replace('id="query"', f'id="query" value="{html.escape(next(iter(questions), ""))}"')
 
 
@@ -108,11 +117,7 @@ def unread_page_data(
     query: str, documents: Sequence[Document], ordered: Sequence[Document], bundle: str = ""
 ) -> dict[str, Any]:
     """What the page shows before any model has read a document: the documents in the first stage's order."""
-    pending = [
-        {"id": document.id, "sections": document.sections, "before": rank, "record": _record(document)}
-        | {"fingerprint": _fingerprint(document)}
-        for rank, document in enumerate(ordered, 1)
-    ]
+    pending = [_facts(document, rank) for rank, document in enumerate(ordered, 1)]
     return {**_head(query, documents, bundle), "pending": pending}
 
 
@@ -125,24 +130,34 @@ def _head(query: str, documents: Sequence[Document], bundle: str) -> dict[str, A
         "bundle": bundle.rstrip("/").rsplit("/", 1)[-1],
         "date": date.today().isoformat(),
         "key": digest[:24],
-        "unread": unread(query),
+        "heading": _heading(query),
+        "heads": HEADS,
+        "further_heads": FURTHER_HEADS,
     }
 
 
-def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]) -> list[int]:
-    """Each document's rank in the first stage (from 1; equal scores share a rank).
+def _heading(query: str) -> str:
+    """The question as far as it is read, and how much of it is not."""
+    count = unread(query)
+    return f"{query[:-count]} … ({count} more characters were not read)" if count else query
+
+
+def _first_ranks(ranked: Sequence[RankedDocument], documents: Sequence[Document]) -> list[int | None]:
+    """Each document's rank in the first stage (from 1); None for a rank that several share, from which nobody moves.
 
     Ranks follow the first stage's own score, which is not among a hybrid search's columns; without one, the first
     column.
     """
     scores = [documents[document.index].score for document in ranked]
     known_scores = [score for score in scores if score is not None]
-    if len(known_scores) < len(scores):
-        return [next(iter(document.ranks.values()), 1) for document in ranked]
-    return [1 + sum(known_score > score for known_score in known_scores) for score in known_scores]
+    ranks = [next(iter(document.ranks.values()), 1) for document in ranked]
+    if len(known_scores) == len(scores):
+        ranks = [1 + sum(known_score > score for known_score in known_scores) for score in known_scores]
+    counts = Counter(ranks)
+    return [rank if counts[rank] == 1 else None for rank in ranks]
 
 
-def _document(ranked: RankedDocument, document: Document, before: int, query: str) -> dict[str, Any]:
+def _document(ranked: RankedDocument, document: Document, before: int | None, query: str) -> dict[str, Any]:
     reading = sorted(
         ranked.sentences, key=lambda sentence: (list(document.sections).index(sentence.section), sentence.begin)
     )
@@ -156,18 +171,29 @@ def _document(ranked: RankedDocument, document: Document, before: int, query: st
         for s in reading
     ]
     return {
-        "id": ranked.id,
-        "sections": document.sections,
+        **_facts(document, before),
         "score": ranked.score,
-        "before": before,
         "ranks": dict(ranked.ranks),
         "probability": ranked.probability,
         "reading": "unread" if ranked.left_out else "in_part" if ranked.in_part else "whole",
-        "record": _record(document),
-        "fingerprint": _fingerprint(document),
         "scores": dict(ranked.scores),
         "sentences": sentences,
     }
+
+
+def _facts(document: Document, before: int | None) -> dict[str, Any]:
+    """What is known of a document before any model has read it."""
+    facts = {"id": document.id, "name": _name(document), "sections": document.sections, "before": before}
+    return facts | {"record": _record(document), "fingerprint": _fingerprint(document)}
+
+
+def _name(document: Document) -> str:
+    """The document's title or, without one, how its text begins, to the end of a word."""
+    title, text = document.title.strip(), document.abstract.strip()
+    if title or len(text) <= _LONGEST_NAME:
+        return title or text or f"Document {document.id}"
+    whole_words = re.match(r".{40,}(?=\s)", text[:81], re.DOTALL)
+    return f"{whole_words[0].rstrip() if whole_words else text[:80]} …"
 
 
 @lru_cache(maxsize=2**14)  # a page shows its documents again as scores arrive
@@ -176,27 +202,27 @@ def _fingerprint(document: Document) -> str:
 
 
 def _record(document: Document) -> dict[str, Any]:
-    """The document's URL and the bibliographic fields that reference managers import."""
-    metadata = document.metadata
+    """The document's URL, the fields that the page shows, and those of the tables and references that it saves."""
+    metadata, known = document.metadata, Bibliography.of(document.metadata)
     names = names_of(str(metadata.get("pmid", "")), [str(metadata.get("doi", ""))])
-    known = Bibliography.of(metadata).metadata()
-    record = {**known, **({"source": str(metadata["source"])} if metadata.get("source") else {})}
     url = str(metadata.get("url", ""))
     if not url.startswith(("https://", "http://")):
         by_doi = f"https://doi.org/{quote(names['doi'])}" if "doi" in names else ""
         url = f"https://pubmed.ncbi.nlm.nih.gov/{names['pmid']}/" if "pmid" in names else by_doi
-    own = {"own_url": known["url"]} if known.get("url") else {}
-    standing: dict[str, Any] = {"study_type": study_type_of(known.get("types", ()), document.title)}
-    standing |= {"retracted": True} if is_retracted_title(document.title) else {}
-    further = {**own, **standing, **_source_fields(metadata)}
-    return {**record, **names, **further, "link": record_link(Bibliography.of(metadata)), "url": url}
-
-
-def _source_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that only the document's source knows, as the page's table and references write them."""
+    shown = {name: values for name, values in known.metadata().items() if name in (YEAR, JOURNAL, TYPES, AUTHORS)}
+    cells = {name: cell for name, cell in record_cells(document.title, metadata).items() if cell not in (None, "")}
     kept = without_own_decisions(metadata)
-    fields = {"columns": as_columns(kept, _COLUMNS), "tags": list(as_tags(kept))}
-    return {name: values for name, values in fields.items() if values}
+    columns = as_columns(kept, _COLUMNS)
+    return {
+        **shown,
+        "url": url,
+        "study_type": study_type_of(known.types, document.title),
+        "retracted": is_retracted(document.title, metadata),
+        "cells": {**columns, **cells},
+        "columns": list(columns),
+        "reference": [("TY", known.reference_type or "JOUR"), *ris_fields(known, document.id, document.title, "")],
+        "tags": list(as_tags(kept)),
+    }
 
 
 def page_with(data: dict[str, Any]) -> str:

@@ -3,11 +3,10 @@
 export const PAGE = 20, NARROW = "(max-width: 60rem)";
 export const state = {
   data: null, tuned: null, weights: null, blended: [], order: [], decisions: null, sessions: new Map(), file: "",
-  shown: [], current: -1, limit: PAGE, filter: "", view: "all", open: new Set(), opener: null, fallback: false,
-  learns: false, vectors: null, hasChosen: false,
+  shown: [], current: -1, limit: PAGE, filter: "", view: "all", open: new Set(), learns: false, vectors: null, hasChosen: false,
 };
 
-/** Filled by explain.mjs, so that no two modules import each other: refresh, select, decide, drawList. */
+/** Filled by explain.mjs, so that no two modules import each other. */
 export const actions = {};
 
 export const documentOf = (i) => state.data.documents[i];

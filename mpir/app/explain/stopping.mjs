@@ -4,13 +4,6 @@ import { least } from "./blend.mjs";
 
 export const RECALL = 0.95, CONFIDENCE = 0.99;
 
-/** The logarithms of the factorials of 0 to n. */
-function logFactorials(n) {
-  const values = [0];
-  for (let k = 1; k <= n; k += 1) values.push(values[k - 1] + Math.log(k));
-  return values;
-}
-
 /** P(X <= k) of the hypergeometric distribution: a sample without replacement from an urn with marked ones. */
 function cumulative(k, urn, marked, sample, logs) {
   const choose = (n, m) => logs[n] - logs[m] - logs[n - m];
@@ -26,19 +19,18 @@ export function stoppingTest(decisions, candidates, recall = RECALL) {
   const starts = [0, ...decisions.flatMap((relevant, i) => (relevant ? [i + 1] : []))], found = starts.length - 1;
   const missed = Math.floor(found / recall + 1e-9) + 1;
   if (missed - found > candidates - decisions.length) return 0;
-  const logs = logFactorials(candidates);
+  const logs = [0]; // the logarithms of factorials
+  for (let k = 1; k <= candidates; k += 1) logs.push(logs[k - 1] + Math.log(k));
   return least(starts.map((start, before) => (
     cumulative(found - before, candidates - start, missed - before, decisions.length - start, logs))));
 }
-
-const share = (value) => `${Math.round(100 * value)} %`;
 
 /** The sentence above the list: whether reading may stop, by the decisions in the order in which they were made. */
 export function advice(decisions, candidates) {
   const relevant = decisions.filter(Boolean).length, left = candidates - decisions.length;
   if (!decisions.length) return "Advice on stopping appears here as you decide.";
   if (!left) return `All ${candidates} documents are decided.`;
-  const p = stoppingTest(decisions, candidates);
-  if (p < 1 - CONFIDENCE) return `You may stop: ${relevant} relevant found, and a recall below ${share(RECALL)} is unlikely (p = ${p.toFixed(3)}, in the order of your decisions).`;
-  return `Read on: a recall below ${share(RECALL)} is not ruled out yet (p = ${p.toFixed(3)} in the order of your decisions; stop below ${(1 - CONFIDENCE).toFixed(2)}).`;
+  const p = stoppingTest(decisions, candidates), doubt = `a recall below ${Math.round(100 * RECALL)} % is`;
+  if (p < 1 - CONFIDENCE) return `You may stop: ${relevant} relevant found, and ${doubt} unlikely (p = ${p.toFixed(3)}, in the order of your decisions).`;
+  return `Read on: ${doubt} not ruled out yet (p = ${p.toFixed(3)} in the order of your decisions; stop below ${(1 - CONFIDENCE).toFixed(2)}).`;
 }

@@ -2,13 +2,10 @@
 
 import { byId } from "./elements.mjs";
 
-const headersOf = (accept) => ({
-  "Content-Type": "application/json", Accept: accept,
-  ...(byId("key").value ? { Authorization: `Bearer ${byId("key").value}` } : {}),
-});
-
-async function request(path, body, { accept = "application/json", signal } = {}) {
-  const response = await fetch(path, { method: "POST", headers: headersOf(accept), body: JSON.stringify(body), signal });
+async function request(path, body, accept = "application/json", signal = null) {
+  const headers = new Headers({ "Content-Type": "application/json", Accept: accept });
+  if (byId("key").value) headers.set("Authorization", `Bearer ${byId("key").value}`);
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   if (!response.ok) throw new Error((await response.json().catch(() => ({}))).message ?? `the server answers with status ${response.status}.`);
   return response;
 }
@@ -18,18 +15,16 @@ export const post = async (path, body) => (await request(path, body)).json();
 
 /** An event of a stream: its name and its value. */
 function eventOf(block) {
-  const fields = Object.fromEntries(block.split("\n").map((text) => [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 2)]));
-  return [fields.event, JSON.parse(fields.data)];
+  const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(block);
+  return [name, JSON.parse(data)];
 }
 
 /** Call `take` with each event of a stream. Throws the server's message, or that the stream broke off. */
 export async function stream(path, body, take, signal) {
-  const response = await request(path, body, { accept: "text/event-stream", signal });
+  const response = await request(path, body, "text/event-stream", signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "", last = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) break;
+  for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
     const blocks = (text + value).split("\n\n");
     text = blocks.pop();
     for (const [name, content] of blocks.map(eventOf)) {

@@ -1,6 +1,6 @@
 // The drawer of weights: sliders that blend the columns anew.
 
-import { feedback } from "./blend.mjs";
+import { feedback, sum } from "./blend.mjs";
 import { byId, make, say } from "./elements.mjs";
 import { actions, isChanged, state } from "./state.mjs";
 
@@ -17,36 +17,34 @@ function knobs() {
 }
 
 const PLAIN = {
-  "β bm25": ["Search score", "How much the first search's own score of a document counts, which is higher the more of the question's words it has."],
+  "β bm25": ["Search score", "How much the first search's own score of a document counts."],
   "β words": ["Same words", "How much it counts that a document has the question's words."],
   "β topic": ["Same subject", "How much it counts that a document is about the question's subject, in whatever words."],
   "β sentences": ["Answering sentence", "How much it counts that single sentences of a document answer."],
 };
 
 function explanationOf(label) {
-  const [letter, ...name] = label.split(" "), column = name.join(" ");
+  const letter = label[0], name = label.slice(2);
   if (label === "α context") return "What a sentence gains from the document that it stands in.";
-  if (letter === "w") return `What the document's best sentence number ${name[1]} counts.`;
-  return letter === "α" ? `What ${column} counts in a sentence's score.` : `What ${column} counts in a document's score.`;
+  if (letter === "w") return `What the document's best ${name.replace(" ", " number ")} counts.`;
+  return `What ${name} counts in a ${letter === "α" ? "sentence" : "document"}'s score.`;
 }
 
 export function buildSliders() {
-  const rows = knobs().map((knob, k) => slider(knob, k));
-  byId("plain").replaceChildren(...rows.filter((_, k) => knobs()[k].label in PLAIN));
-  byId("sliders").replaceChildren(...rows.filter((_, k) => !(knobs()[k].label in PLAIN)));
+  for (const id of ["plain", "sliders"]) byId(id).replaceChildren();
+  knobs().forEach((knob, k) => byId(knob.label in PLAIN ? "plain" : "sliders").append(slider(knob, k)));
 }
 
 function slider(knob, k) {
   const value = knob.get(state.tuned), most = Math.max(1, 2 * Math.abs(value));
   const [label, explanation] = PLAIN[knob.label] ?? [knob.label, explanationOf(knob.label)];
   const input = make("input", {
-    type: "range", id: `knob${k}`, min: String(Math.min(0, -most * (value < 0))), max: String(most), step: "any",
-    oninput: (event) => move(knob, Number(event.target.value)), attributes: { "aria-describedby": `about${k}` },
+    type: "range", id: `knob${k}`, min: value < 0 ? -most : 0, max: most, step: "any", value, oninput: () => move(knob, Number(input.value)),
   });
-  input.value = String(value);
+  input.setAttribute("aria-describedby", `about${k}`);
   return make("div", { className: "slider" },
-    make("label", { htmlFor: `knob${k}`, textContent: label }), make("output", { htmlFor: `knob${k}` }),
-    make("p", { className: "hint", id: `about${k}`, textContent: explanation }), input);
+    make("label", { htmlFor: `knob${k}` }, label), make("output", { htmlFor: `knob${k}` }),
+    make("p", { className: "hint", id: `about${k}` }, explanation), input);
 }
 
 function move(knob, value) {
@@ -59,15 +57,13 @@ function move(knob, value) {
 
 export function drawWeights() {
   const all = knobs();
-  let count = 0;
-  all.forEach((knob, k) => {
-    const value = knob.get(state.weights), moved = value !== knob.get(state.tuned);
-    count += moved;
-    const input = byId(`knob${k}`), row = input.parentElement;
+  const count = sum(all.map((knob, k) => {
+    const value = knob.get(state.weights), moved = value !== knob.get(state.tuned), input = byId(`knob${k}`), row = input.parentElement;
     row.classList.toggle("moved", moved);
     row.querySelector("output").textContent = value.toFixed(4);
-    if (Number(input.value) !== value) input.value = String(value);
-  });
+    if (Number(input.value) !== value) input.value = value;
+    return Number(moved);
+  }));
   byId("changed").textContent = count ? `${count} of ${all.length} weights changed from tuned.` : "The weights are as tuned.";
   byId("json").textContent = weightsJson();
 }

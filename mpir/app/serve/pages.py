@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from mpir.app.explain.decision import Decision, read_decision
+from mpir.app.explain.export import EXPORTS, export_texts, suffix_of
 from mpir.app.explain.library import MODE, Library
 from mpir.app.explain.page import MEDIA, SERVED, asset, page_data, page_served
 from mpir.app.serve.cost import tokens_of
@@ -49,7 +50,7 @@ def add_pages(
     app.add_api_route("/docs", reference, methods=["GET"], response_model=None, include_in_schema=False)
     works = {"ranking": _ranking(service), "documents": _upload(service)}
     if service.library is not None:
-        works["grades"] = grades_work(service.library)
+        works |= {"grades": grades_work(service.library), "export": export_work(service.library)}
     for name, work in works.items():
         app.add_api_route(
             f"/explain/{name}", handler(work), methods=["POST"], response_model=None, include_in_schema=False
@@ -173,6 +174,25 @@ def grades_work(library: Library) -> Work:
         ]
         context.sizes = {"decisions": len(decisions)}
         return await asyncio.to_thread(_stored, library, decisions)
+
+    return work
+
+
+class ExportBody(Body):
+    """The form in which the review is exported."""
+
+    form: Annotated[str, Field(pattern=f"^({'|'.join(EXPORTS)})$"), expected(f"one of {', '.join(EXPORTS)}")]
+
+
+def export_work(library: Library) -> Work:
+    """Export the review in the forms of `mpir merge`."""
+
+    async def work(_: RequestContext, body: Mapping[str, Any]) -> Any:
+        """Return the files' texts by name."""
+        form, review = validated(ExportBody, body).form, library.review
+        output = review.path.with_suffix(suffix_of(form))
+        texts = await asyncio.to_thread(export_texts, review, output, form, library.reviewer)
+        return {"files": {path.name: text for path, text in texts.items()}}
 
     return work
 

@@ -16,7 +16,8 @@ from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, LISTS, TYPES, YEAR
 from mpir.files.corpora.formula_guard import guarded
 from mpir.files.corpora.identifiers import REGISTRIES
 from mpir.files.corpora.source_fields import SOURCE_FIELDS, as_columns
-from mpir.reranking.standing import CLAIMS, standing_of
+from mpir.files.corpora.study_types import study_type_of
+from mpir.reranking.standing import CLAIMS, is_retracted, standing_of
 
 _NAMES = ("pmid", "doi")
 """Identifiers that documents from reference files and tables have in addition to their ids."""
@@ -41,8 +42,8 @@ _FURTHER = (
 )
 _REGISTRIES = tuple(name for name in REGISTRIES if name not in (*_NAMES, *_FURTHER))
 """Further ids of a reference."""
-_OPTIONAL = (*_FURTHER, *_REGISTRIES)
-"""Further fields of a reference, in the last columns."""
+HEADS, FURTHER_HEADS = (*_NAMES, *_KNOWN, *_STANDING), (*_FURTHER, *_REGISTRIES)
+"""Columns of a record's fields: those before the scores, and those in the last columns."""
 _QUERY = ("query id", "query")
 _SIGNATURE = "\ufeff"
 """The byte order mark, without which Excel does not recognise UTF-8."""
@@ -81,10 +82,9 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     heads = [
         "rank",
         "document",
-        *_NAMES,
+        *HEADS[:2],
         "title",
-        *_KNOWN,
-        *_STANDING,
+        *HEADS[2:],
         *(["section", "answer probability"] if sentences else []),
     ]
     heads += ["blended score"] if sentences else ["probability", "blended score", *of_documents]
@@ -92,17 +92,14 @@ def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], se
     heads += [
         "sentence says" if sentences else _SAYS,
         "sentence" if sentences else "best sentence",
-        *([] if sentences else ["abstract", *_FURTHER, *_REGISTRIES]),
+        *([] if sentences else ["abstract", *FURTHER_HEADS]),
     ]
     heads += _QUERY
     optional = {
-        *_NAMES,
-        *_KNOWN,
-        *_STANDING,
+        *HEADS,
         _SAYS,
         "sentence says",
-        *_FURTHER,
-        *_REGISTRIES,
+        *FURTHER_HEADS,
         "abstract",
         "probability",
         "answer probability",
@@ -132,16 +129,19 @@ def _sentence(text: str, query: str) -> dict[str, str]:
 
 def _known_of(document: RankedDocument, query: str) -> dict[str, Any]:
     """Return the id, the title, the bibliographic fields and the standing of a document."""
-    known, standing = Bibliography.of(document.metadata), standing_of(document, query)
+    texts = {"document": document.id, "title": document.title, "abstract": document.text}
+    texts |= {_SAYS: standing_of(document, query).says, SOURCE_FIELDS: document.metadata.get(SOURCE_FIELDS)}
+    return texts | record_cells(document.title, document.metadata)
+
+
+def record_cells(title: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the identifiers, the bibliographic fields and the standing of a record by the heads of their columns."""
+    known = Bibliography.of(metadata)
     values = {name: getattr(known, name) for name in (*_NAMES, *_KNOWN, *_FURTHER)}
     texts = {name: _joined(name, value) if name in LISTS else value for name, value in values.items()}
-    texts |= {name: document.metadata.get(name) for name in (*_REGISTRIES, SOURCE_FIELDS)}
-    texts |= {
-        "type of study": standing.study_type,
-        "retracted": "yes" if standing.is_retracted else "",
-        _SAYS: standing.says,
-    }
-    return {"document": document.id, "title": document.title, "abstract": document.text, **texts}
+    texts |= {name: metadata.get(name) for name in _REGISTRIES}
+    retracted = "yes" if is_retracted(title, metadata) else ""
+    return {**texts, "type of study": study_type_of(known.types, title), "retracted": retracted}
 
 
 def _joined(name: str, values: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,15 @@ def ranked() -> Callable[..., tuple[Ranking, dict[str, Any]]]:
         return ranking, page_data(ranking, DOCUMENTS)
 
     return make
+
+
+def saved(page: Any, form: str) -> str:
+    """The file that the page saves in a form."""
+    page.locator("#saving").evaluate("(it) => { it.open = true; }")
+    page.locator("#form").select_option(form)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save", exact=True).click()
+    return Path(download.value.path()).read_text(encoding="utf-8-sig")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from mpir.app.explain.page import page_data, page_with
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
 from mpir.reranking.ranking import Ranking
-from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary, arbitrary_columns, serving
+from tests.app.explain.conftest import DOCUMENTS, QUERY, Arbitrary, arbitrary_columns, saved, serving
 from tests.app.serve.running import Server
 
 Ranked = Callable[..., tuple[Ranking, dict[str, Any]]]
@@ -164,7 +164,7 @@ def test_the_keyboard_does_it_all(opened: Callable[..., Any], ranked: Ranked) ->
     assert tally.inner_text() == "2 decided, 3 to go: 1 included, 0 maybe, 1 excluded"
     page.get_by_text("Save and load").click()
     graded = {(ranking.documents[1].id, "3"), (ranking.documents[2].id, "0")}
-    assert {tuple(row.split()[2:]) for row in saved(page, "Save grades as qrels").splitlines()} == graded
+    assert {tuple(row.split()[2:]) for row in saved(page, "Grades as qrels").splitlines()} == graded
     page.locator("#list .title").nth(4).focus()
     page.keyboard.press("2")  # its text is not in view yet
     assert "was not shown" in page.locator("#status").inner_text()
@@ -175,12 +175,6 @@ def test_the_keyboard_does_it_all(opened: Callable[..., Any], ranked: Ranked) ->
 def shown_ids(page: Any) -> list[str]:
     """The ids of the texts that are shown."""
     return [text.partition("id ")[2].split()[0] for text in page.locator("article .place").all_inner_texts()]
-
-
-def saved(page: Any, button: str) -> str:
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button).click()
-    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def test_the_drawer_is_opened_moved_and_closed_by_keys_alone(opened: Callable[..., Any], ranked: Ranked) -> None:
@@ -283,7 +277,7 @@ def test_nothing_reaches_into_the_margin(opened: Callable[..., Any], ranked: Ran
 
 def test_a_title_of_thousands_of_characters_leaves_room_for_others(opened: Callable[..., Any], ranked: Ranked) -> None:
     data = ranked()[1]
-    data["documents"][0]["sections"]["title"] = "A title that never ends " * 120
+    data["documents"][0]["name"] = "A title that never ends " * 120
     page = opened(data, viewport={"width": 390, "height": 800})
     assert max(title.bounding_box()["height"] for title in page.locator("#list .title").all()) < 120
     page.locator("#list .title", has_text="never ends").click()

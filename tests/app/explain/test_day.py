@@ -15,6 +15,7 @@ import pytest
 
 from mpir.app.cli import main
 from mpir.app.explain.library import open_library
+from tests.app.explain.conftest import saved
 from tests.app.serve.running import PATIENCE, environment_of
 from tests.programs import Fork
 
@@ -92,10 +93,7 @@ def in_file(review: Path) -> int:
 
 def decisions_of(page: Any) -> dict[str, str]:
     """The decisions by title, as the page exports them."""
-    page.locator("#saving").evaluate("(it) => { it.open = true; }")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save as CSV").click()
-    rows = csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines())
+    rows = csv.DictReader(saved(page, "CSV").splitlines())
     return {row["title"]: row["decision"] for row in rows if row["decision"] != "undecided"}
 
 

@@ -61,17 +61,20 @@ def test_the_data_has_texts_columns_and_weights_in_the_order_of_the_input(ranked
 
 
 def test_where_a_document_stood_is_the_first_stage_s_own_rank() -> None:
-    """That of a hybrid search is by neither of its columns; without any score, it is by BM25 among the documents."""
+    """That of a hybrid search is by neither of its columns; without any score, it is by BM25 among the documents.
+
+    Nobody moves from a rank that several share.
+    """
     reranker = Reranker(perspectives=[Arbitrary("relevance")])
 
-    def before(documents: list[Document]) -> list[int]:
+    def before(documents: list[Document]) -> list[int | None]:
         return [item["before"] for item in page_data(reranker.rerank("gene", documents), documents)["documents"]]
 
     fused = [
         Document(name, abstract="A gene.", score=score, scores={"bm25": bm25, "dense": dense})
         for name, score, bm25, dense in (("a", 0.02, 0.0, 0.9), ("b", 0.03, 3.0, 0.5), ("c", 0.02, 5.0, 0.1))
     ]
-    assert before(fused) == [2, 1, 2]
+    assert before(fused) == [None, 1, None]
     assert before([Document("a", abstract="A cell."), Document("b", abstract="A gene.")]) == [2, 1]
 
 
@@ -276,7 +279,6 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
     )
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
@@ -289,14 +291,13 @@ def test_the_page_scales_bm25_of_few_documents_as_python_does(bm25: tuple[float,
     ],
 )
 def test_a_document_without_a_title_is_called_by_how_its_text_begins(title: str, shown: str) -> None:
-    result = json.dumps({"id": "7", "sections": {"title": "", "abstract": title}})
-    assert in_node("nameOf", f"process.stdout.write(nameOf({result}));", "texts") == shown
+    documents = [Document("7", abstract=title)]
+    data = page_data(Reranker(perspectives=[Arbitrary("relevance")]).rerank("salt", documents), documents)
+    assert data["documents"][0]["name"] == shown
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 def test_a_question_that_is_far_too_long_is_shown_as_far_as_it_was_read() -> None:
-    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank("💊 gene " * 1_000, ["A gene."])
-    data = page_data(ranking, [Document("1", abstract="A gene.")])
-    shown = "💊 gene " * 571 + "💊 … (3002 more characters were not read)"
-    assert in_node("asked", f"process.stdout.write(asked({json.dumps(data)}));", "texts") == shown
-    assert in_node("asked", 'process.stdout.write(asked({ query: "gene", unread: 0 }));', "texts") == "gene"
+    reranker, documents = Reranker(perspectives=[Arbitrary("relevance")]), [Document("1", abstract="A gene.")]
+    data = page_data(reranker.rerank("💊 gene " * 1_000, documents), documents)
+    assert data["heading"] == "💊 gene " * 571 + "💊 … (3002 more characters were not read)"
+    assert page_data(reranker.rerank("gene", documents), documents)["heading"] == "gene"

@@ -19,7 +19,7 @@ from mpir.files.weights import read_weights
 from mpir.search.pubmed import Settings as PubMedSettings
 from mpir.search.pubmed.candidates import PubMedFirstStage
 from mpir.tune.graded import read_graded
-from tests.app.explain.conftest import Arbitrary
+from tests.app.explain.conftest import Arbitrary, saved
 from tests.app.explain.conftest import serving as serving_page
 from tests.search.pubmed.conftest import DRUGS, records
 from tests.search.pubmed.stand_in import Server, serving
@@ -95,12 +95,6 @@ def test_the_form_limits_a_search_by_dates_and_types(chromium: Any, url: str, st
     page.close()
 
 
-def saved(page: Any, button: str) -> str:
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button).click()
-    return Path(download.value.path()).read_text(encoding="utf-8")
-
-
 def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path) -> None:
     page = chromium.new_page()
     page.goto(f"{url}/explain")
@@ -118,16 +112,16 @@ def test_from_a_question_to_saved_grades(chromium: Any, url: str, tmp_path: Path
     page.get_by_text("Save and load").click()
     page.locator("#list .include").first.click()
     page.locator("#list .exclude").nth(1).click()
-    assert f"1 0 {document_id} 2" in saved(page, "Save grades as qrels").splitlines()
+    assert f"1 0 {document_id} 2" in saved(page, "Grades as qrels").splitlines()
     references = tmp_path / "saved.ris"
-    references.write_text(saved(page, "Save as RIS"), encoding="utf-8")
+    references.write_text(saved(page, "RIS"), encoding="utf-8")
     (document,) = read_references(references)
     assert document.title.startswith("Trial ")
     assert (document.id, document.metadata["doi"]) == (document_id, f"10.1000/{int(document_id) - 1000}")
-    rows = list(csv.DictReader(io.StringIO(saved(page, "Save as CSV").removeprefix("\ufeff"))))
+    rows = list(csv.DictReader(io.StringIO(saved(page, "CSV"))))
     assert (len(rows), rows[0]["document"], rows[0]["grade"], rows[1]["grade"]) == (40, document_id, "2", "0")
     graded = tmp_path / "graded.jsonl"
-    graded.write_text(saved(page, "Save grades for mpir score"), encoding="utf-8")
+    graded.write_text(saved(page, "Grades for mpir score"), encoding="utf-8")
     (question,), candidates = read_graded([str(graded)])
     assert (question.body, question.documents) == (QUERY, (document_id,))
     assert len(candidates.search(QUERY)) == 40
@@ -151,7 +145,7 @@ def ask_and_grade(page: Any, drug: str, other: str, folder: Path) -> str:
     page.get_by_role("button", name="Rank", exact=True).click()
     page.get_by_role("heading", name=query).wait_for()
     page.get_by_text("documents ranked.").wait_for()
-    (folder / f"{drug}.ris").write_text(saved(page, "Save as RIS"), encoding="utf-8")
+    (folder / f"{drug}.ris").write_text(saved(page, "RIS"), encoding="utf-8")
     grade(page, f"of {drug}", "3", 4)
     grade(page, f"of {other}", "0", 2)
     return query
@@ -164,8 +158,8 @@ def downloads(chromium: Any, url: str, tmp_path_factory: pytest.TempPathFactory)
     page.goto(f"{url}/explain")
     page.locator("summary", has_text="Save and load").evaluate("summary => summary.parentElement.open = true")
     queries = [ask_and_grade(page, drug, DRUGS[number - 1], folder) for number, drug in enumerate(DRUGS)]
-    for name, button in (("graded.jsonl", "Save grades for mpir score"), ("grades.qrels", "Save grades as qrels")):
-        (folder / name).write_text(saved(page, button), encoding="utf-8")
+    for name, form in (("graded.jsonl", "Grades for mpir score"), ("grades.qrels", "Grades as qrels")):
+        (folder / name).write_text(saved(page, form), encoding="utf-8")
     page.close()
     lines = [f"{number}\t{query}\n" for number, query in enumerate(queries, 1)]
     (folder / "questions.tsv").write_text("".join(lines), encoding="utf-8")

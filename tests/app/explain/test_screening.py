@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
 from mpir import Document, Reranker, Weights
+from mpir.app.cli import main
 from mpir.app.explain.library import open_library
 from mpir.app.explain.page import page_data, page_with
 from mpir.app.explain.review import Review
 from mpir.app.serve.service import Service
 from mpir.app.serve.settings import Settings
-from tests.app.explain.conftest import Arbitrary, serving
+from tests.app.explain.conftest import Arbitrary, saved, serving
 
 QUERY = "Does aspirin thin blood?"
 
@@ -131,16 +133,11 @@ def test_exports_name_what_other_people_decided(chromium: Any, explaining: Any) 
     assert page.locator("#tally").inner_text().startswith("0 decided")  # nobody sees them before deciding
     with page.expect_response("**/explain/grades"):
         page.get_by_label("Decision on id1").first.get_by_role("button", name="Include").click()
-    page.locator("#saving").evaluate("(it) => { it.open = true; }")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save as CSV").click()
-    rows = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8-sig").splitlines()))
+    rows = list(csv.DictReader(saved(page, "CSV").splitlines()))
     decisions = {row["document"]: (row["decision"], row["decisions of others"]) for row in rows}
     assert decisions["id1"] == ("included", "grace: excluded")
     assert decisions["id0"] == ("undecided", "")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save as RIS").click()
-    assert "N1  - Decisions of others: grace: excluded" in Path(download.value.path()).read_text(encoding="utf-8")
+    assert "N1  - Decisions of others: grace: excluded" in saved(page, "RIS")
     page.context.close()
 
 
@@ -185,10 +182,7 @@ def test_a_store_that_is_full_or_forbidden_is_named_and_the_grades_can_be_saved(
     page.locator("#list .include").first.click()
     assert page.locator("#kept").inner_text() == message
     assert page.locator("#tally").inner_text().startswith("1 decided")
-    page.locator("#saving").evaluate("(it) => { it.open = true; }")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export grades").click()
-    assert len(Path(download.value.path()).read_text(encoding="utf-8").splitlines()) == 1
+    assert len(saved(page, "Grades").splitlines()) == 1
     context.close()
 
 
@@ -233,3 +227,24 @@ def test_ten_decisions_bring_up_what_is_like_the_included(chromium: Any, tmp_pat
     assert "id 14" in ids.nth(10).inner_text()
     page.get_by_label("Rank what is undecided anew").uncheck()
     assert "id 14" in ids.nth(14).inner_text()
+
+
+def test_the_page_saves_the_review_in_the_forms_of_other_programs(
+    chromium: Any, explaining: Any, tmp_path: Path
+) -> None:
+    url, path, _ = explaining
+    page = ranked(chromium.new_context(), url)
+    with page.expect_response("**/explain/grades"):
+        page.get_by_label("Decision on id1").first.get_by_role("button", name="Include").click()
+    output = tmp_path / "rayyan.csv"
+    assert main(["merge", str(path), "--format", "rayyan", "--reviewer", "ada", "--output", str(output)]) == 0
+    assert saved(page, "Review for Rayyan").splitlines() == output.read_text(encoding="utf-8-sig").splitlines()
+    assert "RAYYAN-INCLUSION" in output.read_text()
+    with page.expect_response("**/explain/export") as response:
+        page.locator("#form").select_option("Review for Covidence")
+        page.get_by_role("button", name="Save", exact=True).click()
+    files = response.value.json()["files"]
+    assert [name for name, text in files.items() if "Title 1" in text] == ["aspirin_select.ris"]
+    page.context.close()
+    answer = httpx.post(f"{url}/explain/export", json={"form": "odd"})
+    assert (answer.status_code, "expected one of rayyan, " in answer.json()["message"]) == (400, True)
