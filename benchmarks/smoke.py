@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import resource
 import runpy
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -86,6 +87,11 @@ SCRIPTS = (
         packages=(*PEERS, "pyserini"),
     ),
     Script("first_stage", "--queries 2 --rounds 1 --threads 1", packages=("pyserini",)),
+    Script(
+        "gpu",
+        "--device cpu --seconds 1 --documents 4 --pairs 4 --questions 1 --candidates 4",
+        packages=PEERS,
+    ),
     Script("late_interaction", "--documents 2 --questions 1 --rounds 1 --threads 1", packages=("gensim",)),
     Script("latency", "--documents 2 --questions 1 --threads 1 --bundles default", packages=PEERS),
     Script("models", "--size tiny --pairs 2 --rounds 1 --families Bert", packages=("sentence_transformers",)),
@@ -233,6 +239,11 @@ SCRIPTS = (
         "sentences --checkpoint mpir/bundles/default/model --output {work}/without --steps 1 --queries without",
     ),
     Script(
+        "experiments.radiology",
+        "sentences --checkpoint mpir/bundles/default/model --train {work}/found.jsonl "
+        "--test experiments/radiology/brat_sample --output {work}/reports --steps 1",
+    ),
+    Script(
         "experiments.ranking.deadline",
         f"--scored {{work}}/scored --corpus {SAMPLE}/documents.jsonl --bundle fast --limit 2 --seconds 0.1",
     ),
@@ -320,7 +331,10 @@ SCRIPTS = (
         "--data {data} --limit 1 --candidates 2 --bundle fast",
         data=("pubmed",),
     ),
-    Script("mpir evaluate bioasq", f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json --by type"),
+    Script(
+        "mpir evaluate bioasq",
+        f"--gold {SAMPLE}/questions.json --submission {SAMPLE}/questions.json {{work}}/same.json --by type",
+    ),
     Script(
         "mpir train",
         f"--objective mlm --checkpoint mpir/bundles/default/model --corpus {SAMPLE}/documents.jsonl "
@@ -343,7 +357,8 @@ SCRIPTS = (
     ),
     Script(
         "experiments.tripclick.variants",
-        "--output {work}/tripclick --depth 5 --device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
+        "--recipes above-click filtered --further mpir/bundles/default/model --output {work}/tripclick --depth 5 "
+        "--device cpu --train --set train.max_steps=1 --set train.evaluate_every=1",
         packages=("pyserini", "gensim"),
     ),
     Script(
@@ -358,7 +373,7 @@ SCRIPTS = (
     Script(
         "experiments.tuning.compare",
         "--dev {work}/scored --test {work}/scored --free {work}/free --output {work}/tuning --measures document-map "
-        "--seeds 1 --calls 2 --loops 1 --folds 2 --workers 1",
+        "--seeds 1 --calls 2 --loops 1 --folds 2 --workers 1 --initial 1 --best-sentences 2",
         packages=(START, "skopt", "sklearn"),
     ),
 )
@@ -369,6 +384,8 @@ PREPARATION = (
         "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 --output {work}/scored",
         "-m mpir score --questions mpir/sample/questions.json --index {work}/index --k 3 "
         "--bundle {work}/start.json --output {work}/free",
+        "-m mpir data lexicon-pairs mpir/sample/radiology/reports.jsonl "
+        "--lexicon mpir/sample/radiology/chest-xray.tsv --output {work}/found.jsonl",
         "-m mpir data vectors mpir/sample/documents.jsonl --set vectors.least=2 "
         "--set vectors.epochs=1 --output {work}/vectors",
     ),
@@ -408,6 +425,7 @@ def run_all(names: tuple[str, ...], data: Path, work: str, pool: ThreadPoolExecu
     values = {"data": str(data), "work": work}
     write_rows(Path(work) / "rows.jsonl")
     write_document_rows(Path(work) / "documents.jsonl")
+    shutil.copy(ROOT / SAMPLE / "questions.json", Path(work) / "same.json")
     has_start = write_start_bundle(Path(work) / "start.json")
     failed = 0
     for step in PREPARATION:

@@ -27,11 +27,17 @@ Clicks = list[tuple[Question, list[str]]]
 
 
 def write_sample(folder: Path) -> Path:
-    """Write the folder ``benchmark``, with titles as training queries and questions as test queries."""
+    """Write the folder ``benchmark``, with titles as training queries and questions as test queries.
+
+    Behind every fourth title the next document is clicked, too, which others without a click stand above.
+    """
     texts = list(read_jsonl(SAMPLE / "documents.jsonl"))
     documents = {document.id: str(number) for number, document in enumerate(texts, 1)}
     clicks: Clicks = [
-        (Question(f"{1000 + i}", document.title), [documents[document.id]])
+        (
+            Question(f"{1000 + i}", document.title),
+            [documents[clicked.id] for clicked in texts[i : i + (2 if i % 4 == 0 else 1)]],
+        )
         for i, document in enumerate(texts)
         if document.title
     ]

@@ -6,8 +6,9 @@
     python -m experiments.tripclick.variants --tripclick benchmark --checkpoint SCIBERT --further PUBMEDBERT BERT \\
         --model cat --recipes filtered --runs BM25F=bm25f.trec --output runs/tripclick
 
-`above-click` are the collection's own negatives, results that were shown above the click; `filtered` are the paper's,
-of BM25's 500 best without the relevant pool; `unfiltered` leaves that pool in; `random` are documents drawn by chance.
+`above-click` is after the collection's own negatives, results that were shown above the click: its files do not have
+the order in which they were shown, so BM25's stands in for it. `filtered` are the paper's, of BM25's 500 best without
+the relevant pool; `unfiltered` leaves that pool in; `random` are documents drawn by chance.
 All else is the same: model, steps, seed. --runs adds rows of systems that are not trained here from their TREC runs.
 All pairs of systems are tested over the queries of all groups. Options and kept files are those of rerank.py.
 """

@@ -63,11 +63,13 @@ class Benchmark:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able description of figures and settings."""
         compared: list[dict[str, Any]] = [{}, *map(_comparison, self.comparisons())]
+        count = sum(len(self.collection.candidates[name]) for name in self.collection.queries)
         rows = [
             {
                 "order": row.order,
                 **{measure: float(np.mean(values)) for measure, values in row.figures.items()},
                 "seconds": round(row.seconds, 3),
+                "candidates_per_second": round(count / row.seconds, 1) if row.seconds else None,
                 "memory": row.memory,
                 **comparison,
             }
@@ -80,7 +82,7 @@ class Benchmark:
         """A table."""
         values = self.to_dict()
         rows = [_cells(row) for row in values["rows"]]
-        headers = ["documents by", MAIN, RECALL, "difference (95 % interval)", "p", "seconds", "memory, MB"]
+        headers = ["documents by", MAIN, RECALL, "difference (95 % interval)", "p", "candidates/s", "memory, MB"]
         table = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
         settings = ", ".join(f"{key} {value}" for key, value in self.settings.items())
         note = f"{values['queries']} queries, candidates by {values['first_stage']}; {settings}."
@@ -98,7 +100,8 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     difference = f"{row['difference']:+.4f} ({low:+.4f} to {high:+.4f})" if "p" in row else ""
     p = f"{row['p']:.4f}" if "p" in row else ""
     memory = "" if row["memory"] is None else f"{row['memory'] / MEGABYTE:,.0f}"
-    return [row["order"], f"{row[MAIN]:.4f}", f"{row[RECALL]:.4f}", difference, p, f"{row['seconds']:.1f}", memory]
+    rate = "" if row["candidates_per_second"] is None else f"{row['candidates_per_second']:,.1f}"
+    return [row["order"], f"{row[MAIN]:.4f}", f"{row[RECALL]:.4f}", difference, p, rate, memory]
 
 
 def run_benchmark(

@@ -14,7 +14,8 @@ Writes lines of `question<TAB>positive<TAB>negative`, as ids; a mixture may use 
 sampled from the --k best candidates, excluding all judged documents (Hofstätter et al. 2022). With triples.keep_judged,
 documents that were judged irrelevant may be negatives. Candidates come from a search in --index, from a TREC run, or at
 random from a corpus. negatives.skip leaves out the best ones, which are likely to be unjudged answers. The recipe
-above-click is TripClick's own; unfiltered leaves relevant documents in.
+above-click takes unclicked candidates above a clicked one, as TripClick's own did of the results in the order shown;
+unfiltered leaves relevant documents in.
 
 Relevant documents come from --qrels, or else from the gold documents of BioASQ questions. Documents without a text in
 --corpus, or else in --index, are left out and counted. Questions in the files of --exclude are refused by id and by

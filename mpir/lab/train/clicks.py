@@ -2,8 +2,8 @@
 
 After Hofstätter et al., "Establishing Strong Baselines for TripClick Health Retrieval" (2022): negatives are sampled
 from BM25's best candidates of any rank, without the query's relevant pool, *regardless of its grade*. For comparison,
-the pool can be kept except for the positive, or negatives can be unclicked results above a click, as in the
-collection's own recipe.
+the pool can be kept except for the positive, or negatives can be unclicked candidates above a click, as in the
+collection's own recipe, but in the first stage's order: its files do not have that in which results were shown.
 """
 
 from __future__ import annotations

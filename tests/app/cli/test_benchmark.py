@@ -71,6 +71,9 @@ def test_rows_are_orders_of_the_same_candidates(
     low, high = rows["bundle"]["interval"]
     assert low <= rows["bundle"]["difference"] <= high
     assert rows["bundle"]["seconds"] > 0 == rows["first stage"]["seconds"]
+    rate = rows["bundle"]["candidates_per_second"]
+    assert rate * rows["bundle"]["seconds"] == pytest.approx(3 * len(TEXTS), rel=0.01, abs=0.1)
+    assert rows["first stage"]["candidates_per_second"] is None
     assert "| first stage | " in " ".join((tmp_path / "out/benchmark.md").read_text().split())
 
 
