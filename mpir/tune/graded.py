@@ -68,6 +68,13 @@ def read_graded(paths: Sequence[str]) -> tuple[list[Question], GradedLists]:
     return questions, GradedLists(lists)
 
 
+def graded_lines(paths: Sequence[str]) -> Iterator[tuple[str, list[Document], dict[str, int]]]:
+    """Yield each query with its candidates, and the grades of those that have one. Raises InputError."""
+    for location, query, documents in _lines(paths):
+        graded = [document for document in documents if document.metadata.get("grade") is not None]
+        yield query, documents, {document.id: _grade(document, location) for document in graded}
+
+
 def _lines(paths: Sequence[str]) -> Iterator[tuple[str, str, list[Document]]]:
     for path in paths:
         for number, record in read_json_lines(path):

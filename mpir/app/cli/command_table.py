@@ -103,6 +103,8 @@ COMMANDS = (
         "Join the shards that `mpir score`, `rerank`, `index --dense` or `data sia` made with --shard i/n."),
     Command("tune", "find weights on scored questions",
         "Search the weights of the blend for the best measure over scored questions."),
+    Command("calibrate", "fit the probabilities to your own judgements",
+        "Fit the probabilities of documents to about 50 of your judgements, and make a bundle with them."),
     Command("data", "make training data: SIA rows, triples, negatives, word vectors",
         "Make training data for your own perspectives.", is_group=True),
     Command("data_sia", "rows of (query, sentence, 0 to 4) for semantic information availability",
