@@ -43,7 +43,7 @@ def run_push(arguments: argparse.Namespace) -> int:
     """Upload a bundle. Raises MpirError for one that cannot be used elsewhere, or if the hub refuses."""
     from mpir.models.bundles.bundle_push import push_bundle
 
-    print(push_bundle(arguments.bundle, arguments.repository, private=arguments.private, message=arguments.message))
+    print(push_bundle(arguments.bundle, arguments.repository, private=arguments.private))
     return 0
 
 

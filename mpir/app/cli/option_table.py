@@ -475,7 +475,6 @@ BUNDLES = (
     option("folder", {"bundle_new": "a new folder, or one that this command made"}, type=output_path, metavar="DIR"),
     option("repository", {"bundle_push": "the hub's repository, created if it does not exist"}, metavar="ORG/NAME"),
     option("--private", {"bundle_push": "make a new repository private"}, default=False, action="store_true"),
-    option("--message", {"bundle_push": "commit message"}, metavar="TEXT"),
     option("shell", {"completion": "the shell"}, choices=("bash", "zsh", "fish", "powershell", "tcsh")),
 )
 """Of bundles, and of the shell."""
