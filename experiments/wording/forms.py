@@ -42,7 +42,7 @@ SPELLINGS = (
     ("ises", "izes"),
 )
 """British spellings and American ones, as pieces of words: "haem" before "aem"."""
-KEPT = re.compile(r"(?:ra|prom|rev|adv|superv|surpr|exerc|comprom|no|d)is(?:ed|es)\Z", re.I)
+KEPT = re.compile(r"(?:ra|ar|prom|rev|adv|superv|surpr|exerc|comprom|no|d)is(?:ed|es)\Z", re.I)
 """Ends of words with an s on both sides of the ocean."""
 
 
@@ -53,22 +53,21 @@ def as_typed(query: str) -> str:
 
 def generic_names(query: str) -> str:
     """The query with its drugs' generic names instead of brands; a name that then stands twice stands once."""
-    names = _names()
-    pattern = _pattern()
-    written: set[str] = set()
-
-    def replaced(match: re.Match[str]) -> str:
-        name = names[canonical(match.group())]
-        repeated = name in written
-        written.add(name)
-        return "" if repeated else name
-
-    # `fold` keeps the length, so that places in the folded text are places in the query.
+    names, written = _names(), set[str]()
     begin, pieces = 0, []
-    for match in pattern.finditer(fold(query)):
-        pieces += [query[begin : match.start()], replaced(match)]
+    for match in _pattern().finditer(fold(query)):  # `fold` keeps the length, so that spans are those of the query
+        typed = query[slice(*match.span())]
+        name = names[canonical(typed)]
+        shown = "" if name in written else typed if canonical(typed) == canonical(name) else name
+        pieces += [query[begin : match.start()], shown]
         begin = match.end()
-    return " ".join("".join([*pieces, query[begin:]]).split())
+        written.add(name)
+    return _tidy("".join([*pieces, query[begin:]])) if begin else query
+
+
+def _tidy(text: str) -> str:
+    """A text without empty brackets and double spaces, which names leave behind."""
+    return re.sub(r" (?=[?.,;])", "", " ".join(re.sub(r"\(\s*\)", "", text).split()))
 
 
 def american(query: str) -> str:

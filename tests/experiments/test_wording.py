@@ -14,7 +14,8 @@ from mpir.core.text import Document
 def test_brands_become_generic_names_and_stand_once() -> None:
     assert forms.generic_names("Does Tylenol relieve pain?") == "Does acetaminophen relieve pain?"
     assert forms.generic_names("sertraline Zoloft adverse effects") == "sertraline adverse effects"
-    assert forms.generic_names("Which bacteria cause plague?") == "Which bacteria cause plague?"
+    assert forms.generic_names("What is Eteplirsen (Exondys 51)?") == "What is Eteplirsen?"
+    assert forms.generic_names("Which  bacteria cause plague ?") == "Which  bacteria cause plague ?"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_brands_become_generic_names_and_stand_once() -> None:
         ("Oesophageal tumours and anaemia", "Esophageal tumors and anemia"),
         ("haemoglobin in leukaemia", "hemoglobin in leukemia"),
         ("neutralised by randomisation", "neutralized by randomization"),
-        ("a raised and advised promise, exercised", "a raised and advised promise, exercised"),
+        ("a raised and advised promise arises, exercised", "a raised and advised promise arises, exercised"),
         ("aemia in Israel", "emia in Israel"),
     ],
 )
@@ -83,6 +84,11 @@ def test_candidates_are_relevant_ones_and_the_best_of_each_list_in_turn() -> Non
     chosen = spread.candidates_of([d], [[a, b], [c, a]], 3, {"d"})
     assert [document.id for document in chosen] == ["d", "a", "c"]
     assert [document.id for document in spread.candidates_of([], [[d, a]], 3, {"d"})] == ["a"]
+
+
+def test_change_of_spread_by_hand() -> None:
+    base, calmer = [np.array([[0.0], [4.0]])] * 2, [np.array([[0.0], [2.0]])] * 2
+    assert spread.change_of(calmer, base) == {"change": -1.0, "low": -1.0, "high": -1.0}
 
 
 def test_a_file_without_needs_is_refused(tmp_path: Path) -> None:
