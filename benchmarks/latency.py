@@ -163,13 +163,13 @@ def report(figures: Mapping[str, Any]) -> None:
 def counted_operations() -> Iterator[list[float]]:
     """The floating-point operations of mpir's encoders meanwhile: matrix products on true tokens."""
     from mpir.models.bert.bert import UnpaddedBert
+    from mpir.models.device_model import DeviceModel
     from mpir.models.sentence_outputs import SentenceOutputs
-    from mpir.models.torch_backend import TorchBackend
 
-    counted, forward, read_to = [0.0], TorchBackend._forward, UnpaddedBert.read_to
-    backends = list[TorchBackend]()
+    counted, forward, read_to = [0.0], DeviceModel._forward, UnpaddedBert.read_to
+    backends = list[DeviceModel]()
 
-    def counting(self: TorchBackend, sequences: Sequence[Any], reading: Any) -> Any:
+    def counting(self: DeviceModel, sequences: Sequence[Any], reading: Any) -> Any:
         backends.append(self)
         if not isinstance(reading, SentenceOutputs):  # those count as far as they read
             counted[0] += operations(self.config, [len(tokens.ids) for tokens in sequences])
@@ -183,11 +183,11 @@ def counted_operations() -> Iterator[list[float]]:
         counted[0] += operations(backends[-1].config, [len(tokens.ids) for tokens in sequences], layers)
         return read_to(self, sequences, depth, state_cache)
 
-    TorchBackend._forward, UnpaddedBert.read_to = counting, counting_layers  # type: ignore[method-assign]
+    DeviceModel._forward, UnpaddedBert.read_to = counting, counting_layers  # type: ignore[method-assign]
     try:
         yield counted
     finally:
-        TorchBackend._forward, UnpaddedBert.read_to = forward, read_to  # type: ignore[method-assign]
+        DeviceModel._forward, UnpaddedBert.read_to = forward, read_to  # type: ignore[method-assign]
 
 
 def operations(config: Any, lengths: Sequence[int], layers: int | None = None) -> float:

@@ -13,7 +13,7 @@ from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError, InputError, format_value
 from mpir.models.checkpoint_info import CheckpointInfo
 from mpir.models.document_windows import DocumentWindows, tokenise_documents
-from mpir.models.encoder import Encoder, progress_bar
+from mpir.models.encoder import Encoder
 from mpir.types import F32, Bool
 
 if TYPE_CHECKING:  # which imports torch
@@ -47,6 +47,7 @@ class DocumentEncoder:
             InputError: the checkpoint has no such exit.
         """
         self.encoder, self.checkpoint, self.depth, self.first_exit = encoder, encoder.checkpoint, depth, first_exit
+        self.info: CheckpointInfo = encoder.info
         self._state_cache = state_cache
         for name, layer in (("depth", depth), ("first_exit", first_exit)):
             if layer is not None and layer not in encoder.info.exits:
@@ -56,14 +57,9 @@ class DocumentEncoder:
                 )
 
     @property
-    def info(self) -> CheckpointInfo:
-        """The checkpoint's properties."""
-        return self.encoder.info
-
-    @property
     def outputs_count(self) -> int:
         """The number of raw outputs (K) that the checkpoint gives."""
-        return self.encoder.outputs_count
+        return self.info.outputs_count
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -93,10 +89,12 @@ class DocumentEncoder:
             ArtefactError: the model cannot be loaded, or cannot read documents sentence by sentence.
             DeviceError: no memory for a single window, or no worker process is left.
         """
+        from tqdm import tqdm
+
         passes = [
             documents[start : start + DOCUMENTS_PER_PASS] for start in range(0, len(documents), DOCUMENTS_PER_PASS)
         ]
-        with progress_bar(len(documents), "reading documents", "document", progress=progress) as bar:
+        with tqdm(total=len(documents), desc="reading documents", unit="document", disable=not progress) as bar:
             results = [self._read(batch, bar) for batch in passes]
         self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
         empty = np.zeros((0, self.outputs_count), np.float32), np.zeros(0, bool)
@@ -118,7 +116,7 @@ class DocumentEncoder:
 
     def _windows(self, documents: Sequence[QueryDocument]) -> DocumentWindows:
         """Tokenise documents. Raises ArtefactError for a tokenizer that does not keep sentences apart."""
-        tokenizer = self.encoder.backend.pair_tokenizer
+        tokenizer = self.encoder.backend.reader.pair_tokenizer
         template = tokenizer.template
         if template is None or not template.after or not template.before:
             raise ArtefactError(

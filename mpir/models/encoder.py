@@ -146,7 +146,7 @@ class Encoder:
         with progress_bar(len(pairs), "scoring", "pair", progress=progress) as bar:
             for start in range(0, len(pairs), PAIRS_PER_PASS):
                 window = slice(start, start + PAIRS_PER_PASS)
-                tokens = self.backend.read_pairs(self.pair_prompts.apply_to_pairs(pairs[window]))
+                tokens = self.backend.reader.pairs(self.pair_prompts.apply_to_pairs(pairs[window]))
                 in_passages[window] = np.bincount(tokens.pair_of) > 1
                 first = np.diff(tokens.pair_of, prepend=-1) > 0
                 with closing(self.backend.run_all(tokens, self.backend.pair_reading)) as batches_read:
@@ -183,8 +183,9 @@ class Encoder:
         from mpir.models.output_heads import PooledVector
 
         backend, prompted = self.backend, [prompt + text for text in texts] if titles != "joined" else []
-        tokens = backend.read_texts(texts, prompt) if titles == "joined" else backend.read_titled(prompted, titles)
-        values = np.zeros((len(tokens.lengths), pooling.width(self.backend.hidden_size)), np.float32)
+        reader = backend.reader
+        tokens = reader.texts(texts, prompt) if titles == "joined" else reader.titled(prompted, titles)
+        values = np.zeros((len(tokens.lengths), pooling.width(int(backend.config.hidden_size))), np.float32)
         known = None if partial is None else partial.restore(values, tokens.pair_of)
         bar = progress_bar(len(values), "reading texts", "text", progress=progress)
         with bar, closing(self.backend.run_all(tokens, PooledVector(pooling), known)) as batched:
@@ -198,7 +199,8 @@ class Encoder:
 
     def count_prompt_tokens(self, prompt: str) -> int:
         """The number of tokens of a prompt at the beginning of a text, with special ones before it."""
-        return len(self.backend.read_texts([prompt]).ids[0]) - self.backend.tokens_after_texts
+        reader = self.backend.reader
+        return len(reader.texts([prompt]).ids[0]) - reader.tokens_after_texts
 
 
 def progress_bar(total: int, description: str, unit: str, *, progress: bool) -> tqdm[Any]:

@@ -104,8 +104,8 @@ class LateEncoder:
     ) -> SingleTexts:
         """The tokens of texts. Raises ArtefactError and InputError as `late.read`."""
         backend = self.encoder.backend
-        options: dict[str, Any] = {"prompt": prompt, "spans": spans, "truncates": backend.truncates}
+        options: dict[str, Any] = {"prompt": prompt, "spans": spans, "truncates": backend.reader.truncates}
         length = backend.max_length
-        return backend.tokenised(
+        return backend.reader.tokenised(
             lambda: late.read(backend.tokenizer, texts, is_query=is_query, max_length=length, **options)
         )

@@ -189,10 +189,10 @@ def batch_message(sequences: Sequence[TokenSequence], reading: Reading) -> Batch
 
 
 def run_message(encoder: Any, message: BatchMessage) -> F32:
-    """The results for a batch that `batch_message` made. Raises as `TorchBackend.run`, which computes them."""
+    """The results for a batch that `batch_message` made. Raises as `DeviceModel.run`, which computes them."""
     reading, ids, type_ids, ends = message
     sequences = zip(np.split(ids, ends), np.split(type_ids, ends), strict=True)
-    results: F32 = encoder.run([TokenSequence(*sequence) for sequence in sequences], reading)
+    results: F32 = encoder.device_model.run([TokenSequence(*sequence) for sequence in sequences], reading)
     return results
 
 

@@ -78,7 +78,7 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
     expected, _ = whole.document_outputs(DOCUMENTS[1:])
     first, deeper = whole.at_first_exit()
     shallow, _ = first.document_outputs(DOCUMENTS)
-    bert = whole.encoder.backend._unpadded
+    bert = whole.encoder.backend.device_model._unpadded
     embed = type(bert)._embed
 
     def count(self, sequences, batch):  # type: ignore[no-untyped-def]

@@ -71,7 +71,7 @@ def test_a_bert_is_read_in_batches(tmp_path: Path) -> None:
     make(tmp_path / "m", "BertForSequenceClassification", hidden_act="relu")  # no pass without padding
     encoder = Encoder(tmp_path / "m", **CPU)
     encoder.outputs(PAIRS)
-    assert not encoder.backend._single
+    assert not encoder.backend.device_model._single
 
 
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "eos_token_id": 3, "num_labels": None}

@@ -102,23 +102,23 @@ def test_a_batch_without_memory_is_halved(
 ) -> None:
     pairs = [("does aspirin thin blood", f"{word} {word}") for word in WORDS.split()] * 8
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32")
-    narrow.backend.model = Narrow(by_transformers.load()[0], rows=20)
+    narrow.backend.device_model.model = Narrow(by_transformers.load()[0], rows=20)
     values, _ = narrow.outputs(pairs)
     np.testing.assert_allclose(values, encoder.outputs(pairs)[0], atol=1e-5)
-    assert max(narrow.backend.model.given) == len(pairs) > 100
+    assert max(narrow.backend.device_model.model.given) == len(pairs) > 100
     assert "batches are halved" in caplog.text
-    tried = len(narrow.backend.model.given)
+    tried = len(narrow.backend.device_model.model.given)
     narrow.outputs(pairs)
-    assert max(narrow.backend.model.given[tried:]) <= 20  # what does not fit is not tried again
+    assert max(narrow.backend.device_model.model.given[tried:]) <= 20  # what does not fit is not tried again
 
 
 @pytest.mark.parametrize(("rows", "tries"), [(0, 9), (-1, 9)])
 def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, tries: int) -> None:
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
-    narrow.backend.model = Narrow(torch.nn.Identity(), rows)
+    narrow.backend.device_model.model = Narrow(torch.nn.Identity(), rows)
     with pytest.raises(DeviceError, match=r"'cpu' has no memory for a batch of \d+ × \d+ tokens; .* \(now 100000\)"):
         narrow.outputs([("a", "b")] * 2000)
-    assert len(narrow.backend.model.given) == tries
+    assert len(narrow.backend.device_model.model.given) == tries
 
 
 def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path) -> None:
@@ -129,7 +129,7 @@ def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path)
             raise RuntimeError("shapes do not match")
 
     encoder = Encoder(tiny_checkpoint, device="cpu")
-    encoder.backend.model = Broken()
+    encoder.backend.device_model.model = Broken()
     with pytest.raises(RuntimeError, match="shapes do not match"):
         encoder.outputs(PAIRS)
 

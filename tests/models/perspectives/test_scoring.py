@@ -69,7 +69,7 @@ def test_encoders_with_the_same_tokenizer_tokenise_once(tiny_checkpoint: Path) -
             return super().__call__(texts, **options)
 
     for encoder in encoders:
-        assert encoder.backend.pair_tokenizer  # which tries the tokenizer out when it is made
+        assert encoder.backend.reader.pair_tokenizer  # which tries the tokenizer out when it is made
         encoder.backend.tokenizer.__class__ = Counting
     perspectives = [CrossEncoderPerspective(name, encoder) for name, encoder in zip("xy", encoders, strict=True)]
     for _ in range(2):  # a second call tokenises anew: nothing is kept between calls
