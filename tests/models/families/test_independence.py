@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import mpir
+from mpir.models.model_files import read_model_files
 from mpir.models.recognition import families
 from tests.models import model_makers as makers
 
@@ -71,6 +72,24 @@ def test_every_family_is_here() -> None:
 def test_families_load_without_torch() -> None:
     code = "import sys; from mpir.models.recognition import families; families(); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+TWOFOLD = {
+    "converted decoder": config(architectures=["Qwen3ForSequenceClassification"], model_type="qwen3"),
+    "classifier in a pruner": config(
+        architectures=["OpenProvenceForSequenceClassification"], base_model_config={}, pruning_config={}
+    ),
+    "kernels": config(architectures=["TKModel"], model_type="mpir-tk"),
+}
+"""Folders that have the signs of two families."""
+
+
+@pytest.mark.parametrize("name", [*CHECKPOINTS, *TWOFOLD])
+def test_no_two_families_of_one_precedence_take_a_model(name: str, tmp_path: Path) -> None:
+    {**CHECKPOINTS, **TWOFOLD}[name](tmp_path)
+    files = read_model_files(tmp_path)
+    taken = [family.precedence for family in families() if family.matches(files)]
+    assert taken and len(set(taken)) == len(taken)
 
 
 def copy_without(names: list[str], folder: Path) -> Path:
