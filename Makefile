@@ -10,7 +10,7 @@ LAB := tests/experiments tests/benchmarks tests/data_scripts
 SEED := $(or $(SEED),$(shell date +%s))
 RANDOM := --hypothesis-profile=random --hypothesis-seed=$(SEED)
 
-.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel release-check docs lint clean
+.PHONY: bioasq tune core sia radiology tripclick test test-long test-lab benchmarks-smoke fuzz faults experiments browser clients wheel release-check docs lint style types types-windows clean
 
 bioasq: .venv/ready  ## the main job on the sample questions: a BioASQ submission, measured
 	$(BIN)/python experiments/bioasq.py --precision fp32
@@ -112,12 +112,18 @@ docs: .venv/ready  ## the documentation's site, in build/site; links are checked
 	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-lint: .venv/ready  ## style, format and types, also those of Windows, and the Dockerfile
+lint: style types types-windows  ## style, format and types, also those of Windows, and the Dockerfile
+
+style: .venv/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/mypy --platform win32
 	$(BIN)/hadolint Dockerfile
+
+types: .venv/ready
+	$(BIN)/mypy
+
+types-windows: .venv/ready
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v != (3, 11) and f"mpir needs Python 3.11, found {v[0]}.{v[1]}; name one with make PYTHON=…")'

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from mpir.files.weights import write_weights
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["LANGUAGE"] = "C"  # argparse would look for translations of each word that a parser has, in files
 pytest_plugins = ["tests.programs", "tests.app.serve.running"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what follows "&" so, and every program that a test interrupts would inherit it.
