@@ -193,12 +193,16 @@ def test_nobody_waits_for_the_scoring_of_who_was_told_that_it_takes_too_long(tin
     reranker = Reranker(tiny_bundle, device="cpu", run=RunOptions(tokens_per_batch=64))
     service = Service(reranker, Settings(name="m", limits=limits))
 
-    async def ask() -> list[int]:
+    async def ask(document: str) -> int:
         async with client_of(service) as client:
-            query_text = ({"query": "does aspirin thin blood", "documents": [item]} for item in (text, "A sentence."))
-            return [(await client.post("/rerank", json=body)).status_code for body in query_text]
+            body = {"query": "does aspirin thin blood", "documents": [document]}
+            return (await client.post("/rerank", json=body)).status_code
 
     service.start()
     service.ready.wait(60)
-    assert asyncio.run(ask()) == [504, 200]
+    begin = time.process_time()
+    assert asyncio.run(ask(text)) == 504
+    while (status := asyncio.run(ask("A sentence."))) == 504:  # a busy machine may need more than two seconds
+        assert time.process_time() - begin < 15  # half of what the long text takes
+    assert status == 200
     service.stop()
