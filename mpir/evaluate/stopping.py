@@ -18,7 +18,7 @@ from mpir.errors import InputError
 from mpir.types import Bool
 from mpir.validation import real_number, whole_number
 
-RECALL, CONFIDENCE = 0.95, 0.99
+RECALL, CONFIDENCE = 0.95, 0.995
 """The usual target recall, and a stricter confidence than the paper's 0.95, which is that of a single test.
 
 A test that is repeated after each decision misses the target more often (docs/evidence/stopping.md)."""

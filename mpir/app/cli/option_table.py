@@ -151,7 +151,7 @@ OUTPUTS = (
     option("stop.recall", {"rerank": "share of the relevant documents to find (%(default)s)"}, dest="recall",
         default=0.95, type=float, metavar="SHARE", needs="--grades"),
     option("stop.confidence", {"rerank": "confidence that the share is found (%(default)s)"}, dest="confidence",
-        default=0.99, type=float, metavar="SHARE", needs="--grades"),
+        default=0.995, type=float, metavar="SHARE", needs="--grades"),
     option("output.min_probability", {RANKINGS: "show only documents of at least this probability"},
         dest="min_probability", type=probability, metavar="P"),
     option("--overwrite", {"rerank pubmed bioasq merge data_chexpert data_lexicon-pairs data_negatives data_triples":

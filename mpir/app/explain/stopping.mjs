@@ -2,7 +2,7 @@
 
 import { least } from "./blend.mjs";
 
-export const RECALL = 0.95, CONFIDENCE = 0.99;
+export const RECALL = 0.95, CONFIDENCE = 0.995;
 
 /** P(X <= k) of the hypergeometric distribution: a sample without replacement from an urn with marked ones. */
 function cumulative(k, urn, marked, sample, logs) {
@@ -32,5 +32,5 @@ export function advice(decisions, candidates) {
   if (!left) return `All ${candidates} documents are decided.`;
   const p = stoppingTest(decisions, candidates), doubt = `a recall below ${Math.round(100 * RECALL)} % is`;
   if (p < 1 - CONFIDENCE) return `You may stop: ${relevant} relevant found, and ${doubt} unlikely (p = ${p.toFixed(3)}, in the order of your decisions).`;
-  return `Read on: ${doubt} not ruled out yet (p = ${p.toFixed(3)} in the order of your decisions; stop below ${(1 - CONFIDENCE).toFixed(2)}).`;
+  return `Read on: ${doubt} not ruled out yet (p = ${p.toFixed(3)} in the order of your decisions; stop below ${(1 - CONFIDENCE).toFixed(3)}).`;
 }
