@@ -102,4 +102,4 @@ def test_the_page_has_it_for_each_sentence_since_weights_choose_the_best(ranking
     ]  # fmt: skip
     types = [document["record"]["study_type"] for document in documents]
     assert types == ["randomized controlled trial", "cohort study", "", ""]
-    assert [document["record"].get("retracted") for document in documents] == [None, None, True, None]
+    assert [document["record"]["retracted"] for document in documents] == [False, True, True, False]

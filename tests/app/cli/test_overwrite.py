@@ -128,6 +128,7 @@ WALK: dict[tuple[str, str], tuple[str, list[str]]] = {
         "score --questions questions.json --index index --output mine",
         ["mine", "mine/scored.json", "mine/notes.txt", "mine.scores.jsonl"],
     ),
+    ("calibrate", "--output"): ("calibrate table.tsv --output mine", ["mine"]),
     ("tune", "--output"): ("tune scored --output mine", ["mine", "mine.trials.jsonl"]),
     ("tune", "--plots"): ("tune scored --output new --plots mine", ["mine/weights.png", "mine/shares.svg"]),
     ("tune", "tune.log"): ("tune scored --output new --set tune.log=mine", ["mine"]),
