@@ -42,7 +42,7 @@ DYNAMIC_IMPORTS = {
     ROOT / "mpir/models/recognition.py",
     ROOT / "mpir/search/engine_address.py",
 }
-"""Modules that import by name: public names, commands, families, engines, Python's own, and a bundle's, which need trust.
+"""What imports by name: public names, commands, families, engines, Python's own, and a bundle's, which need trust.
 
 The benchmark imports our own readers from a checkout that its user names."""
 USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}
