@@ -1,12 +1,13 @@
 """Write the two pages of the reference that come from the code: `python docs/generate.py`.
 
-docs/reference/api.md has the public names, by their signatures and docstrings; docs/reference/cli.md the commands, by
-the table of options. The text before MARKER in each file is written by hand.
+docs/reference/api.md has the public names, by their signatures and docstrings, and those of MODULES by a sentence each;
+docs/reference/cli.md the commands, by the table of options. The text before MARKER in each file is written by hand.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -26,6 +27,16 @@ GROUPS = {
     "Inputs": ("Document", "Sentence"),
     "Perspectives and weights": ("Perspective", "register", "Weights"),
 }
+MODULES = (
+    "mpir.search",
+    "mpir.search.dense",
+    "mpir.files.corpora",
+    "mpir.evaluate",
+    "mpir.models.perspectives",
+    "mpir.lab.annotate",
+    "mpir.additions",
+)
+"""Modules whose `__all__` is public, too. Everything else may change from one version to the next."""
 SECTION = re.compile(r"^(Args|Attributes|Raises|Returns|Yields):$")
 WIDTH = 100
 
@@ -37,7 +48,20 @@ def api() -> str:
     errors = [value for value in vars(mpir.errors).values() if inspect.isclass(value)]
     groups["Errors"] = [(f"errors.{error.__name__}", error) for error in errors if issubclass(error, Exception)]
     texts = [f"## {title}\n\n" + "\n\n".join(map(_entry, values)) for title, values in groups.items()]
-    return "\n\n".join(texts)
+    return "\n\n".join([*texts, "## Other modules", *map(_module, MODULES)])
+
+
+def _module(name: str) -> str:
+    """A module's public names, each with the first sentence about it."""
+    module = importlib.import_module(name)
+    rows = [f"| `{item}` | {_cell(_summary(getattr(module, item)))} |" for item in module.__all__]
+    return "\n".join([f"### {name}\n", f"{module.__doc__}\n", "| name | meaning |", "| --- | --- |", *rows])
+
+
+def _summary(value: Any) -> str:
+    """The first line of a docstring; of a constant its value."""
+    is_documented = inspect.isclass(value) or inspect.isfunction(value)
+    return docstring(value).partition("\n")[0] if is_documented else f"`{value!r}`"
 
 
 def _entry(named: tuple[str, Any]) -> str:

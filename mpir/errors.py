@@ -113,7 +113,7 @@ def error_context(location: str) -> Iterator[None]:
         raise InputError(f"{location}: {error}") from error
 
 
-LONGEST = 80
+CHARACTERS_SHOWN = 80
 """The longest part of a value that a message shows, in characters."""
 _LOOKED_AT = 1000
 """Characters of a long text that are formatted before it is cut: enough to recognise a key at the cut."""
@@ -121,14 +121,14 @@ PATH = 200
 """The longest end of a path that a message shows, in characters."""
 
 
-def shortened(text: str, limit: int = LONGEST) -> str:
+def shortened(text: str, limit: int = CHARACTERS_SHOWN) -> str:
     """Return the text in one line, without keys and control characters, cut to `limit` characters."""
     line = printable(masked(" ".join(text.split())))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def format_names(names: Iterable[object], limit: int = 10) -> str:
-    """Format names for an error message: the first `limit`, each cut to LONGEST characters, and how many there are."""
+    """Format names for an error message: the first `limit`, each shortened, and how many there are."""
     return _join([shortened(str(name)) for name in names], limit)
 
 
@@ -144,7 +144,7 @@ def _join(texts: list[str], limit: int) -> str:
 
 
 def format_value(value: object) -> str:
-    """Format a value for an error message: its repr, cut to LONGEST characters.
+    """Format a value for an error message: its repr, shortened.
 
     None, which stands for a value that a file or caller did not give, is shown as "missing".
     """

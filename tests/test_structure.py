@@ -131,7 +131,14 @@ def test_nothing_imports_a_family_but_what_trains_it() -> None:
         assert imported <= {TRAINED.get(module)}, f"{module} imports {imported}"
 
 
-ENTRY_POINTS = ("mpir.__init__", "mpir.__main__", "mpir.app.cli", "mpir.app.serve", "mpir.integrations")
+ENTRY_POINTS = (
+    "mpir.__init__",
+    "mpir.__main__",
+    "mpir.additions",
+    "mpir.app.cli",
+    "mpir.app.serve",
+    "mpir.integrations",
+)
 REGISTRIES = ("mpir.models.perspectives.registration",)
 """Modules that list modules of their own package."""
 

@@ -20,7 +20,7 @@ from mpir.errors import InputError, format_value, shortened
 from mpir.files.http_client import client_for
 
 Result = TypeVar("Result")
-LARGEST = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 """The most bytes of an answer, decompressed."""
 ENCODINGS = ("gzip", "x-gzip")
 """Compression of answers that is read; a server is asked for the first."""
@@ -108,7 +108,7 @@ def exchange(method: str, url: str, *, seconds: float, silence: float | None = N
 
     Raises:
         UnreachableError: no connection.
-        PassingError: the answer is late (LateError), breaks off, or is larger than LARGEST.
+        PassingError: the answer is late (LateError), breaks off, or is larger than MAX_ANSWER_BYTES.
         InputError: an unusable proxy in the environment.
     """
     import httpx
@@ -146,15 +146,15 @@ class _Content:
         self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS) if name in ENCODINGS else None
 
     def add(self, chunk: bytes) -> None:
-        """Add bytes as they arrive. Raises PassingError for damaged data, or more than LARGEST bytes."""
+        """Add bytes as they arrive. Raises PassingError for damaged data, or more than MAX_ANSWER_BYTES bytes."""
         if self._decoder is not None:
             try:
-                chunk = self._decoder.decompress(chunk, LARGEST + 1 - len(self._content))
+                chunk = self._decoder.decompress(chunk, MAX_ANSWER_BYTES + 1 - len(self._content))
             except zlib.error:
                 raise PassingError("an answer of damaged gzip data") from None
         self._content += chunk
-        if len(self._content) > LARGEST:
-            raise PassingError(f"an answer of more than {LARGEST:,} bytes")
+        if len(self._content) > MAX_ANSWER_BYTES:
+            raise PassingError(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
 
     def finish(self) -> bytes:
         """Return all bytes. Raises PassingError if the compressed data has no end."""

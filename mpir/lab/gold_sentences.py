@@ -8,7 +8,7 @@ from mpir.core.text.characters import normalise
 from mpir.core.text.split import split
 from mpir.core.text.types import Question
 
-SHORTEST, LONGEST = 20, 600
+MIN_SENTENCE, MAX_SENTENCE = 20, 600
 """The bounds of a gold sentence's length in characters."""
 REPEATED_WORDS = 0.8
 """The share of the shorter text's words that a near repetition has."""
@@ -17,7 +17,7 @@ REPEATED_WORDS = 0.8
 def gold_sentences(question: Question) -> list[str]:
     """Return the distinct sentences of a question's gold snippets, without very short and very long ones."""
     texts = [s.text[begin:end] for s in question.snippets or () for begin, end in split(s.text)]
-    return [text for text in dict.fromkeys(texts) if SHORTEST <= len(text) <= LONGEST]
+    return [text for text in dict.fromkeys(texts) if MIN_SENTENCE <= len(text) <= MAX_SENTENCE]
 
 
 def is_gold(sentence: str, snippets: Iterable[str]) -> bool:

@@ -26,7 +26,7 @@ AVERAGE_LENGTH = 165
 """The mean number of terms of the 26,577 records of the data folder, for scores without a collection."""
 HIGHEST_K1 = 1000
 """Beyond this k1, scores grow linearly with term frequency in Lucene's 32-bit arithmetic."""
-LARGEST = 1000
+MAX_RM3 = 1000
 """Maximum number of documents and of terms for feedback."""
 
 
@@ -195,5 +195,5 @@ class Rm3:
 
     def __post_init__(self) -> None:
         for name in ("documents", "terms"):
-            whole_number(f"rm3: {name}", getattr(self, name), maximum=LARGEST)
+            whole_number(f"rm3: {name}", getattr(self, name), maximum=MAX_RM3)
         real_number("rm3: weight", self.weight, "a number from 0 to 1", lambda value: 0 <= value <= 1)

@@ -21,7 +21,7 @@ from mpir.tune.dataset import Dataset
 from mpir.tune.judgements import judge
 from mpir.types import F64, Bool
 
-LARGEST = 1000.0
+MAX_INTERCEPT = 1000.0
 """The bounds of an intercept."""
 
 
@@ -104,7 +104,9 @@ def _fitted(scores: F64, relevant: Bool) -> tuple[Line, Mapping[str, Any]]:
 def _shifted(line: Line, scores: F64, relevant: Bool) -> tuple[Line, Mapping[str, Any]]:
     """Move a line so that its mean probability is the share of relevant texts, by Laplace's rule of succession."""
     share = (np.count_nonzero(relevant) + 1) / (len(relevant) + 2)
-    intercept = brentq(lambda value: float(logistic(line.slope * scores + value).mean() - share), -LARGEST, LARGEST)
+    intercept = brentq(
+        lambda value: float(logistic(line.slope * scores + value).mean() - share), -MAX_INTERCEPT, MAX_INTERCEPT
+    )
     moved = Line(line.slope, float(intercept))
     return moved, _facts(moved, scores, relevant)
 

@@ -11,7 +11,7 @@ from mpir.errors import InputError, error_context, format_paths, format_value
 from mpir.files.read import place_of, read_json_lines
 from mpir.reranking.inputs import as_documents
 
-FORM = '{"query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "grade": 2}, …]}'
+QUESTION_FORM = '{"query": "…", "documents": [{"id": "…", "title": "…", "abstract": "…", "grade": 2}, …]}'
 
 
 class GradedLists:
@@ -81,7 +81,9 @@ def _lines(paths: Sequence[str]) -> Iterator[tuple[str, str, list[Document]]]:
             location = place_of(path, number)
             query, documents = record.get("query"), record.get("documents")
             if not isinstance(query, str) or not isinstance(documents, list):
-                raise InputError(f"{location}: a question of another form (expected {FORM}); save it from the page.")
+                raise InputError(
+                    f"{location}: a question of another form (expected {QUESTION_FORM}); save it from the page."
+                )
             with error_context(location):
                 yield location, query, as_documents(documents)
 

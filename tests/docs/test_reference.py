@@ -1,8 +1,11 @@
 """The reference pages in the repository are those that the code generates, with every option and public name."""
 
 import argparse
+import importlib
 import importlib.util
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -66,3 +69,48 @@ def test_options_that_guides_name_exist(generator: ModuleType) -> None:
         "--train",
     )  # of experiments.tripclick
     assert {(page, option) for page, option in named if option not in known and option not in scripts} == set()
+
+
+INNER = {"mpir.models.encoder.Encoder", "mpir.lab.annotate.negation_perspective.NegationPerspective"}
+"""Names that pages show although they are not public: nothing public does the same yet."""
+IMPORT = re.compile(r"^ *from (mpir[\w.]*) import \(?([\w, ]+)\)?$|^ *import (mpir[\w.]*)$", re.MULTILINE)
+
+
+def shown_code() -> Iterator[tuple[str, str]]:
+    """The code of pages, of experiments' descriptions and of examples, by its file."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").rglob("README.md")]
+    for page in pages:
+        for code in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            yield page.name, code
+    for file in (ROOT / "docs/examples").rglob("*.py"):
+        yield file.name, file.read_text(encoding="utf-8")
+    for notebook in (ROOT / "docs/notebooks").glob("*.ipynb"):
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        yield from ((notebook.name, "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
+
+
+def names_of(module: str) -> list[str]:
+    """The names that a module offers: its `__all__`, or, of the errors, its classes."""
+    names = vars(importlib.import_module(module))
+    return names["__all__"] if "__all__" in names else [name for name in names if name.endswith("Error")]
+
+
+def test_pages_and_examples_import_public_names_alone(generator: ModuleType) -> None:
+    modules = ("mpir", "mpir.errors", "mpir.pubmed", *generator.MODULES)
+    public = {f"{module}.{name}" for module in modules for name in names_of(module)} | INNER | set(modules)
+    shown = {
+        (file, f"{module}.{name.strip()}" if module else whole)
+        for file, code in shown_code()
+        for module, names, whole in IMPORT.findall(code)
+        for name in (names or whole).split(",")
+    }
+    assert len(shown) > 30
+    private = {(file, name) for file, name in shown if name not in public}
+    assert {(file, name) for file, name in private if not name.startswith("mpir.integrations.")} == set()
+
+
+def test_public_names_are_there(generator: ModuleType) -> None:
+    modules = {name: importlib.import_module(name) for name in generator.MODULES}
+    assert [
+        (name, item) for name, module in modules.items() for item in module.__all__ if not hasattr(module, item)
+    ] == []

@@ -133,7 +133,7 @@ def test_a_hub_that_answers_without_end(start: START, name: str, tmp_path: Path)
 
 
 def test_an_endless_body_is_bounded(start: START, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mpir.files.http.LARGEST", 1000)
+    monkeypatch.setattr("mpir.files.http.MAX_ANSWER_BYTES", 1000)
     monkeypatch.setitem(ENDLESS, "flood", (HEAD + b"\r\n", b" " * 100, 0.0))
     with pytest.raises(PassingError, match="an answer of more than 1,000 bytes"):
         exchange("GET", start("flood"), seconds=20)

@@ -171,7 +171,7 @@ def test_an_engine_that_answers_without_end(name: str, address: str, start: STAR
 
 def test_a_huge_answer(server: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     index = EngineIndex(server.address("opensearch"))
-    monkeypatch.setattr("mpir.files.http.LARGEST", 1000)
+    monkeypatch.setattr("mpir.files.http.MAX_ANSWER_BYTES", 1000)
     server.change = lambda _: b"{}" + b" " * 2000
     with pytest.raises(EndpointError, match=r"an answer of more than 1,000 bytes\. Ask for fewer documents"):
         index.search("heart")

@@ -9,7 +9,7 @@ from mpir.app.cli.option_table import OPTIONS
 
 CLOSE = 0.75
 """The least likeness of two names for a suggestion."""
-SHORTEST = 3
+MIN_PREFIX = 3
 """The fewest letters with which an option's name may begin: `--top` means `--top-k`."""
 _RENAMED = {
     **dict.fromkeys(("limit", "k", "n"), "topk"),
@@ -30,7 +30,7 @@ def nearest_option(flag: str, command: str) -> str:
     for candidate in (_RENAMED.get(word, ""), word):
         if remedy := names.get(candidate) or _form(candidate, command) or _setting(candidate):
             return remedy
-    begun = [name for name in names if len(word) >= SHORTEST and name.startswith(word)]
+    begun = [name for name in names if len(word) >= MIN_PREFIX and name.startswith(word)]
     near = begun or get_close_matches(word, names, 1, CLOSE)
     return names[near[0]] if near else ""
 

@@ -20,7 +20,7 @@ from mpir.app.cli.value_options import json_value, not_negative, positive, price
 from mpir.errors import InputError, error_context, format_names, format_value, shortened
 
 FILE = Path("mpir.toml")
-LARGEST = 2**16
+MAX_FILE_BYTES = 2**16
 """Bytes of the file."""
 PREFIX = "MPIR_"
 OTHER_VARIABLES = ("MPIR_LLM_KEY", "MPIR_LLM_CASSETTE")
@@ -81,9 +81,9 @@ def _of_file(known: Mapping[str, Sequence[Option]], package_table: Callable[[], 
     if not FILE.is_file():
         return {}
     with FILE.open("rb") as stream:
-        content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise InputError(f"{FILE}: has more than {LARGEST:,} bytes, more than settings need. Shorten it.")
+        content = stream.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"{FILE}: has more than {MAX_FILE_BYTES:,} bytes, more than settings need. Shorten it.")
     try:
         tables = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:

@@ -15,7 +15,7 @@ LONGEST_NOTE = 10_000
 """Maximum number of characters of a note."""
 LATEST = 253_402_300_799_999
 """The last millisecond of the year 9999."""
-FORM = '{"query": "…", "id": "…", "grade": 2, "note": "", "time": 1764230400000}'
+DECISION_FORM = '{"query": "…", "id": "…", "grade": 2, "note": "", "time": 1764230400000}'
 Decision = dict[str, Any]
 
 
@@ -31,7 +31,9 @@ def read_decision(record: Any, location: str) -> Decision:
     is_text = all(isinstance(value, str) for value in (query, identifier, fingerprint, note))
     is_grade = grade is None or _is_whole(grade, HIGHEST)
     if not (is_text and identifier and is_grade):
-        raise InputError(f"{location}: {format_value(record)} is not a grade (expected {FORM}); correct or remove it.")
+        raise InputError(
+            f"{location}: {format_value(record)} is not a grade (expected {DECISION_FORM}); correct or remove it."
+        )
     if not _is_whole(time, LATEST):
         raise InputError(f"{location}: the time is {format_value(time)}; expected milliseconds since 1970.")
     if len(note) > LONGEST_NOTE:

@@ -19,7 +19,7 @@ from mpir.core.text.field_codes import EUROPE_PMC, ROWS, SHOWN_LIMITS, STRONG_MA
 from mpir.core.text.terms import without_marks
 
 log = logging.getLogger(__name__)
-LONGEST = 4_000
+MAX_QUERY_CHARACTERS = 4_000
 """Characters (about 600 words). A model of 512 tokens reads them as four passages, each paired with every sentence."""
 _PRIVATE = re.compile("[\ue000-\ue007]")
 _SURE_TAG = re.compile(r"\[(?:[a-z0-9][^\[\]]*|[^\[\]]{5,}|(?i:tiab|majr|mesh|pdat|pmid|ptyp|mh|tw|dp|mj|nm|1au))\]")
@@ -142,11 +142,11 @@ def as_matched(query: str) -> str:
 
 
 def _cut(text: str) -> str:
-    head = text[:LONGEST]
+    head = text[:MAX_QUERY_CHARACTERS]
     if head == text:
         return text
     end = max(head.rfind(space) for space in " \t\n")
-    return head[:end] if end > LONGEST // 2 else head
+    return head[:end] if end > MAX_QUERY_CHARACTERS // 2 else head
 
 
 def unread(query: str) -> int:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from mpir.core.text.legible import without_markup
 
-LONGEST = 120
+MAX_PLACEHOLDER = 120
 """Maximum length of a placeholder in characters, with its brackets and tags."""
 _TEXT = r"(?:abstract|summary|title|description|text|content|author|keyword)s?"
 _AVAILABLE = r"(?:available|provided|given|found|supplied|specified|listed|present|prepared|entered|applicable)"
@@ -71,7 +71,7 @@ def says_nothing(text: str) -> bool:
     Examples: NLM's "[Not Available]." and "[In Process Citation].", Scopus's "[No abstract available]", "No abstract is
     available for this article", R's "NA", pandas' "nan", "N/A", "None", "-" and "&nbsp;".
     """
-    return text.isspace() if len(text) > LONGEST else _short_says_nothing(text)
+    return text.isspace() if len(text) > MAX_PLACEHOLDER else _short_says_nothing(text)
 
 
 @lru_cache(maxsize=2**12)  # journals, publication types and placeholders repeat

@@ -37,7 +37,7 @@ BYTES = 2**26
 """Maximum memory for recently read texts: tens of thousands of reports."""
 WEIGHT = 2.0
 """The column's weight if the weights do not name it; chosen in docs/evidence/radiology.md."""
-FORM = 2
+SCORES_VERSION = 2
 """Version of the scores, to which cached scores and tuned weights belong; increase it when scores change."""
 
 
@@ -129,7 +129,7 @@ class NegationPerspective(Perspective):
             "triggers": self.negation.fingerprint,
             "likeness": self.likeness,
             "several": self.several,
-            "form": FORM,
+            "form": SCORES_VERSION,
         }
 
 

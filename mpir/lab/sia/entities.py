@@ -15,7 +15,7 @@ from mpir.extras import needs
 EntitySpan = tuple[int, int]
 RELEASE = "https://s3-us-west-2.amazonaws.com/ai2-s2-scispacy/releases/v0.5.4/{name}-0.5.4.tar.gz"
 WORD = re.compile(r"[^\W\d_][\w'-]*")
-SHORTEST = 3
+MIN_WORD = 3
 
 
 class EntityFinder(Protocol):
@@ -110,7 +110,7 @@ class TermEntities:
         return [(begin, end) for begin, end, value in words if value >= threshold]
 
     def _information(self, word: str) -> float:
-        if len(word) < SHORTEST or word in self._stop_words:
+        if len(word) < MIN_WORD or word in self._stop_words:
             return 0.0
         return math.log(1 + self._size / (1 + self._counts[word]))
 

@@ -14,7 +14,7 @@ from mpir.lab.sia.answers import Answer, can_be_counted, coverage, distinct, may
 from mpir.lab.sia.facts import asked_terms
 from mpir.lab.sia.rows import Item, SiaRow, one_line, random_of, words_of
 
-SHORTEST, LONGEST = 30, 600
+MIN_SENTENCE, MAX_SENTENCE = 30, 600
 """The bounds of a sentence's length in characters."""
 SHORTEST_CUT = 12
 """Words of a sentence that is cut in half."""
@@ -98,7 +98,7 @@ def grade(share: float) -> int:
 def gold_sentences(question: Question) -> list[str]:
     """The distinct gold snippets that are a single sentence, because part of a longer one need not answer by itself."""
     single_sentences = [one_line(s.text) for s in question.snippets or () if len(split(s.text)) == 1]
-    return [text for text in dict.fromkeys(single_sentences) if SHORTEST <= len(text) <= LONGEST]
+    return [text for text in dict.fromkeys(single_sentences) if MIN_SENTENCE <= len(text) <= MAX_SENTENCE]
 
 
 def best_sentences(evidence: Evidence) -> list[str]:
@@ -155,7 +155,7 @@ def _near(documents: Iterable[Document], evidence: Evidence) -> Iterator[str]:
     for document in documents:
         for sentence in sentences(document):
             text = one_line(sentence.text)
-            fits = SHORTEST <= len(text) <= LONGEST and query_words & words_of([text])
+            fits = MIN_SENTENCE <= len(text) <= MAX_SENTENCE and query_words & words_of([text])
             if fits and not is_gold(text, snippets) and not (evidence.answer and coverage(text, evidence.answer)):
                 yield text
 

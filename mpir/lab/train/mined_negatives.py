@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 POSITIVES = 4
 """Maximum number of gold sentences of a question."""
-SHORTEST, LONGEST = 30, 600
+MIN_SENTENCE, MAX_SENTENCE = 30, 600
 """The bounds of a candidate sentence's length in characters."""
 QUESTIONS_PER_BATCH = 16
 
@@ -119,7 +119,7 @@ def candidate_sentences(
     return [
         text
         for text in texts
-        if SHORTEST <= len(text) <= LONGEST
+        if MIN_SENTENCE <= len(text) <= MAX_SENTENCE
         and normalise(text) not in inputs.excluded_sentences
         and not may_be_gold(text, snippets)
     ]

@@ -13,7 +13,7 @@ from mpir.reranking.prepare import BM25
 from mpir.validation import check_choice, real_number
 
 KEYS = ("settings", "perspectives")
-FORM: dict[str, tuple[type | tuple[type, ...], str]] = {
+REQUIRED_KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "name": (str, "a string"),
     "losses": (list, "a list of one or more"),
     "train": (list, "a list of files"),
@@ -74,8 +74,8 @@ def _check_perspective(item: Any, location: str) -> None:
         )
     location = f"{location}: {format_value(item['name'])}"
     for key in item:
-        check_choice(f"{location}: a key", key, (*FORM, *OPTIONAL))
-    for key, (expected_type, form) in FORM.items():
+        check_choice(f"{location}: a key", key, (*REQUIRED_KEYS, *OPTIONAL))
+    for key, (expected_type, form) in REQUIRED_KEYS.items():
         if not item[key] or not isinstance(item[key], expected_type):
             raise InputError(f"{location}: {key} is {format_value(item[key])}; expected {form}.")
     for file in item["train"]:

@@ -19,7 +19,7 @@ from mpir.core.text.characters import normalise
 from mpir.core.text.split import sentences
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.corpus import read_collection
-from mpir.lab.gold_sentences import SHORTEST, gold_sentences, is_gold
+from mpir.lab.gold_sentences import MIN_SENTENCE, gold_sentences, is_gold
 from mpir.lab.train.negative_inputs import NegativeInputs, NegativeSettings, TrainingRow, training_row
 from mpir.lab.train.sentence_pool import AnswerFilter, SentencePool, unit_vectors
 from mpir.models.embedding_model import PooledEncoder
@@ -108,7 +108,7 @@ class TopicNegatives:
         near = [document for document in hits if document.id not in gold]
         documents = generator.sample(near, min(CANDIDATE_DOCUMENTS, len(near)))
         texts = [sentence.text for document in documents for sentence in sentences(document)]
-        wrong = [text for text in texts if len(text) >= SHORTEST and not is_gold(text, snippets)]
+        wrong = [text for text in texts if len(text) >= MIN_SENTENCE and not is_gold(text, snippets)]
         drawn = dict.fromkeys(generator.sample(wrong, min(CANDIDATE_SENTENCES, len(wrong))))
         used = {row["sentence"] for row in rows}.union(*(self.gold[name] for name in allowed.owners))
         barred = {normalise(text) for text in used} | self.inputs.excluded_sentences

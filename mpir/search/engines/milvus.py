@@ -15,7 +15,7 @@ import numpy as np
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError, InputError, MpirError, format_value, shortened
 from mpir.extras import needs
-from mpir.files.http import LARGEST
+from mpir.files.http import MAX_ANSWER_BYTES
 from mpir.search.base import has_words
 from mpir.search.engines.client import check_address, login
 from mpir.search.engines.hits import Hit, read_hits
@@ -127,7 +127,7 @@ class MilvusIndex(EngineIndex):
         with needs(MILVUS, "a search in Milvus"), _unchanged_environment():
             from pymilvus import MilvusClient
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs every error that it raises, with a traceback
-        options = {"grpc_options": {"grpc.max_receive_message_length": LARGEST}}
+        options = {"grpc_options": {"grpc.max_receive_message_length": MAX_ANSWER_BYTES}}
         with self._answering():
             token = key or (f"{user}:{password}" if user else "")
             return MilvusClient(url, token=token, timeout=self.timeout, **options)
@@ -158,7 +158,7 @@ def _reason(error: Exception) -> str:
     if "DEADLINE_EXCEEDED" in text or "imeout" in type(error).__name__:
         return "did not answer in time. Ask for fewer documents, or allow more seconds."
     if "RESOURCE_EXHAUSTED" in text:
-        return f"sends an answer of more than {LARGEST:,} bytes. Ask for fewer documents."
+        return f"sends an answer of more than {MAX_ANSWER_BYTES:,} bytes. Ask for fewer documents."
     return f"cannot be reached, or refuses ({shortened(text)}). Check the address and the fields."
 
 

@@ -28,9 +28,9 @@ from mpir.validation import check_choice, whole_number
 
 SOURCES = ("pubmed", "europepmc")
 NAMES = {"pubmed": eutils.NAME, "europepmc": europepmc.NAME}
-LONGEST = 4000
+MAX_QUERY_CHARACTERS = 4000
 """The most characters of a query."""
-LARGEST = 10_000
+MAX_CANDIDATES = 10_000
 """The most candidates."""
 
 
@@ -69,7 +69,7 @@ def search(
         ServiceError: no service gives a usable answer. If only one of two fails, the result has a warning.
     """
     _check(query, own_query)
-    k = whole_number("k", k, maximum=LARGEST)
+    k = whole_number("k", k, maximum=MAX_CANDIDATES)
     limits = read_limits(start, end, types)
     settings = Settings.from_environment() if settings is None else settings
     text = own_query or (query if has_syntax(query) else None)
@@ -99,8 +99,10 @@ def _check(query: str, own_query: str | None) -> None:
             continue
         if not text.strip():
             raise InputError(f"the {name} is blank (expected a question in words); give one.")
-        if len(text) > LONGEST:
-            raise InputError(f"the {name} has {len(text):,} characters (expected at most {LONGEST:,}); shorten it.")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise InputError(
+                f"the {name} has {len(text):,} characters (expected at most {MAX_QUERY_CHARACTERS:,}); shorten it."
+            )
         if without_surrogates(text) != text or "\0" in text:
             raise InputError(f"the {name} holds a character that cannot be sent; remove it.")
 

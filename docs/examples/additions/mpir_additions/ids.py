@@ -1,6 +1,6 @@
 """`mpir ids FILE…`: print the ids of documents. A command is a module with OPTIONS, EPILOG and `run`."""
 
-from mpir.app.cli.option import option
+from mpir.additions import option
 from mpir.files.corpora import read_corpus
 
 OPTIONS = (

@@ -1,7 +1,6 @@
 """A dialect of `mpir serve`: requests to /order are answered by the order of the documents alone."""
 
-from mpir.app.serve.dialects.base import Dialect
-from mpir.app.serve.requests import RerankBody
+from mpir.additions import Dialect, RerankBody
 
 
 def _answer(answer):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from mpir import Perspective
-from mpir.models.model_family import ModelFamily
+from mpir.additions import ModelFamily
 
 FAMILY = ModelFamily(
     name="weighted terms",
