@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
 from pydantic import ValidationError
 
+from mpir.app.agents.stdio import serve_stdio
 from mpir.app.agents.tools import Tools
 from mpir.core.cancellation import in_thread
 from mpir.errors import MpirError, format_names, format_value
@@ -51,6 +52,10 @@ class ToolServer(MCPServer[Any]):
                 raise ToolError(f"{name}: {_mistake(error.__cause__)}") from None
             raise
 
+    async def run_stdio_async(self) -> None:
+        """Serve on standard input and output; every line is answered."""
+        await serve_stdio(self._lowlevel_server)
+
     def _arguments_of(self, name: str) -> list[str]:
         """Return the names of a tool's arguments; none for an unknown tool."""
         tool = self._tool_manager.get_tool(name)
@@ -79,7 +84,7 @@ def make_server(tools: Tools) -> MCPServer[Any]:
     if tools.index is not None:
         add(tools.search_index, "Search the local index and rank")
     add(tools.rerank, "Rank documents of your own")
-    add(tools.evidence, "Sentences that answer", network=True)
+    add(tools.evidence, "Sentences that answer", network=tools.pubmed is not None)
 
     @server.resource("ranking://{name}", mime_type="application/json", description="A ranking with all its sentences.")
     def ranking(name: str) -> str:

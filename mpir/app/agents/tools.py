@@ -5,9 +5,10 @@ Agents read the methods' docstrings, and the descriptions of their arguments.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cachetools import LRUCache
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -37,9 +38,17 @@ KEPT_RANKINGS = 32
 """How many rankings are kept to be read in full."""
 
 
+def _no_boolean(value: Any) -> Any:
+    """Refuse true and false, which pydantic reads as 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("a boolean is not a number")
+    return value
+
+
+Number = BeforeValidator(_no_boolean)
 Query = Annotated[str, AfterValidator(without_surrogates), Field(description="A question in words, in English.")]
-TopK = Annotated[int, Field(description="Documents to return, best first, from 1 to 100.")]
-Candidates = Annotated[int, Field(description="Documents to rank, from 1 to 500.")]
+TopK = Annotated[int, Number, Field(description="Documents to return, best first, from 1 to 100.")]
+Candidates = Annotated[int, Number, Field(description="Documents to rank, from 1 to 500.")]
 Source = Annotated[
     Literal["index", "pubmed"] | None,
     Field(description="Where to search: by default the local index where there is one, else PubMed."),
@@ -70,7 +79,13 @@ class SourceDocument(BaseModel):
 
     def as_document(self) -> Document:
         """The document, with its further fields as metadata."""
-        return Document(self.id, self.title, self.abstract, metadata=dict(self.model_extra or {}))
+        return Document(self.id, self.title, self.abstract, metadata=_as_json(self.model_extra or {}))
+
+
+def _as_json(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields that JSON in UTF-8 can hold: NaN and infinities, which some clients send, become null."""
+    text = without_surrogates(json.dumps(fields, ensure_ascii=False))
+    return cast("dict[str, Any]", json.loads(text, parse_constant=lambda _: None))
 
 
 Documents = Annotated[list[SourceDocument], Field(description="Up to 500 documents.")]
@@ -105,7 +120,7 @@ class Tools:
         The query leaves this machine. Every query that was sent is in `searches`.
         """
         if self.pubmed is None:
-            raise InputError("this server was started without a search of PubMed.")
+            raise InputError("this server was started without a search of PubMed. Give documents, or a ranking.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         result = self.pubmed(query, candidates, start=start, end=end, types=types)
@@ -128,9 +143,11 @@ class Tools:
         ranking: Annotated[str | None, Field(description="An earlier answer's ranking, in place of a search.")] = None,
         source: Source = None,
         documents: Documents | None = None,
-        k: Annotated[int, Field(description="Sentences to return at most, from 1 to 100.")] = 5,
+        k: Annotated[int, Number, Field(description="Sentences to return at most, from 1 to 100.")] = 5,
         min_answer_probability: Annotated[
-            float, Field(description="The least probability to answer, from 0 to 1; less likely ones are counted.")
+            float,
+            Number,
+            Field(description="The least probability to answer, from 0 to 1; less likely ones are counted."),
         ] = FLOOR,
     ) -> dict[str, Any]:
         """The sentences that answer best, each with the document to cite (id, PMID, title) and its offsets.
@@ -176,13 +193,13 @@ class Tools:
 
     def _ranked_index(self, query: str, candidates: int) -> Ranking:
         if self.index is None:
-            raise InputError("this server was started without an index. Try search_pubmed.")
+            raise InputError("this server was started without an index. Leave the source out.")
         _check_query(query)
         whole_number("candidates", candidates, maximum=MAX_DOCUMENTS)
         return self._reranker.rerank(query, self.index.search(query, candidates))
 
     def _keep(self, ranking: Ranking) -> str:
-        name = fingerprint([ranking.query, [[str(d.id), d.score] for d in ranking.documents]])
+        name = fingerprint(ranking.to_json())  # of everything, because it names the texts and facts that are cited
         with self._lock:
             self._rankings[name] = ranking
         return name
@@ -229,7 +246,13 @@ def _check_query(query: str) -> None:
 def _check_documents(documents: list[SourceDocument]) -> None:
     if not 1 <= len(documents) <= MAX_DOCUMENTS:
         raise InputError(f"there are {len(documents):,} documents; expected 1 to {MAX_DOCUMENTS:,} per call.")
+    number_of: dict[str, int] = {}
     for number, document in enumerate(documents, 1):
+        if (first := number_of.setdefault(document.id.strip(), number)) != number:
+            raise InputError(
+                f"documents {first} and {number} have the same id {format_value(document.id)}; give every document an "
+                "id of its own."
+            )
         if not document.id.strip():
             raise InputError(f"document {number}: the id is blank; give every document an id of its own.")
         if not (document.title + document.abstract).strip():

@@ -91,6 +91,7 @@ def test_an_agent_ranks_cites_and_reads_the_ranking(transport: Any, tiny_bundle:
         async with transport(tiny_bundle, "--no-pubmed") as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert set(tools) == {"rerank", "evidence"}
+            assert all(tool.annotations and tool.annotations.open_world_hint is False for tool in tools.values())
             assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
             answer = await call(client, "rerank", query=QUERY, documents=DOCUMENTS, top_k=1)
             (document,) = answer["documents"]
@@ -119,11 +120,56 @@ def test_mistakes_are_sentences_that_an_agent_can_act_on(tiny_bundle: Path) -> N
             assert "top_k" in await call(client, "rerank", query=QUERY, documents=DOCUMENTS, top_k=1000)
             long = [{"id": "1", "abstract": "a" * 200_000}]
             assert "longer than 100,000" in await call(client, "rerank", query=QUERY, documents=long)
-            assert "without a search of PubMed" in await call(client, "evidence", query=QUERY)
+            assert "without a search of PubMed. Give documents" in await call(client, "evidence", query=QUERY)
             both = await call(client, "evidence", query=QUERY, ranking="0", source="index")
             assert "give only one of them" in both
 
     run(work)
+
+
+def test_every_line_on_standard_input_is_answered(tiny_bundle: Path) -> None:
+    half_a_pair = (
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"rerank","arguments":{"query":"a \\ud83d",'
+        '"documents":[{"id":"1","text":"Aspirin thins \\uDE00 blood \\ud83d\\ude00.","year":"\\ud800"}]}}}'
+    )
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    first = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
+    process = subprocess.Popen(
+        [*ENDING_WITH_TESTS, sys.executable, *command(tiny_bundle, "--no-pubmed")],
+        env=environment(), stdin=-1, stdout=-1, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+
+    def send(line: str) -> None:
+        assert process.stdin
+        process.stdin.write(f"{line}\n".encode())
+        process.stdin.flush()
+
+    def answer(line: str) -> Any:
+        assert process.stdout
+        send(line)
+        return json.loads(process.stdout.readline())
+
+    try:
+        assert answer(first)["id"] == 0
+        send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        send("")
+        send('{"jsonrpc":"1.0","id":5,"result":{}}')
+        for line, name, code in (
+            ("no JSON", None, -32700), ("[]", None, -32600), ("5", None, -32600), ('"\\ud800"', None, -32600),
+            ('{"id":7,"method":"ping"}', 7, -32600), ('{"jsonrpc":"2.0","id":true,"method":5}', None, -32600),
+        ):  # fmt: skip
+            refused = answer(line)
+            assert (refused["id"], refused["error"]["code"]) == (name, code)
+            assert "send one" in refused["error"]["message"]
+        ranked = answer(half_a_pair)
+        (document,) = json.loads(ranked["result"]["content"][0]["text"])["documents"]
+        assert (ranked["id"], document["year"]) == (3, "\ufffd")
+        assert document["best_sentence"]["text"] == "Aspirin thins \ufffd blood \U0001f600."
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.slow
@@ -162,6 +208,8 @@ def test_wrong_arguments_are_named_and_nothing_is_dropped(tools: Tools) -> None:
         for arguments, message in (
             ({"top_n": 1}, "rerank: unknown argument 'top_n' (expected query, documents, top_k). Leave it out."),
             ({"top_k": 1.5}, "rerank: top_k is 1.5"),
+            ({"top_k": True}, "rerank: top_k is True"),
+            ({"documents": [DOCUMENTS[0], {"id": " 1", "text": "Own."}]}, "documents 1 and 2 have the same id"),
             ({"query": None}, "rerank: query is missing. Give it."),
             ({"documents": ["a text"]}, "rerank: documents.0 is 'a text'"),
             ({"documents": [{"abstract": "No id."}]}, "rerank: documents.0.id is missing"),
@@ -209,6 +257,28 @@ def test_evidence_is_of_the_query_and_only_what_answers(tools: Tools) -> None:
         assert f"ranking {ranking} is of another query" in message
         with pytest.raises(MCPError, match="ranking 'none' does not exist or is no longer kept"):
             await client.read_resource("ranking://none")
+
+    within(tools, work)
+
+
+def test_a_ranking_cites_its_own_documents_whatever_is_ranked_later(tools: Tools) -> None:
+    async def work(client: Client) -> None:
+        first, second = ([{**DOCUMENTS[0], "pmid": pmid}] for pmid in ("111", "222"))
+        ranking = (await call(client, "rerank", query=QUERY, documents=first))["ranking"]
+        await call(client, "rerank", query=QUERY, documents=second)
+        cited = await call(client, "evidence", query=QUERY, ranking=ranking)
+        assert cited["sentences"][0]["pmid"] == "111"
+
+    within(tools, work)
+
+
+def test_numbers_that_json_lacks_do_not_come_back(tools: Tools) -> None:
+    async def work(client: Client) -> None:
+        documents = [{**DOCUMENTS[0], "year": float("nan"), "pmid": float("inf")}]
+        result = await client.call_tool("rerank", {"query": QUERY, "documents": documents})
+        text = result.content[0].text  # type: ignore[union-attr]
+        assert "NaN" not in text
+        assert "Infinity" not in text
 
     within(tools, work)
 
