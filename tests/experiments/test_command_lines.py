@@ -102,7 +102,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
 FIGURES = [(f"experiments/{script}.py", options) for script, options, option in UNWRITABLE if option == "--json"] + [
     *(
         (f"benchmarks/{name}.py", [])
-        for name in ("end_to_end", "first_stage", "late_interaction", "readers", "ray_efficiency", "runtimes")
+        for name in ("end_to_end", "first_stage", "gpu", "late_interaction", "readers", "ray_efficiency", "runtimes")
     ),
     *(
         (f"benchmarks/{name}.py", [])
