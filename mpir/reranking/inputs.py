@@ -9,6 +9,7 @@ from typing import Any
 from mpir.core.text import TITLE, Document
 from mpir.errors import InputError, RepeatedIdError, error_context, format_value
 from mpir.files.corpora.fields import BODIES, COLLECTION_IDS, KNOWN, TITLES, field_name, telling_key
+from mpir.files.corpora.json_records import unwrapped
 from mpir.files.corpora.jsonl import check_has_text, record_text
 from mpir.validation import id_text, is_finite, is_missing
 
@@ -29,7 +30,8 @@ def as_documents(
     A string becomes the abstract of a document. A dictionary has the keys of JSON-lines corpora: pmid or id, title,
     abstract or text, or their synonyms in mpir/files/corpora/fields.py. It may have first-stage scores (`score`, or
     several by name in `scores`); all other keys, such as a second body, are kept as metadata. None, NaN and pandas' NA
-    count as missing. Rows of tables (pandas' Series, named tuples) are read as dictionaries. Documents of LangChain,
+    count as missing. Rows of tables (pandas' Series, named tuples) are read as dictionaries, and hits of OpenSearch,
+    Elasticsearch and Milvus as the record inside them, with the fields around it as metadata. Documents of LangChain,
     LlamaIndex and Haystack are read by their attributes; their scores are ignored, because their scales differ. A
     single string, dictionary or Document is read as a list of one. `doc_ids` and `metadata` have one entry for each
     document, and take precedence over the documents' own values.
@@ -39,7 +41,7 @@ def as_documents(
             of the wrong type; only some documents have scores; an id is a list or not unique; or `doc_ids` or
             `metadata` has another length.
     """
-    inputs = [docs] if isinstance(docs, str | Mapping | Document) else [_row(doc) for doc in _listed(docs)]
+    inputs = [_row(doc) for doc in _listed(docs)]
     documents = [_document(doc, number) for number, doc in enumerate(inputs)]
     documents = _with_ids(documents, inputs, _even(doc_ids, "doc_ids", len(documents)))
     if metadata is not None:
@@ -61,15 +63,21 @@ def documents_of_each(docs: Iterable[Iterable[DocumentLike]]) -> Iterator[list[D
 
 
 def _row(doc: Any) -> Any:
-    """Convert a named tuple or a pandas Series to a dictionary; return any other value unchanged."""
+    """Convert a named tuple or a pandas Series to a dictionary; return any other value unchanged.
+
+    Of a search engine's hit, whose record is inside, the dictionary has the record's fields and those around it.
+    """
     if isinstance(doc, tuple) and hasattr(doc, "_asdict"):
-        return doc._asdict()
-    if hasattr(doc, "keys") and getattr(doc, "ndim", 0) == 1:
-        return {key: doc[key] for key in doc.keys()}  # noqa: SIM118  (a Series iterates over its values)
-    return doc
+        doc = doc._asdict()
+    elif hasattr(doc, "keys") and getattr(doc, "ndim", 0) == 1:
+        doc = {key: doc[key] for key in doc.keys()}  # noqa: SIM118  (a Series iterates over its values)
+    return unwrapped(doc) if isinstance(doc, Mapping) else doc
 
 
 def _listed(docs: Any) -> list[Any]:
+    """Return the entries of a list; a single document, or an object with keys, is one."""
+    if isinstance(docs, str | Mapping | Document) or (hasattr(docs, "keys") and not hasattr(docs, "ndim")):
+        return [docs]  # the keys of an engine's answer would be ranked as texts
     if not isinstance(docs, Iterable) or getattr(docs, "ndim", 1) != 1:
         raise InputError(
             f"docs is {_type_text(docs)}; expected a list of documents; for a data frame use frame.to_dict('records')."

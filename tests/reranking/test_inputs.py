@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas
@@ -73,6 +73,46 @@ def test_what_pandas_has_for_none_is_missing(missing: Any) -> None:
 @pytest.mark.parametrize("single", ["Here.", {"text": "Here."}, Document("0", abstract="Here.")])
 def test_a_single_document_is_a_list_of_one(single: Any) -> None:
     assert as_documents(single) == as_documents(iter([single])) == [Document("0", abstract="Here.")]
+
+
+def test_hits_of_search_engines_are_read_as_the_record_inside() -> None:
+    source = {"title": "Aspirin", "abstract": "It thins blood.", "year": 2015}
+    hit = {"_index": "pubmed", "_id": "7", "_score": 2.5, "_source": source, "highlight": {"abstract": ["<em>It</em>"]}}
+    (document,) = as_documents([hit])
+    assert (document.id, document.title, document.abstract) == ("7", "Aspirin", "It thins blood.")
+    assert document.score is None  # engines' scales differ
+    assert (document.metadata["year"], document.metadata["_score"]) == (2015, 2.5)
+    several = [{**hit, "_id": "8", "_source": {"title": ["A"], "abstract": ["One.", "Two."]}}, {**hit, "_score": None}]
+    assert [(item.title, item.abstract) for item in as_documents(several)] == [
+        ("A", "One. Two."), ("Aspirin", "It thins blood."),
+    ]  # fmt: skip
+    (document,) = as_documents([{"_id": "7", "fields": {"title": ["Aspirin"], "abstract": ["It thins blood."]}}])
+    assert (document.id, document.title, document.abstract) == ("7", "Aspirin", "It thins blood.")
+    (document,) = as_documents({"id": 9, "distance": 0.5, "entity": source})
+    assert (document.id, document.title, document.metadata["distance"]) == ("9", "Aspirin", 0.5)
+    with pytest.raises(InputError, match=r"docs\[0\] .id '7'.: the document has no text, but _index, _score"):
+        as_documents([{"_index": "pubmed", "_id": "7", "_score": 2.5}])
+
+
+def test_the_keys_of_an_answer_with_hits_are_not_ranked_as_texts() -> None:
+    class Response:
+        """An answer as Elasticsearch's client returns it: not a dictionary, but with its methods."""
+
+        body: ClassVar[dict[str, Any]] = {"took": 1, "timed_out": False, "hits": {"hits": []}}
+
+        def keys(self) -> Any:
+            return self.body.keys()
+
+        def __getitem__(self, key: str) -> Any:
+            return self.body[key]
+
+        def __iter__(self) -> Any:
+            return iter(self.body)
+
+    with pytest.raises(InputError, match=r"docs\[0\] is of type Response; expected a string, a dictionary"):
+        as_documents(Response())
+    with pytest.raises(InputError, match=r"docs\[0\]: the document has no text, but took, timed_out, hits"):
+        as_documents(Response.body)
 
 
 def test_ids_and_metadata_may_come_beside_the_documents() -> None:

@@ -12,9 +12,9 @@ from mpir.files.corpora.fields import BIBLIOGRAPHY, BODIES, DOIS, PMIDS, TEXTS, 
 
 _AROUND_RECORD = (
     *("source", "study", "document", "data", "attributes", "record", "article", "paper", "item", "doc", "node"),
-    *("publication", "entry"),
+    *("publication", "entry", "entity", "fields"),
 )
-"""Names of an object's record, if the object has no title or body: Elasticsearch's _source, Zotero's data."""
+"""Names of an object's record, if the object has no title or body: Elasticsearch's _source, Milvus's entity."""
 _METADATA = ("metadata", "meta")
 """Names of an object with further fields of its record, as mpir, BEIR and LangChain write them."""
 _OF_ANYTHING = frozenset(("description", "summary"))

@@ -46,6 +46,8 @@ def test_fields_of_a_record_are_no_records(
     "around",
     [
         {"_index": "i", "_id": "a1", "_source": {"title": "Salt in sweat", "abstract": "Sweat is salty."}},
+        {"distance": 0.5, "entity": RECORD},
+        {"id": "a1", "fields": {"title": ["Salt in sweat"], "abstract": ["Sweat is salty."]}},
         {"key": "K", "version": 1, "data": RECORD},
         {"id": "a1", "type": "dois", "attributes": {"title": "Salt in sweat", "abstract": "Sweat is salty."}},
         {"study": RECORD},
