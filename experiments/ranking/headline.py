@@ -30,7 +30,7 @@ from experiments.ranking.sentences import BATCHES
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.checksum import fingerprint
-from mpir.errors import InputError
+from mpir.errors import InputError, format_value
 from mpir.evaluate import bootstrap_interval, holm, randomisation_test
 from mpir.evaluate.comparison_tables import format_interval
 from mpir.files.read import read_json
@@ -82,7 +82,9 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The table, and the sets where another row is above the blend."""
     check_figures(arguments)
-    encoder, _, checkpoint = (arguments.start or "").rpartition("=")
+    encoder, _, checkpoint = (arguments.start or "").partition("=")
+    if arguments.start and not (encoder and checkpoint):
+        raise InputError(f"--start: {format_value(arguments.start)} is given; expected NAME=FOLDER.")
     start = Start(checkpoint or None, arguments.output / "vectors")
     for bundle in arguments.bundles:
         measure(arguments, bundle, encoder or MINILM, start)
@@ -102,8 +104,6 @@ def measure(arguments: argparse.Namespace, bundle: str, encoder: str, start: Sta
     """Measure the parts of a bundle and an encoder that have no file yet."""
     paths = {part: result_path(arguments.output, bundle, encoder, part) for part in arguments.parts}
     missing = {part: path for part, path in paths.items() if not path.exists()}
-    if not missing:
-        return
     cache = ScoreCache(arguments.output / "scores")
     reranker = Reranker(bundle, device="cpu", precision="fp32", cache=cache, run=RunOptions(cascade="all"))
     job = Job(reranker, start, arguments.data, arguments.split, arguments.limit, depth=DEPTH, head=DEPTH, seed=1)

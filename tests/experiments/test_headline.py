@@ -67,5 +67,7 @@ def test_a_run_takes_up_what_is_there_and_refuses_other_options(
     status, table, progress = run()
     assert status == 0 and "c documents, 4" in table and "fast, all-MiniLM-L6-v2: c (1 of 1)" in progress
     assert run("--columns")[::2] == (0, "")
-    status, _, message = run("--limit", "2", "--parts", "c", "d-med")
+    status, _, message = run("--start", "FOLDER")
+    assert status == 2 and "--start: 'FOLDER' is given; expected NAME=FOLDER." in message
+    status, _, message = run("--limit", "2")
     assert status == 2 and "was made with limit missing, and is asked for with 2" in message

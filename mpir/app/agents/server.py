@@ -88,6 +88,7 @@ def make_server(tools: Tools) -> MCPServer[Any]:
 
     @server.resource("ranking://{name}", mime_type="application/json", description="A ranking with all its sentences.")
     def ranking(name: str) -> str:
+        """Return an earlier ranking as JSON. Raises ResourceNotFoundError for one that is no longer held."""
         try:
             return tools.ranking(name).to_json()
         except MpirError as error:
