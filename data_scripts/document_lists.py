@@ -41,7 +41,7 @@ Row = dict[str, Any]
 FILES = {name: f"{name}.train.jsonl.gz" for name in ("inserted", "topics", "medquad", "squad")}
 ANSWERED, DISTRACTED, PLAIN = 3, 2, 3
 """Documents of a list with a gold sentence set in, with another question's only, and as they are."""
-BESIDE = 0.75
+ALSO_DISTRACTED = 0.75
 """The share of documents with a gold sentence that have another question's, too."""
 NEAR_QUESTIONS, DEPTH = 12, 24
 """Questions whose gold sentences distract from a question, and candidates of a topic."""
@@ -63,7 +63,7 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """The whole job."""
-    most, data = whole_number("--most", arguments.most), arguments.data
+    limit, data = whole_number("--most", arguments.most), arguments.data
     paths = {name: arguments.output / file for name, file in FILES.items()}
     check_outputs([Output("--output", path, are_rows) for path in paths.values()], [("--data", data)])
     bioasq = load(data, arguments.seed)
@@ -71,12 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output.mkdir(parents=True, exist_ok=True)
     makers = {
         "inserted": inserted_lists(bioasq),
-        "topics": topic_lists(bioasq, most),
-        "medquad": medquad_lists(data, bioasq.random, most),
-        "squad": squad_lists(data, bioasq.random, most),
+        "topics": topic_lists(bioasq, limit),
+        "medquad": medquad_lists(data, bioasq.random, limit),
+        "squad": squad_lists(data, bioasq.random, limit),
     }
     for name, rows in makers.items():
-        chosen = [row for row in rows if not bioasq.evaluation.holds(row["id"], row["question"])][:most]
+        chosen = [row for row in rows if not bioasq.evaluation.holds(row["id"], row["question"])][:limit]
         write(paths[name], chosen)
         print(f"{paths[name]}: {len(chosen)} lists")
     return 0
@@ -103,41 +103,41 @@ def inserted_lists(bioasq: BioASQ) -> Iterator[Row]:
     for question, near in zip(questions, TextSearch(bodies).near(bodies, NEAR_QUESTIONS + 1), strict=True):
         gold = gold_sentences(question)
         hosts = [document for document in bioasq.near(question) if len(sentences(document)) > 2]
-        others = distractors(bioasq, question, [questions[number] for number in near])
-        if gold and others and len(hosts) >= ANSWERED + DISTRACTED + PLAIN:
+        distracting = distractors(bioasq, question, [questions[number] for number in near])
+        if gold and distracting and len(hosts) >= ANSWERED + DISTRACTED + PLAIN:
             chosen = generator.sample(hosts, ANSWERED + DISTRACTED + PLAIN)
             level = level_titles(chosen, {document.id for document in chosen[:ANSWERED]})
-            yield make_list(question.id, question.body, inserted(level, gold, others, generator))
+            yield make_list(question.id, question.body, inserted(level, gold, distracting, generator))
 
 
 def distractors(bioasq: BioASQ, question: Question, near: Iterable[Question]) -> list[str]:
     """Gold sentences of other questions that share no gold document with this one and do not answer it."""
     snippets, documents = [normalise(s.text) for s in question.snippets or ()], set(question.documents or ())
-    others = [other for other in near if other.id != question.id and not documents & set(other.documents or ())]
-    texts = [text for other in others for text in gold_sentences(other)]
+    unrelated = [item for item in near if item.id != question.id and not documents & set(item.documents or ())]
+    texts = [text for item in unrelated for text in gold_sentences(item)]
     return [text for text in texts if normalise(text) not in bioasq.held and not may_be_gold(text, snippets)]
 
 
 def inserted(
-    hosts: Sequence[Document], gold: Sequence[str], others: Sequence[str], generator: random.Random
+    hosts: Sequence[Document], gold: Sequence[str], distracting: Sequence[str], generator: random.Random
 ) -> Iterator[Row]:
     """Yield documents with a gold sentence set in, with another question's sentence only, and as they are."""
     for number, host in enumerate(hosts):
         texts = [(sentence.text, 0) for sentence in sentences(host)]
         is_answered = number < ANSWERED
         added = [(generator.choice(gold), 1)] if is_answered else []
-        if (is_answered and generator.random() < BESIDE) or ANSWERED <= number < ANSWERED + DISTRACTED:
-            added.append((generator.choice(others), 0))
+        if (is_answered and generator.random() < ALSO_DISTRACTED) or ANSWERED <= number < ANSWERED + DISTRACTED:
+            added.append((generator.choice(distracting), 0))
         for item in added:
             texts.insert(generator.randint(1, len(texts)), item)
         marks = [mark for _, mark in texts] if is_answered else None
         yield make_document([text for text, _ in texts], int(is_answered), marks)
 
 
-def topic_lists(bioasq: BioASQ, most: int) -> Iterator[Row]:
+def topic_lists(bioasq: BioASQ, limit: int) -> Iterator[Row]:
     """Yield lists without labels: titles, sentences and phrases with the abstracts that they find."""
     pool, generator = bioasq.pool, bioasq.random
-    chosen = generator.sample(pool, min(most, len(pool)))
+    chosen = generator.sample(pool, min(limit, len(pool)))
     queries = [topic_query(document, generator) for document in chosen]
     search = TextSearch([document.text for document in pool])
     for document, query, near in zip(chosen, queries, search.near(queries, DEPTH), strict=True):
@@ -149,31 +149,33 @@ def topic_lists(bioasq: BioASQ, most: int) -> Iterator[Row]:
 
 def topic_query(document: Document, generator: random.Random) -> str:
     """A document's title (one in two), one of its sentences (one in five), or some consecutive words of its title."""
-    text, kind = document.title or document.abstract, generator.random()
-    if kind < 0.5 and document.title:
+    text, draw = document.title or document.abstract, generator.random()
+    if draw < 0.5 and document.title:
         return document.title
-    if kind < 0.7:
+    if draw < 0.7:
         return generator.choice(sentences(document)).text if sentences(document) else ""
     words = re.findall(r"[^\W\d_][\w-]+", text)
     start = generator.randrange(max(1, len(words) - PHRASE))
     return " ".join(words[start : start + generator.randint(1, PHRASE)])
 
 
-def medquad_lists(data: Path, generator: random.Random, most: int) -> Iterator[Row]:
+def medquad_lists(data: Path, generator: random.Random, limit: int) -> Iterator[Row]:
     """Yield MedQuAD's questions with their answers, and near answers to other questions."""
     items = [item for _, item in read_json_lines(data / "medquad/medquad.jsonl") if item["answer"]]
     search = TextSearch([item["answer"] for item in items])
-    chosen = generator.sample(range(len(items)), min(most, len(items)))
+    chosen = generator.sample(range(len(items)), min(limit, len(items)))
     near = search.near([items[number]["question"] for number in chosen], CANDIDATES["medquad"])
     for number, hits in zip(chosen, near, strict=True):
         item, query = items[number], normalise(items[number]["question"])
-        others = [items[hit]["answer"] for hit in hits if normalise(items[hit]["question"]) != query]
-        documents = [make_document(split_text(text), int(text == item["answer"])) for text in (item["answer"], *others)]
-        if others:
+        negatives = [items[hit]["answer"] for hit in hits if normalise(items[hit]["question"]) != query]
+        documents = [
+            make_document(split_text(text), int(text == item["answer"])) for text in (item["answer"], *negatives)
+        ]
+        if negatives:
             yield make_list(f"medquad-{item['source']}-{item['qid']}", item["question"], documents)
 
 
-def squad_lists(data: Path, generator: random.Random, most: int) -> Iterator[Row]:
+def squad_lists(data: Path, generator: random.Random, limit: int) -> Iterator[Row]:
     """Yield SQuAD's questions with the paragraph of the answer and near ones; none if there is no file."""
     path = data / "reading/squad.jsonl.gz"
     paragraphs = [item for _, item in read_json_lines(path)] if path.is_file() else []
@@ -183,7 +185,7 @@ def squad_lists(data: Path, generator: random.Random, most: int) -> Iterator[Row
         for query in item["questions"]
         if not query.get("impossible")
     ]
-    chosen = generator.sample(answered, min(most, len(answered)))
+    chosen = generator.sample(answered, min(limit, len(answered)))
     if not chosen:
         return
     search = TextSearch([item["text"] for item in paragraphs])
@@ -191,9 +193,9 @@ def squad_lists(data: Path, generator: random.Random, most: int) -> Iterator[Row
     for order, ((number, query), hits) in enumerate(zip(chosen, near, strict=True)):
         text, middle = paragraphs[number]["text"], query["start"] + len(query["answer"]) / 2
         marks = [int(begin <= middle < end) for begin, end in split(text)]
-        others = [make_document(split_text(paragraphs[hit]["text"]), 0) for hit in hits if hit != number]
-        if sum(marks) == 1 and others:
-            yield make_list(f"squad-{order}", query["q"], [make_document(split_text(text), 1, marks), *others])
+        negatives = [make_document(split_text(paragraphs[hit]["text"]), 0) for hit in hits if hit != number]
+        if sum(marks) == 1 and negatives:
+            yield make_list(f"squad-{order}", query["q"], [make_document(split_text(text), 1, marks), *negatives])
 
 
 def split_text(text: str) -> list[str]:
@@ -208,8 +210,8 @@ def make_document(texts: Sequence[str], label: int | None = None, gold: Sequence
 
 def make_list(identifier: str, query: str, documents: Iterable[Row]) -> Row:
     """A row."""
-    kept = [document for document in documents if document["sentences"]]
-    return {"id": identifier, "question": query, "documents": kept}
+    texts = [document for document in documents if document["sentences"]]
+    return {"id": identifier, "question": query, "documents": texts}
 
 
 if __name__ == "__main__":

@@ -50,21 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
     originals = list(islice(filter(_is_complete, read_corpus([arguments.data / XML])), arguments.limit))
     texts = list(islice(read_jsonl(arguments.data / ABSTRACTS), arguments.limit))
     named = {document.id for document in originals}
-    others = [document for document in texts if document.title and document.id not in named]
+    papers = [document for document in texts if document.title and document.id not in named]
     rows, right, wrong = [], 0, 0
     for name, change in COPIES.items():
-        number, found, astray = joins(originals, [copy_of(document, change) for document in originals])
-        rows.append((name, f"{found} of {number}", shown(found, number), astray))
-        right, wrong = right + found, wrong + astray
+        number, joined, astray = joins(originals, [copy_of(document, change) for document in originals])
+        rows.append((name, f"{joined} of {number}", shown(joined, number), astray))
+        right, wrong = right + joined, wrong + astray
     print(tabulate(rows, ("a copy", "found", "recall (95 %)", "joined with another"), "github"))
     rows = []
     for name, alter in LOOK_ALIKES.items():
         trial = {"nct": "NCT01111222"} if alter is _same_trial else {}
-        number, *joined = joins(
-            [_with(original, **trial) for original in originals], list(map(alter, originals, others))
+        number, *counts = joins(
+            [_with(original, **trial) for original in originals], list(map(alter, originals, papers))
         )
-        rows.append((name, number, sum(joined)))
-        wrong += sum(joined)
+        rows.append((name, number, sum(counts)))
+        wrong += sum(counts)
     print("\n" + tabulate(rows, ("another paper", "papers", "joined with an original"), "github"))
     same = list(same_papers(texts))
     print(f"\n{len(texts):,} texts without ids: {len(same)} joined with an earlier one.")
@@ -82,7 +82,7 @@ def joins(originals: Sequence[Document], copies: Sequence[Document]) -> tuple[in
     right = wrong = 0
     for document in without_copies(marked):
         of = {
-            kind: {name for name in document.metadata if name.startswith(f"{kind} ")} for kind in ("original", "copy")
+            role: {name for name in document.metadata if name.startswith(f"{role} ")} for role in ("original", "copy")
         }
         numbers = {name.partition(" ")[2] for name in of["original"]}
         for copy in of["copy"]:
@@ -98,8 +98,8 @@ def same_papers(documents: Sequence[Document]) -> Iterator[tuple[Document, Docum
         for number, document in enumerate(documents)
     ]
     for document in without_copies(bare):
-        first, *others = sorted(int(name.partition(" ")[2]) for name in document.metadata if name.startswith("text "))
-        yield from ((documents[first], documents[other]) for other in others)
+        first, *copies = sorted(int(name.partition(" ")[2]) for name in document.metadata if name.startswith("text "))
+        yield from ((documents[first], documents[copy]) for copy in copies)
 
 
 def copy_of(document: Document, change: Change) -> Document:
@@ -108,11 +108,11 @@ def copy_of(document: Document, change: Change) -> Document:
     return change(replace(document, id=ListId(document.id), metadata=metadata))
 
 
-def shown(part: int, whole: int) -> str:
+def shown(count: int, total: int) -> str:
     """A share with Wilson's interval of 95 %."""
-    share = part / max(1, whole)
-    centre, squared = share + _Z**2 / (2 * max(1, whole)), _Z**2 / max(1, whole)
-    spread = _Z * sqrt(share * (1 - share) / max(1, whole) + squared / (4 * max(1, whole)))
+    share = count / max(1, total)
+    centre, squared = share + _Z**2 / (2 * max(1, total)), _Z**2 / max(1, total)
+    spread = _Z * sqrt(share * (1 - share) / max(1, total) + squared / (4 * max(1, total)))
     return f"{share:.4f} ({(centre - spread) / (1 + squared):.4f} to {(centre + spread) / (1 + squared):.4f})"
 
 
@@ -222,16 +222,16 @@ def _namesake(original: Document, _: Document) -> Document:
     return _with(copy_of(original, _no_abstract), **fields, doi=None, volume="901", pages="77")
 
 
-def _supplement(original: Document, other: Document) -> Document:
+def _supplement(original: Document, paper: Document) -> Document:
     """Another abstract of a supplement, which shares its DOI and year."""
     known = original.metadata
-    return _with(copy_of(other, _all()), doi=known.get("doi"), year=known.get("year"), journal=known.get("journal"))
+    return _with(copy_of(paper, _all()), doi=known.get("doi"), year=known.get("year"), journal=known.get("journal"))
 
 
-def _second_part(original: Document, other: Document) -> Document:
+def _second_part(original: Document, paper: Document) -> Document:
     """A second part by the same authors: the title with a number, and another abstract."""
     title = f"{original.title.rstrip('.')}: part 2"
-    return _with(copy_of(replace(original, title=title, abstract=other.abstract), _no_doi), pages="77")
+    return _with(copy_of(replace(original, title=title, abstract=paper.abstract), _no_doi), pages="77")
 
 
 def _erratum(original: Document, _: Document) -> Document:
@@ -240,7 +240,7 @@ def _erratum(original: Document, _: Document) -> Document:
     return _with(copy, doi="10.1000/erratum", year=(Bibliography.of(original.metadata).year or 0) + 1, volume="901")
 
 
-def _reply(original: Document, other: Document) -> Document:
+def _reply(original: Document, paper: Document) -> Document:
     """A reply to the paper on the next page of the same volume, by its authors, without an abstract."""
     return _with(replace(copy_of(original, _no_abstract), title=f"{original.title}: authors' reply"), doi=None)
 
@@ -258,9 +258,9 @@ def _other_journal(original: Document, _: Document) -> Document:
     return _with(copy_of(original, _no_abstract), **fields, doi=None)
 
 
-def _same_trial(original: Document, other: Document) -> Document:
+def _same_trial(original: Document, paper: Document) -> Document:
     """Another paper of the same trial."""
-    return _with(copy_of(other, _all()), nct="NCT01111222")
+    return _with(copy_of(paper, _all()), nct="NCT01111222")
 
 
 LOOK_ALIKES: dict[str, Callable[[Document, Document], Document]] = {

@@ -60,17 +60,17 @@ class Corpus:
         order = np.argsort(-self.index.scores(query), kind="stable")[:count]
         return [self.documents[i] for i in order]
 
-    def others(self, query: str, kind: str, count: int, without: set[str]) -> list[Document]:
+    def negatives(self, query: str, source: str, count: int, without: set[str]) -> list[Document]:
         """Documents that are not gold: from BM25's head, from anywhere, or half of them from each."""
         hard = [document for document in self.best(query, HEAD) if document.id not in without]
-        near = {"hard": count, "random": 0, "mixed": (count + 1) // 2}[kind]
+        near = {"hard": count, "random": 0, "mixed": (count + 1) // 2}[source]
         chosen = self.generator.sample(hard, min(near, len(hard)))
-        taken = without | {document.id for document in chosen}
+        excluded = without | {document.id for document in chosen}
         while len(chosen) < count:
             document = self.generator.choice(self.documents)
-            if document.id not in taken:
+            if document.id not in excluded:
                 chosen.append(document)
-                taken.add(document.id)
+                excluded.add(document.id)
         return chosen
 
 
@@ -81,12 +81,12 @@ def bioasq_lists(data: Path, split: str, limit: int | None, seed: int) -> Iterat
     for number, question in enumerate(bioasq_questions(data, split, set(by_id), limit, seed)):
         gold = [by_id[name] for name in question.documents or ()]
         for size in (1, 2, 5, 20):
-            kind = NEGATIVES[(number + size) % 3]
+            source = NEGATIVES[(number + size) % 3]
             positives = gold[: max(1, size // 4)] if size > 1 or number % 2 else []
-            others = corpus.others(
-                question.body, kind, size - len(positives), set(by_id) & set(question.documents or ())
+            negatives = corpus.negatives(
+                question.body, source, size - len(positives), set(by_id) & set(question.documents or ())
             )
-            yield _list(question, f"{size}-{kind}", [*positives, *others])
+            yield _list(question, f"{size}-{source}", [*positives, *negatives])
         if number % POOL_EVERY == 0:
             yield _list(question, "100-pool", corpus.best(question.body, CANDIDATES))
 
@@ -111,11 +111,13 @@ def sentence_lists(data: Path, split: str, limit: int | None, seed: int) -> Iter
     texts = [(question.id, snippet.text) for question in questions for snippet in (question.snippets or ())]
     corpus = Corpus.of([Document(str(i), "", text) for i, (_, text) in enumerate(texts)], seed)
     for question in questions:
-        own = {str(i) for i, (owner, _) in enumerate(texts) if owner == question.id}
-        gold = corpus.documents[int(min(own, key=int))]
-        near = [document for document in corpus.best(question.body, HEAD) if document.id not in own][:1]
-        others = corpus.others(question.body, "random", 2, own | {document.id for document in near})
-        yield _list(Question(question.id, question.body, documents=(gold.id,)), "4-sentences", [gold, *near, *others])
+        gold_ids = {str(i) for i, (owner, _) in enumerate(texts) if owner == question.id}
+        gold = corpus.documents[int(min(gold_ids, key=int))]
+        near = [document for document in corpus.best(question.body, HEAD) if document.id not in gold_ids][:1]
+        negatives = corpus.negatives(question.body, "random", 2, gold_ids | {document.id for document in near})
+        yield _list(
+            Question(question.id, question.body, documents=(gold.id,)), "4-sentences", [gold, *near, *negatives]
+        )
 
 
 def pair_lists(pairs: Sequence[tuple[str, Document]], limit: int | None, seed: int) -> Iterator[List]:
@@ -123,11 +125,11 @@ def pair_lists(pairs: Sequence[tuple[str, Document]], limit: int | None, seed: i
     corpus = Corpus.of([document for _, document in pairs], seed)
     chosen = random.Random(seed).sample(range(len(pairs)), min(limit or len(pairs), len(pairs)))
     for number in chosen:
-        query, document = pairs[number]
-        own = {other.id for text, other in pairs if text.lower() == query.lower()}
-        near = [other for other in corpus.best(query, HEAD) if other.id not in own][:2]
-        others = corpus.others(query, "random", 1, own | {other.id for other in near})
-        yield _list(Question(document.id, query, documents=(document.id,)), "4-mixed", [document, *near, *others])
+        query, gold = pairs[number]
+        gold_ids = {document.id for text, document in pairs if text.lower() == query.lower()}
+        near = [document for document in corpus.best(query, HEAD) if document.id not in gold_ids][:2]
+        negatives = corpus.negatives(query, "random", 1, gold_ids | {document.id for document in near})
+        yield _list(Question(gold.id, query, documents=(gold.id,)), "4-mixed", [gold, *near, *negatives])
 
 
 def pubmedqa(data: Path) -> list[tuple[str, Document]]:
@@ -161,9 +163,9 @@ def collection_lists(data: Path, name: str, limit: int | None, seed: int) -> Ite
         yield _list(Question(query, text, documents=relevant), "20-pool", candidates)
 
 
-def _list(question: Question, kind: str, documents: Sequence[Document]) -> List:
+def _list(question: Question, name: str, documents: Sequence[Document]) -> List:
     """A list as a question of its own, whose id ends in the kind of list."""
-    return replace(question, id=f"{question.id}/{kind}"), list(documents)
+    return replace(question, id=f"{question.id}/{name}"), list(documents)
 
 
 def makers(data: Path, limit: int, seed: int) -> dict[str, Callable[[], Iterator[List] | list[List]]]:

@@ -45,7 +45,7 @@ SMALLEST = 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredQuestion:
     """A question with its candidates, and its answers, each with its synonyms."""
 
     query: str
@@ -53,14 +53,14 @@ class Asked:
     answers: Sequence[Sequence[str]]
 
 
-def questions_of(data: Path, split_name: str, limit: int) -> list[Asked]:
+def questions_of(data: Path, split_name: str, limit: int) -> list[AnsweredQuestion]:
     """The factoid and list questions that have a list of enough candidates, each with its largest one."""
     answers = dict(_answered(data, split_name))
-    largest: dict[str, Asked] = {}
+    largest: dict[str, AnsweredQuestion] = {}
     for question, candidates in bioasq_lists(data, split_name, limit, 0):
         name = question.id.split("/")[0]
         if name in answers and len(candidates) >= SMALLEST:
-            largest[name] = Asked(question.body, candidates, answers[name])
+            largest[name] = AnsweredQuestion(question.body, candidates, answers[name])
     return list(largest.values())
 
 
@@ -79,11 +79,11 @@ def _answers(exact: list[str] | list[list[str]], kind: str) -> list[list[str]]:
     return groups if kind == "list" else [[text for group in groups for text in group]]
 
 
-def recall(asked: Asked, text: str) -> float:
+def recall(question: AnsweredQuestion, text: str) -> float:
     """The share of the answers that the text names."""
     words = _words(text)
     return float(
-        np.mean([any(_words(name) in words for name in names if _words(name).strip()) for names in asked.answers])
+        np.mean([any(_words(name) in words for name in names if _words(name).strip()) for names in question.answers])
     )
 
 
@@ -162,10 +162,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--limit {arguments.limit}: no question with answers has enough candidates; raise it.")
     reranker = load_reranker(arguments)
     reranker.pairs_at_once = 2048
-    rankings = list(reranker.stream([asked.query for asked in chosen], [asked.candidates for asked in chosen]))
+    rankings = list(
+        reranker.stream([question.query for question in chosen], [question.candidates for question in chosen])
+    )
     values = {
         name: [
-            [recall(asked, system(ranking, budget)) for asked, ranking in zip(chosen, rankings, strict=True)]
+            [recall(question, system(ranking, budget)) for question, ranking in zip(chosen, rankings, strict=True)]
             for budget in BUDGETS
         ]
         for name, system in SYSTEMS.items()

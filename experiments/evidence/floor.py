@@ -17,7 +17,7 @@ import numpy as np
 from tabulate import tabulate
 
 from experiments.calibration.lists import BATCHES
-from experiments.evidence.budget import COUNT, Asked, questions_of, recall
+from experiments.evidence.budget import COUNT, AnsweredQuestion, questions_of, recall
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.model_options import add_model_options, load_reranker
 from mpir.app.cli.value_options import file_path, positive
@@ -49,26 +49,29 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = questions_of(arguments.data, arguments.split, arguments.limit)
     if len(chosen) <= SHIFT:
         raise InputError(f"--limit {arguments.limit}: only {len(chosen)} questions have enough candidates; raise it.")
-    others = [chosen[(number + SHIFT) % len(chosen)] for number in range(len(chosen))]
-    reranker, queries = load_reranker(arguments), [asked.query for asked in chosen]
-    own = list(reranker.stream(queries, [asked.candidates[: arguments.candidates] for asked in chosen]))
-    foreign = list(reranker.stream(queries, [asked.candidates[: arguments.foreign] for asked in others]))
-    rows = [[floor, *row(chosen, own, foreign, floor)] for floor in FLOORS]
+    shifted = [chosen[(number + SHIFT) % len(chosen)] for number in range(len(chosen))]
+    reranker, queries = load_reranker(arguments), [question.query for question in chosen]
+    matching = list(reranker.stream(queries, [question.candidates[: arguments.candidates] for question in chosen]))
+    foreign = list(reranker.stream(queries, [question.candidates[: arguments.foreign] for question in shifted]))
+    rows = [[floor, *row(chosen, matching, foreign, floor)] for floor in FLOORS]
     heads = ["floor", "recall", "tokens", "without evidence", "foreign: tokens", "foreign: without evidence"]
     print(f"{len(chosen)} questions\n\n{tabulate(rows, heads, tablefmt='pipe', floatfmt='.3g')}")
     return 0
 
 
-def row(chosen: Sequence[Asked], own: Sequence[Ranking], foreign: Sequence[Ranking], floor: float) -> list[float]:
+def row(
+    chosen: Sequence[AnsweredQuestion], matching: Sequence[Ranking], foreign: Sequence[Ranking], floor: float
+) -> list[float]:
     """Recall, tokens and the share of questions without evidence for own candidates, then both for foreign ones."""
-    of_own, of_foreign = (
-        [ranking.evidence(BUDGET, min_answer_probability=floor) for ranking in rankings] for rankings in (own, foreign)
+    of_matching, of_foreign = (
+        [ranking.evidence(BUDGET, min_answer_probability=floor) for ranking in rankings]
+        for rankings in (matching, foreign)
     )
     named = [
-        recall(asked, "\n".join(passage.text for passage in evidence))
-        for asked, evidence in zip(chosen, of_own, strict=True)
+        recall(question, "\n".join(passage.text for passage in evidence))
+        for question, evidence in zip(chosen, of_matching, strict=True)
     ]
-    return [float(np.mean(named)), *counts(of_own), *counts(of_foreign)]
+    return [float(np.mean(named)), *counts(of_matching), *counts(of_foreign)]
 
 
 def counts(results: Sequence[Evidence]) -> tuple[float, float]:

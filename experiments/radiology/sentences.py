@@ -89,10 +89,10 @@ class Source:
         else:
             pairs = [(row.question, row.sentence) for row in read_rows(path, 1.0)]
             texts, answers = list(dict.fromkeys(text for _, text in pairs)), _grouped(pairs)
-        kept = {query: found for query, found in answers.items() if len(found) >= fewest}
-        if not kept:
+        frequent = {query: sentences for query, sentences in answers.items() if len(sentences) >= fewest}
+        if not frequent:
             raise InputError(f"{path}: no query has {fewest} sentences; lower --fewest.")
-        return cls(texts, kept)
+        return cls(texts, frequent)
 
     @classmethod
     def annotated(cls, reports: Path, lexicon: Path) -> Source:
@@ -109,12 +109,12 @@ def _grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def run(
-    training: Source, test: Source, output: Path, *, recipe: Recipe, models: Sequence[str], corpus: Path, asked: str
+    training: Source, test: Source, output: Path, *, recipe: Recipe, models: Sequence[str], corpus: Path, form: str
 ) -> int:
-    """Train, rank and print; `asked` is findings, templates or without."""
-    queries = QUERIES[asked](test.answers)
+    """Train, rank and print; `form` is findings, templates or without."""
+    queries = QUERIES[form](test.answers)
     if not any(queries.values()):
-        raise InputError(f"--queries {asked}: no sentence answers such a query; choose others.")
+        raise InputError(f"--queries {form}: no sentence answers such a query; choose others.")
     flat = {query: truth for group in queries.values() for query, truth in group.items()}
     number = {text: str(row) for row, text in enumerate(test.texts)}
     judged = {query: {number[text]: 1 for text in truth} for query, truth in flat.items()}
@@ -181,10 +181,10 @@ def _bm25(queries: Sequence[str], texts: Sequence[str]) -> F64:
 def separation(encoder: Start, answers: Answers) -> F64:
     """How much nearer each sentence is to its query than to the opposite one, over all pairs (P,)."""
     queries = list(dict.fromkeys(query for query in answers for query in (query, opposite(query))))
-    texts = list(dict.fromkeys(text for found in answers.values() for text in found))
+    texts = list(dict.fromkeys(text for sentences in answers.values() for text in sentences))
     rows, columns = ({name: i for i, name in enumerate(names)} for names in (queries, texts))
     cosines = encoder.cosines(queries, texts)
-    pairs = ((query, text) for query, found in answers.items() for text in found)
+    pairs = ((query, text) for query, sentences in answers.items() for text in sentences)
     return np.array(
         [cosines[rows[query], columns[text]] - cosines[rows[opposite(query)], columns[text]] for query, text in pairs]
     )

@@ -25,13 +25,14 @@ from tabulate import tabulate
 
 from experiments.common.baselines import BM25, COSINE, SUMMED, Start
 from experiments.common.provenance import check_made_by
+from experiments.common.significance import corrected
 from experiments.ranking.evaluation import EVALUATIONS, SETS, Job, record
 from experiments.ranking.sentences import BATCHES
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
-from mpir.evaluate import bootstrap_interval, holm, randomisation_test
+from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.comparison_tables import format_interval
 from mpir.files.read import read_json
 from mpir.files.write import write_json
@@ -186,9 +187,9 @@ def differences(values: Values, reference: str) -> list[Difference]:
     ]
     if not pairs:
         raise InputError(f"no set has the row {reference!r}; give results of a bundle.")
-    p_values = holm([randomisation_test(row, blend) for *_, row, blend in pairs])
+    p_values = corrected((row, blend) for *_, row, blend in pairs)
     return [
-        Difference(name, row, reference, float((x - blend).mean()), float(p))
+        Difference(name, row, reference, float((x - blend).mean()), p)
         for (name, row, x, blend), p in zip(pairs, p_values, strict=True)
     ]
 

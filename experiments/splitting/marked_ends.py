@@ -33,7 +33,7 @@ _RESAMPLES, _REPEATS = 10_000, 200
 class MarkedText:
     """A text, its kind, and the offsets at which its second and later sentences begin."""
 
-    kind: str
+    genre: str
     text: str
     ends: frozenset[int]
 
@@ -53,9 +53,9 @@ def read_marked(path: Path = MARKED) -> tuple[list[MarkedText], list[MarkedText]
             text += "" if not text or line.startswith("+") else " "
             ends |= {len(text)} - {0}
             text += line.removeprefix("+")
-        kind = head.removeprefix("# ")
-        halves[counts[kind] % 2].append(MarkedText(kind, text, frozenset(ends)))
-        counts[kind] += 1
+        genre = head.removeprefix("# ")
+        halves[counts[genre] % 2].append(MarkedText(genre, text, frozenset(ends)))
+        counts[genre] += 1
     return halves
 
 
@@ -67,18 +67,18 @@ def ends_of(splitter: Splitter, text: str) -> set[int]:
 
 def counted(splitter: Splitter, marked: Sequence[MarkedText]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Ends that are right, found and marked in each text; shape (texts, 3)."""
-    found = [ends_of(splitter, item.text) for item in marked]
-    rows = [(len(ends & item.ends), len(ends), len(item.ends)) for ends, item in zip(found, marked, strict=True)]
+    proposed = [ends_of(splitter, item.text) for item in marked]
+    rows = [(len(ends & item.ends), len(ends), len(item.ends)) for ends, item in zip(proposed, marked, strict=True)]
     return np.array(rows, dtype=np.int64)
 
 
 def measures(counts: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, float]:
     """Precision, recall and F1 in percent over texts whose counts lie in rows."""
-    right, found, marked = counts.sum(axis=0)
+    right, proposed, marked = counts.sum(axis=0)
     return {
-        "precision": 100 * right / max(1, found),
+        "precision": 100 * right / max(1, proposed),
         "recall": 100 * right / max(1, marked),
-        "F1": 200 * right / max(1, found + marked),
+        "F1": 200 * right / max(1, proposed + marked),
     }
 
 
@@ -94,10 +94,10 @@ def difference(counts: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> tupl
 def errors_of(splitter: Splitter, marked: Sequence[MarkedText]) -> Iterator[str]:
     """A line for each end that is missed or wrong, with what stands around it."""
     for item in marked:
-        found = ends_of(splitter, item.text)
-        for end in sorted(found ^ item.ends):
+        proposed = ends_of(splitter, item.text)
+        for end in sorted(proposed ^ item.ends):
             around = f"{item.text[max(0, end - 30) : end]}|{item.text[end : end + 30]}"
-            yield f"{'wrong ' if end in found else 'missed'}  {item.kind:14} {around}"
+            yield f"{'wrong ' if end in proposed else 'missed'}  {item.genre:14} {around}"
 
 
 def available() -> Iterator[tuple[str, Splitter]]:
@@ -124,10 +124,10 @@ def rows_of(
 
 def by_kind(splitters: Mapping[str, Splitter], marked: Sequence[MarkedText]) -> Iterator[dict[str, Any]]:
     """A row for each kind of text: its ends, and each splitter's F1."""
-    for kind in dict.fromkeys(item.kind for item in marked):
-        texts = [item for item in marked if item.kind == kind]
+    for genre in dict.fromkeys(item.genre for item in marked):
+        texts = [item for item in marked if item.genre == genre]
         scores = {name: measures(counted(splitter, texts))["F1"] for name, splitter in splitters.items()}
-        yield {"kind": kind, "ends": sum(len(item.ends) for item in texts), **scores}
+        yield {"kind": genre, "ends": sum(len(item.ends) for item in texts), **scores}
 
 
 def main() -> int:
@@ -149,12 +149,12 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(errors_of(SPLITTERS[arguments.show](), for_rules)))
         return 0
     splitters = dict(available())
-    rows, kinds = list(rows_of(splitters, reported, arguments.seconds)), list(by_kind(splitters, reported))
+    rows, genres = list(rows_of(splitters, reported, arguments.seconds)), list(by_kind(splitters, reported))
     print(f"{sum(len(item.ends) for item in reported)} ends in {len(reported)} texts")
     print(tabulate(rows, headers="keys", tablefmt="github", floatfmt=("", *[".1f"] * 5, ".0f")))
-    print(tabulate(kinds, headers="keys", tablefmt="github", floatfmt=".1f"))
+    print(tabulate(genres, headers="keys", tablefmt="github", floatfmt=".1f"))
     if arguments.json:
-        write_json(arguments.json, {"splitters": rows, "kinds": kinds})
+        write_json(arguments.json, {"splitters": rows, "kinds": genres})
     return 0
 
 

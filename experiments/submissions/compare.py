@@ -124,20 +124,20 @@ def report_shares(name: str, scored: Dataset, by_name: dict[str, Weights], versi
 
 def report_parts(name: str, scored: Dataset, weights: Weights, version: int) -> None:
     """Print how the measures change without each column, the context or the cut-off; nothing is tuned again."""
-    parts = {f"without {column}": replace(weights, alpha={**weights.alpha, column: 0.0}) for column in weights.alpha}
+    reduced = {f"without {column}": replace(weights, alpha={**weights.alpha, column: 0.0}) for column in weights.alpha}
     for column in weights.beta:
-        parts[f"without {column}"] = replace(weights, beta={**weights.beta, column: 0.0})
-    parts["without context"] = replace(weights, alpha_context=0.0)
-    parts["without cut-off"] = replace(weights, cutoffs=None)
+        reduced[f"without {column}"] = replace(weights, beta={**weights.beta, column: 0.0})
+    reduced["without context"] = replace(weights, alpha_context=0.0)
+    reduced["without cut-off"] = replace(weights, cutoffs=None)
     rows = []
     objectives = [Objective(scored, measure, version=version) for measure in MEASURES]
-    whole = [objective.per_question(weights) for objective in objectives]
-    for part, changed in parts.items():
+    full = [objective.per_question(weights) for objective in objectives]
+    for label, changed in reduced.items():
         cells = []
-        for objective, values in zip(objectives, whole, strict=True):
-            one, other = with_values(objective.per_question(changed), values)
-            cells.append(f"{(one - other).mean():+.4f}; p {randomisation_test(one, other):.2g}")
-        rows.append([part, *cells])
+        for objective, values in zip(objectives, full, strict=True):
+            first, second = with_values(objective.per_question(changed), values)
+            cells.append(f"{(first - second).mean():+.4f}; p {randomisation_test(first, second):.2g}")
+        rows.append([label, *cells])
     print(f"\n{name}, weights that ship, cut, without one part; p not corrected:\n")
     print(tabulate(rows, ["", *MEASURES], tablefmt="github", disable_numparse=True))
 
@@ -201,8 +201,8 @@ def report(name: str, scored: Dataset, systems: dict[str, System], version: int)
         for measure in MEASURES
     }
     f1 = values["snippet-f1"]
-    others = [item for item in systems if item != TODAY]
-    p_values = dict(zip(others, corrected([(f1[item], f1[TODAY]) for item in others]), strict=True))
+    compared = [item for item in systems if item != TODAY]
+    p_values = dict(zip(compared, corrected([(f1[item], f1[TODAY]) for item in compared]), strict=True))
     rows = [
         [item, *(f"{np.nanmean(values[measure][item]):.4f}" for measure in MEASURES), _text(p_values.get(item))]
         for item in systems

@@ -12,8 +12,8 @@ def test_marked_texts_are_joined_as_their_marks_say(tmp_path) -> None:
     path.write_text("# a\nOne.\n+Two.\nThree.\n\n# b\nFour.\n\n# a\nFive.\nSix.\n")
     for_rules, reported = read_marked(path)
     expected = [("a", "One.Two. Three.", {4, 9}), ("b", "Four.", set())]
-    assert [(item.kind, item.text, item.ends) for item in for_rules] == expected
-    assert [(item.kind, item.text, item.ends) for item in reported] == [("a", "Five. Six.", {6})]
+    assert [(item.genre, item.text, item.ends) for item in for_rules] == expected
+    assert [(item.genre, item.text, item.ends) for item in reported] == [("a", "Five. Six.", {6})]
 
 
 def test_half_of_500_ends_is_for_reporting() -> None:
