@@ -4,17 +4,18 @@
     python -m experiments.ranking.headline --data DATA --output runs/headline --start all-mpnet-base-v2=FOLDER
 
 Every evaluation (PARTS, of experiments/ranking/evaluation.py, every document read to the end) with every bundle and
-encoder is a file in OUTPUT. A run takes up what is there, so it may be stopped and begun again, or given another
-encoder; other models or options than its files were made with are refused. The rows are BM25 (once), each encoder, both
-together, the blend of each bundle over their candidates, and with --columns each of the default bundle's columns alone.
-Every row is tested against the first bundle's blend by the paired randomisation test; p is Holm-adjusted over all rows
-and sets.
+encoder is a file in OUTPUT, also with its cost. A run takes up what is there, so it may be stopped and begun again, or
+given another encoder; other models or options than its files were made with are refused. The rows are BM25 (once), each
+encoder, both together, the blend of each bundle over their candidates, and with --columns each of the default bundle's
+columns alone. Every row is tested against the first bundle's blend by the paired randomisation test; p is Holm-adjusted
+over all rows and sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from mpir.errors import InputError, format_value
 from mpir.evaluate import bootstrap_interval
 from mpir.evaluate.comparison_tables import format_interval
 from mpir.files.read import read_json
+from mpir.files.system import peak_memory, reset_peak_memory
 from mpir.files.write import write_json
 from mpir.models.perspectives import ScoreCache
 from mpir.reranking.options import RunOptions
@@ -61,6 +63,20 @@ class Difference:
     reference: str
     above: float
     p: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The candidates of a part that a model read anew, and its seconds and peak memory in bytes, baselines included."""
+
+    candidates: int
+    seconds: float
+    memory: int | None
+
+    def __str__(self) -> str:
+        """What a run prints."""
+        rate = f"{self.candidates:,} candidates read anew, {self.candidates / self.seconds:.1f} a second"
+        return rate if self.memory is None else f"{rate}, at most {self.memory / 2**20:,.0f} MiB"
 
 
 def main() -> int:
@@ -118,8 +134,12 @@ def measure(arguments: argparse.Namespace, bundle: str, encoder: str, start: Sta
     for number, (part, path) in enumerate(missing.items(), 1):
         print(f"{bundle}, {encoder}: {part} ({number} of {len(missing)})", file=sys.stderr, flush=True)
         name, _, of_set = part.partition("-")
+        before, began = cache.misses, time.perf_counter()
+        reset_peak_memory()
         measured = EVALUATIONS[name](job, argparse.Namespace(sets=[of_set]))
-        write_json(path, record(job, dict(measured)))
+        cost = Cost(cache.misses - before, time.perf_counter() - began, peak_memory())
+        print(f"{bundle}, {encoder}: {part}: {cost}", file=sys.stderr, flush=True)
+        write_json(path, record(job, dict(measured)) | {"cost": asdict(cost)})
 
 
 def result_path(folder: Path, bundle: str, encoder: str, part: str) -> Path:

@@ -1,6 +1,7 @@
 """README's table: rows of bundles and encoders, what is above mpir, and a run that goes on where it stopped."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,10 @@ def test_a_run_takes_up_what_is_there_and_refuses_other_options(
 
     status, table, progress = run()
     assert status == 0 and "c documents, 4" in table and "fast, all-MiniLM-L6-v2: c (1 of 1)" in progress
+    assert re.search(r"c: \d+ candidates read anew, [\d.]+ a second, at most [\d,]+ MiB", progress)
+    (path,) = (tmp_path / "work").glob("*/c.json")
+    cost = json.loads(path.read_text())["cost"]
+    assert cost["candidates"] > 0 and cost["seconds"] > 0 and cost["memory"] > 0
     assert run("--columns")[::2] == (0, "")
     status, _, message = run("--start", "FOLDER")
     assert status == 2 and "--start: 'FOLDER' is given; expected NAME=FOLDER." in message
