@@ -93,7 +93,7 @@ def check_refused(done: subprocess.CompletedProcess[str], marker: Path) -> None:
     message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    assert "needs Python code of its own, which mpir never runs unasked; give a checkpoint" in message
+    assert "never runs unasked" in message
 
 
 def as_encoder(folder: Path) -> Path:
@@ -201,7 +201,7 @@ def test_a_tokenizer_inside_a_tokenizer_runs_no_code(custom: Path, tmp_path: Pat
         "generator": {"model_type": "vit"},
     }  # types without a tokenizer
     (outer / "config.json").write_text(json.dumps({"model_type": "rag", **sections}))
-    with pytest.raises(ArtefactError, match="outer: needs Python code of its own"):
+    with pytest.raises(ArtefactError, match=r"outer: .*Python code"):
         Encoder(outer, device="cpu")
     assert not marker.exists()
 
@@ -213,7 +213,7 @@ def test_pickled_weights_run_no_code(tiny_checkpoint: Path, tmp_path: Path, mark
     weights = pickle.dumps(RunsCode(marker)) + bytes(2**20)  # as long as the layers of its configuration would be
     (folder / "pytorch_model.bin").write_bytes(weights)
     for load in (load_model, lambda path: Encoder(path, device="cpu").backend.model):
-        with pytest.raises(ArtefactError, match="pickled: cannot be loaded as"):
+        with pytest.raises(ArtefactError, match=r"pickled: .*loaded as"):
             load(folder)
     assert not marker.exists()
 
@@ -232,7 +232,7 @@ def test_an_adapter_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "adapted"))
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "someone/custom", "peft_type": "LORA"}')
     for load in (load_model, lambda path: Encoder(path, device="cpu").backend):
-        with pytest.raises(ArtefactError, match=r"adapted: contains an adapter .*; merge it into its model"):
+        with pytest.raises(ArtefactError, match=r"adapted: .*an adapter"):
             load(folder)
 
 
@@ -240,7 +240,5 @@ def test_an_adapter_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
 def test_compiled_code_of_a_hub_is_refused(tiny_checkpoint: Path, tmp_path: Path, key: str) -> None:
     folder = Path(shutil.copytree(tiny_checkpoint, tmp_path / "kernel"))
     edit(folder / "config.json", **{key: "someone/attention"})
-    with pytest.raises(
-        ArtefactError, match=rf"kernel: config.json refers to code on a hub \({key} is 'someone/attention"
-    ):
+    with pytest.raises(ArtefactError, match=rf"kernel: config\.json .*\({key} is 'someone/attention"):
         load_model(folder)

@@ -217,9 +217,9 @@ def test_an_undamaged_checkpoint_loads(checkpoint: Path) -> None:
 
 def test_quantised_weights_are_not_called_damaged(checkpoint: Path) -> None:
     tensor(QUERY, lambda matrix: matrix.to(torch.int8))(checkpoint)
-    with pytest.raises(ArtefactError, match=r"has quantised weights .any., which mpir does not read"):
+    with pytest.raises(ArtefactError, match=r"quantised weights .any"):
         check_tensors(checkpoint, {"quantization_config": {"quant_method": "any"}})
-    with pytest.raises(ArtefactError, match=r"query.weight' has the format I8 \(expected floating-point numbers\)"):
+    with pytest.raises(ArtefactError, match=r"query\.weight' .*format I8"):
         check_tensors(checkpoint, {})
 
 
@@ -236,5 +236,5 @@ def test_a_panic_of_a_library_is_an_error_of_the_checkpoint() -> None:
 
 def test_sizes_of_a_configuration_inside_another_are_checked() -> None:
     check_sizes({"text_config": {"hidden_size": 64}, "id2label": {"0": "a"}}, "folder")
-    with pytest.raises(ArtefactError, match=r"^folder/config.json: invalid num_hidden_layers \(got 1000000000, expect"):
+    with pytest.raises(ArtefactError, match=r"^folder/config\.json: .*num_hidden_layers .*\b1000000000\b"):
         check_sizes({"text_config": {"num_hidden_layers": 10**9}}, "folder")

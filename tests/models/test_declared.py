@@ -220,7 +220,7 @@ def test_templates_are_known_by_prefix() -> None:
 
 def test_a_folder_with_an_adapter_alone_says_so(tmp_path: Path) -> None:
     put(tmp_path / "m/adapter_config.json", {"base_model_name_or_path": "org/base"})
-    with pytest.raises(ArtefactError, match=r"contains an adapter .* merge it into its model"):
+    with pytest.raises(ArtefactError, match="contains an adapter"):
         declare_named_models(NamedModels(names=(str(tmp_path / "m"),)))
 
 
@@ -239,5 +239,5 @@ def test_overflow_of_half_precision_is_named(tmp_path: Path) -> None:
         if is_finite:
             assert np.isfinite(checked(perspective, result, pairs).values).all()
             continue
-        with pytest.raises(InputError, match="Half precision overflows beyond 65,504; use the precision fp32"):
+        with pytest.raises(InputError, match=r"65,504; .*precision fp32"):
             checked(perspective, result, pairs)

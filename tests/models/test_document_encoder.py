@@ -185,7 +185,7 @@ def test_a_tokenizer_without_boundaries_is_refused(tmp_path: Path) -> None:
     rules["post_processor"] = None  # pairs are joined without a separator
     (folder / "tokenizer.json").write_text(json.dumps(rules), encoding="utf-8")
     encoder = DocumentEncoder(Encoder(folder, device="cpu"))
-    with pytest.raises(ArtefactError, match=r"joined: its tokenizer joins texts .* read single sentences"):
+    with pytest.raises(ArtefactError, match=r"joined: .*tokenizer joins"):
         encoder.document_outputs(DOCUMENTS)
 
 
@@ -194,5 +194,5 @@ def test_a_model_without_a_pooled_classifier_is_refused(tiny_checkpoint: Path, t
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
     encoder = DocumentEncoder(Encoder(folder, device="cpu"))
-    with pytest.raises(ArtefactError, match="cannot read documents sentence by sentence; give a classifier"):
+    with pytest.raises(ArtefactError, match="sentence by sentence"):
         encoder.document_outputs(DOCUMENTS)

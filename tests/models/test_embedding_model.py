@@ -143,15 +143,15 @@ def test_the_product_of_unit_vectors_is_their_cosine(
 
 def test_a_scale_that_does_not_fit_says_which_do(tiny_checkpoint: Path, tmp_path: Path) -> None:
     folder = embedding_model(tiny_checkpoint, tmp_path / "model", {"pooling_mode": "mean"}, similarity_fn_name="dot")
-    with pytest.raises(InputError, match=r"invalid scale .got 'cosine', expected logit for the similarity 'dot'"):
+    with pytest.raises(InputError, match=r"scale .*'cosine', .*logit .*'dot'"):
         vectors_of_entry(folder)
 
 
 @pytest.mark.parametrize(
     ("pooling", "settings", "message"),
     [
-        ({"pooling_mode": "weightedmean"}, {}, "invalid pooling .got weightedmean, expected one of mean, cls"),
-        ({"pooling_mode": ["cls", "mean"]}, {}, "invalid pooling .got cls, mean"),
+        ({"pooling_mode": "weightedmean"}, {}, "pooling .*weightedmean, .*mean, cls"),
+        ({"pooling_mode": ["cls", "mean"]}, {}, r"pooling .*cls, mean\b"),
         ({"pooling_mode": "mean"}, {"similarity_fn_name": "manhattan"}, "invalid similarity_fn_name"),
     ],
 )
@@ -164,7 +164,7 @@ def test_what_is_not_computed_is_refused(
 
 
 def test_a_reranker_makes_no_vectors(tiny_checkpoint: Path) -> None:
-    with pytest.raises(InputError, match=r"is a reranker .BertForSequenceClassification.*use it as the model"):
+    with pytest.raises(InputError, match=r"a reranker .BertForSequenceClassification"):
         open_embedding_model(str(tiny_checkpoint))
     with pytest.raises(ArtefactError, match="no such folder"):
         open_embedding_model("./nowhere")

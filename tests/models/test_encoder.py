@@ -82,8 +82,8 @@ def test_a_backend_is_made_at_once_where_the_files_do_not_say_all(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"precision": "fp12"}, "precision is 'fp12'; choose from"),
-        ({"device": "toaster"}, "device 'toaster' cannot be used"),
+        ({"precision": "fp12"}, "precision is 'fp12'"),
+        ({"device": "toaster"}, "device 'toaster'"),
         ({"tokens_per_batch": 1}, "tokens_per_batch is 1"),
     ],
 )
@@ -95,8 +95,8 @@ def test_a_wrong_option_is_refused_at_once(tiny_checkpoint: Path, options: dict[
 def test_a_missing_file_is_said_at_once_and_damaged_weights_when_they_are_needed(checkpoint: Path) -> None:
     (checkpoint / "model.safetensors").write_bytes(b"damaged")
     encoder = Encoder(checkpoint, device="cpu", precision="fp32")
-    with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
+    with pytest.raises(ArtefactError, match=r"/checkpoint: .*sequence-classification checkpoint"):
         encoder.outputs([("does aspirin", "thin blood")])
     (checkpoint / "config.json").unlink()
-    with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
+    with pytest.raises(ArtefactError, match=r"/checkpoint: .*sequence-classification checkpoint"):
         Encoder(checkpoint, device="cpu", precision="fp32")

@@ -106,7 +106,7 @@ def test_kept_states_stay_in_their_process() -> None:
 @pytest.mark.parametrize("exits", [[0], [2], [1, 1], "1", [True], [1.0], {"1": 1}])
 def test_exits_that_are_no_layers_are_refused(tiny_checkpoint: Path, tmp_path: Path, exits: object) -> None:
     folder = add_exits(Path(shutil.copytree(tiny_checkpoint, tmp_path / "wrong")), exits)
-    with pytest.raises(ArtefactError, match=r"invalid exits \(got .*, expected ascending numbers of layers"):
+    with pytest.raises(ArtefactError, match=r"invalid exits \(got"):
         DocumentEncoder(encoder(folder)).document_outputs(DOCUMENTS)
 
 
@@ -114,7 +114,7 @@ def test_outputs_without_names_are_refused(checkpoint: Path) -> None:
     config = json.loads((checkpoint / "config.json").read_text(encoding="utf-8"))
     config["id2label"] = {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
     (checkpoint / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ArtefactError, match=r"invalid id2label \(got .*LABEL_0.*, expected a name for each output"):
+    with pytest.raises(ArtefactError, match=r"id2label \(.*LABEL_0"):
         DocumentEncoder(encoder(checkpoint)).document_outputs(DOCUMENTS)
 
 
@@ -128,12 +128,12 @@ def test_heads_that_do_not_fit_are_refused(checkpoint: Path, change: str) -> Non
     else:
         weights["exits.7.dense.bias"] = torch.zeros(32)
     save_file(weights, checkpoint / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ArtefactError, match=r"heads do not fit the exits \[1\]: missing, unknown or of another shape"):
+    with pytest.raises(ArtefactError, match=r"heads .*exits \[1\]:"):
         DocumentEncoder(encoder(checkpoint)).document_outputs(DOCUMENTS)
 
 
 def test_a_depth_without_an_exit_is_refused(checkpoint: Path, tiny_checkpoint: Path) -> None:
-    with pytest.raises(InputError, match=r"invalid depth \(got 3, expected one of the exits \[1\]\)"):
+    with pytest.raises(InputError, match=r"depth \(got 3, .*\[1\]"):
         DocumentEncoder(encoder(checkpoint), depth=3)
-    with pytest.raises(InputError, match=r"invalid first_exit \(got 1, expected one of the exits \[\]\)"):
+    with pytest.raises(InputError, match=r"first_exit \(got 1, .*\[\]"):
         DocumentEncoder(encoder(tiny_checkpoint), first_exit=1)

@@ -55,7 +55,7 @@ def test_a_declared_quantisation_is_named(settings: dict[str, Any], form: str, f
 @pytest.mark.parametrize(("file", "form"), [("quantize_config.json", "GPTQ"), ("quant_config.json", "AWQ")])
 def test_a_quantisation_in_a_file_of_its_own_is_named(file: str, form: str, folder: Path) -> None:
     put(folder / file, {"bits": 4})
-    with pytest.raises(ArtefactError, match=rf"has quantised weights \({form}\)"):
+    with pytest.raises(ArtefactError, match=rf"quantised weights \({form}\)"):
         declare_named_models(NamedModels(names=[str(folder)]))
 
 
@@ -86,7 +86,7 @@ def test_quantised_tensors_are_named(quantise: Callable[[dict[str, Any]], None],
     weights = load_file(folder / "model.safetensors")
     quantise(weights)
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ArtefactError, match=rf"has quantised weights \({form}\), which mpir does not read"):
+    with pytest.raises(ArtefactError, match=rf"quantised weights \({form}\),"):
         Encoder(folder, device="cpu").outputs([("a", "b")])
 
 
@@ -116,16 +116,16 @@ def test_weights_in_another_form_alone_are_named(file: str, form: str, with_conf
     (folder / file).write_bytes(b"weights")
     if not with_config:
         (folder / "config.json").unlink()
-    with pytest.raises(ArtefactError, match=f"has weights as {form} alone, which mpir does not read"):
+    with pytest.raises(ArtefactError, match=f"weights as {form} alone"):
         read_model_files(folder)
 
 
 def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    with pytest.raises(ArtefactError, match="is a file of the form GGUF, which mpir does not read; give the folder"):
+    with pytest.raises(ArtefactError, match=r"form GGUF"):
         find_model(str(tmp_path / "model.gguf"))
     (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ArtefactError, match="is a file; give the folder of a checkpoint"):
+    with pytest.raises(ArtefactError, match=r"model\.safe.*: is a file;"):
         find_model(str(tmp_path / "model.safetensors"))
 
 
@@ -168,5 +168,5 @@ def test_a_splade_without_modules_is_known_by_its_name_and_head(tmp_path: Path) 
     make(tmp_path / "splade-v3", "BertForSequenceClassification")
     read_model_files(tmp_path / "splade-v3")
     configure(tmp_path / "splade-v3", architectures=["BertForMaskedLM"])
-    with pytest.raises(ArtefactError, match=r"is a sparse encoder .SPLADE."):
+    with pytest.raises(ArtefactError, match=r"encoder .SPLADE"):
         read_model_files(tmp_path / "splade-v3")

@@ -63,13 +63,13 @@ def test_a_folder_of_the_working_folder_is_no_hubs_model(
     theirs = Path(shutil.copytree(tiny_checkpoint, tmp_path / "org/tiny"))
     monkeypatch.chdir(tmp_path)
     for bundle in (Path("bundle"), tmp_path / "bundle"):
-        with pytest.raises(InputError, match="'org/tiny': would be fetched from a hub by its name in a file"):
+        with pytest.raises(InputError, match=r"'org/tiny': .*fetched from"):
             open_bundle(bundle).perspectives(device="cpu")
     snapshot = keep(cache, tiny_checkpoint, "org/tiny")
     assert open_bundle(Path("bundle")).perspectives(device="cpu")[0].encoder.checkpoint == str(snapshot)
     assert not caplog.records
     assert find_model("org/tiny").folder.resolve() == theirs  # which the user named
-    assert "org/tiny: the folder of that name is read, not the hub's model; write ./org/tiny" in caplog.text
+    assert "write ./org/tiny" in caplog.text
 
 
 def test_a_query_encoder_is_no_folder_of_the_working_folder(
@@ -78,27 +78,27 @@ def test_a_query_encoder_is_no_folder_of_the_working_folder(
     shutil.copytree(tiny_encoder, tmp_path / "ncbi/MedCPT-Query-Encoder")
     monkeypatch.chdir(tmp_path)
     keep(cache, tiny_encoder, "ncbi/MedCPT-Article-Encoder")
-    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither a folder nor in the local cache"):
+    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither"):
         open_embedding_model("ncbi/MedCPT-Article-Encoder", device="cpu")
-    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither a folder nor in the local cache"):
+    with pytest.raises(ArtefactError, match="'ncbi/MedCPT-Query-Encoder': neither"):
         Reranker(device="cpu", models=NamedModels(encoders=("ncbi/MedCPT-Article-Encoder",)))
 
 
 def test_a_name_that_is_not_there_says_what_is(cache: Path, tiny_checkpoint: Path) -> None:
-    with pytest.raises(ArtefactError, match=r"hub cannot be reached .*; the local cache has no model; check the name"):
+    with pytest.raises(ArtefactError, match=r"'org/tiny': .*cache has no"):
         find_model("org/tiny")
     keep(cache, tiny_checkpoint, "org/tiny")
     assert cached_models() == ["org/tiny"]
-    with pytest.raises(ArtefactError, match=r"the local cache has org/tiny; did you mean org/tiny\?"):
+    with pytest.raises(ArtefactError, match=r"did you mean org/tiny\?"):
         find_model("org/tinny")
 
 
 @pytest.mark.parametrize(
     ("cause", "message"),
     [
-        ("GatedRepoError", r"is gated; accept its terms on the hub's page and set \$HF_TOKEN"),
-        ("RepositoryNotFoundError", "the hub has no such model, or only for those with a key"),
-        ("RevisionNotFoundError", "has no revision 'v9'; check the branch, tag or commit"),
+        ("GatedRepoError", r"gated; .*\$HF_TOKEN"),
+        ("RepositoryNotFoundError", "no such model"),
+        ("RevisionNotFoundError", "no revision 'v9'"),
     ],
 )
 def test_what_the_hub_answers_is_one_sentence(cause: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_damaged_files_are_one_sentence(tiny_checkpoint: Path, tmp_path: Path) -
             read_model_files(folder)
         (folder / name).unlink()
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ArtefactError, match="cannot be loaded as a sequence-classification checkpoint"):
+    with pytest.raises(ArtefactError, match=r"/model: .*sequence-classification checkpoint"):
         Reranker(device="cpu", models=NamedModels(names=(folder,), options={"output": 0})).rerank("q", ["A gene."])
 
 

@@ -50,7 +50,7 @@ def test_the_unpadded_pass_has_the_same_vectors_and_gradients(
 
 
 def test_no_such_pooling() -> None:
-    with pytest.raises(InputError, match="pooling is 'median'; choose from mean, cls, max"):
+    with pytest.raises(InputError, match="pooling is 'median'"):
         Pooling("median")
-    with pytest.raises(InputError, match="similarity is 'l2'; choose from cosine, dot"):
+    with pytest.raises(InputError, match="similarity is 'l2'"):
         Pooling("mean", "l2")

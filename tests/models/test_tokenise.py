@@ -208,7 +208,7 @@ def test_long_pairs_are_cut_as_the_tokenizer_cuts_them(kind: Kind, side: str) ->
 
 
 def test_no_room_for_two_texts_is_refused() -> None:
-    with pytest.raises(InputError, match=r"max_length is 19 tokens, of which 4 are special; give at least 20"):
+    with pytest.raises(InputError, match=r"max_length is 19 .*\b4\b.*\b20\b"):
         PairTokenizer(byte_level(), 19)
 
 

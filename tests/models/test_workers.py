@@ -64,9 +64,9 @@ def test_the_others_take_over_for_a_killed_worker_until_none_is_left(
     first, second = pids(two)
     os.kill(first, signal.SIGKILL)
     np.testing.assert_allclose(two.outputs(PAIRS)[0], expected, atol=1e-5)
-    assert "the worker process on cpu ended (signal 9); the others do its work" in caplog.text
+    assert "cpu ended (signal 9); the others" in caplog.text
     os.kill(second, signal.SIGKILL)
-    with pytest.raises(DeviceError, match=r"on cpu ended \(signal 9\) and 0 of 2 are left") as caught:
+    with pytest.raises(DeviceError, match=r"cpu ended \(signal 9\) .*\b0 of 2\b") as caught:
         two.outputs(PAIRS)
     assert "\n" not in str(caught.value)
     np.testing.assert_allclose(two.outputs(PAIRS)[0], expected, atol=1e-5)  # new ones start

@@ -47,7 +47,7 @@ def test_the_vector_is_the_mean_of_the_query_and_its_passage(chat_url: str, tmp_
 
 def test_a_model_that_writes_nothing(chat_url: str) -> None:
     encoder = HydeEncoder(Counting(), ChatEndpoint(url=chat_url, model="prose"))
-    with pytest.raises(EndpointError, match="wrote '' for the query 'heart' \\(expected a passage\\)"):
+    with pytest.raises(EndpointError, match=r"wrote '' .*'heart'"):
         encoder.query_vectors(["heart"])
 
 
@@ -74,9 +74,9 @@ def test_the_setting_needs_a_chat_model_and_vectors(
         str(tmp_path / "scored"),
     ]
     assert main(score) == 2
-    assert "--set llm.hyde: needs --llm. Add it, or leave this out." in capsys.readouterr().err
+    assert "--set llm.hyde: needs --llm." in capsys.readouterr().err
     assert main([*score, "--llm", f"{chat_url}#logprobs"]) == 2
-    assert "llm.hyde changes the vectors of questions; add --mode hybrid or dense" in capsys.readouterr().err
+    assert "add --mode hybrid or dense" in capsys.readouterr().err
     assert main([*score, "--llm", f"{chat_url}#logprobs", "--mode", "hybrid"]) == 0
 
 

@@ -27,15 +27,17 @@ def declare(folder: Path, entry: dict[str, object]) -> Path:
 
 
 def test_an_address_in_a_bundle_is_named_and_not_asked(bundle: Path, chat_url: str) -> None:
-    with pytest.raises(InputError, match=rf"would send queries and documents to '{chat_url}/'.*trust_code"):
+    with pytest.raises(InputError, match=f"to '{chat_url}/'.*trust_code"):
         Reranker(bundle)
 
 
-def test_the_command_line_asks_too(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_asks_too(
+    bundle: Path, chat_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     documents = tmp_path / "documents.jsonl"
     documents.write_text('{"id": "1", "abstract": "Aspirin acts on platelets."}\n')
     assert main(["rerank", QUERY, "--docs", str(documents), "--bundle", str(bundle)]) == 2
-    assert "would send queries and documents to" in capsys.readouterr().err
+    assert f"'{chat_url}/'" in capsys.readouterr().err
     assert main(["rerank", QUERY, "--docs", str(documents), "--bundle", str(bundle), "--trust-code"]) == 0
 
 
@@ -45,7 +47,7 @@ def test_a_trusted_address_gets_no_key(
     monkeypatch.setenv(KEY, "right-key")
     with start_chat("right-key") as url:  # type: ignore[attr-defined]
         bundle = declare(tmp_path, {"name": "judge", "kind": "llm", "url": url, "model": "logprobs"})
-        with pytest.raises(EndpointError, match=r"refused the key \(HTTP 401; none was sent\)"):
+        with pytest.raises(EndpointError, match="HTTP 401; none"):
             Reranker(bundle, run=RunOptions(trust_code=True)).rerank(QUERY, TEXTS)
 
 
@@ -69,7 +71,7 @@ def test_another_address_than_the_users_is_asked_for(bundle: Path, start_chat: C
 @pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder", "multi-vector", "language-model"])
 def test_a_hubs_name_in_a_bundle_is_named_and_not_fetched(kind: str, tmp_path: Path) -> None:
     bundle = declare(tmp_path, {"name": "judge", "kind": kind, "checkpoint": "org/model"})
-    with pytest.raises(InputError, match=r"model 'org/model': would be fetched .* not done unasked.*trust_code"):
+    with pytest.raises(InputError, match=r"'org/model': would .*trust_code"):
         Reranker(bundle)
 
 

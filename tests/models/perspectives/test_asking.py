@@ -75,9 +75,9 @@ def test_what_shares_no_model_cannot_be_read_and_scores_pairs() -> None:
         name = "named"
 
     assert Plain().shared is None
-    with pytest.raises(NotImplementedError, match="Plain shares no model"):
+    with pytest.raises(NotImplementedError, match="Plain shares"):
         Plain().read(np.zeros((1, 1), np.float32))
-    with pytest.raises(NotImplementedError, match="Named defines no score_pairs"):
+    with pytest.raises(NotImplementedError, match=r"Named .*score_pairs"):
         score_pairs([Named()], PAIRS)
 
 

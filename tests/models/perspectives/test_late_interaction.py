@@ -195,7 +195,7 @@ def test_a_question_beyond_the_length_is_counted_and_not_cut(colbert: Path, capl
     item, words = loaded(colbert, query_length=20, masked=False), LONG.split()
     with caplog.at_level(logging.WARNING):
         scores, in_passages = item.score_pairs([(LONG, "the heart"), ("the heart", "the heart")])
-    assert "late: 1 queries are longer than 20 tokens; they are read in passages" in caplog.text
+    assert "late: 1 queries are longer than 20 tokens" in caplog.text
     assert in_passages.tolist() == [True, False]
     first = query_scores(item, " ".join(words[:17]), ["the heart"])[0]  # with [CLS], the marker and [SEP]: 20 tokens
     assert scores[0] >= first - 1e-5
@@ -285,19 +285,19 @@ def test_it_is_pickled_and_copied(colbert: Path) -> None:
 
 
 def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 3 outputs, too few to project tokens to 8 dimensions"):
+    with pytest.raises(InputError, match=r"3 outputs, .*8 dimensions"):
         loaded(tiny_checkpoint)
-    with pytest.raises(InputError, match="form is 'narrow'; choose from projected, wide, states, words"):
+    with pytest.raises(InputError, match="form is 'narrow'"):
         loaded(colbert, form="narrow")
-    with pytest.raises(InputError, match="'size' is no part of a late interaction"):
+    with pytest.raises(InputError, match="'size' is no"):
         loaded(colbert, size=3)
     with pytest.raises(InputError, match="query_length is 3"):
         loaded(colbert, query_length=3)
-    with pytest.raises(InputError, match="markers is 'Q'; expected two tokens"):
+    with pytest.raises(InputError, match="markers is 'Q'"):
         loaded(colbert, markers="Q")
-    with pytest.raises(InputError, match="has no token '\\[Q\\]' for a marker"):
+    with pytest.raises(InputError, match=r"no token '\[Q\]'"):
         loaded(colbert, markers=["[Q]", "[D]"]).score_pairs(PAIRS)
-    with pytest.raises(InputError, match="has no mask token to fill questions up"):
+    with pytest.raises(InputError, match="no mask token"):
         loaded(tiny_checkpoint, width=2, markers=None).score_pairs(PAIRS)
     plain = tmp_path / "plain"
     BertModel.from_pretrained(colbert, add_pooling_layer=False).save_pretrained(plain)
@@ -310,5 +310,5 @@ def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path)
     AutoTokenizer.from_pretrained(colbert).save_pretrained(damaged)
     retained = {name: value for name, value in weights.items() if not name.startswith("classifier")}
     save_file(retained, damaged / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ArtefactError, match=r"'classifier\.bias'.* would be random; .* trained for late interaction"):
+    with pytest.raises(ArtefactError, match=r"'classifier\.bias'.*random; .*late interaction"):
         loaded(damaged).score_pairs(PAIRS)

@@ -90,7 +90,7 @@ def test_scores_that_are_not_finite_are_refused(value: float) -> None:
         def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
             return np.array([1.0] * (len(pairs) - 1) + [value])
 
-    with pytest.raises(InputError, match=r"'broken' returned (nan|inf) for the sentence 'two'.*finite"):
+    with pytest.raises(InputError, match=r"'broken' .*(nan|inf) .*'two'"):
         score_pairs([Broken()], [("q", "one"), ("q", "two")])
 
 
@@ -110,13 +110,13 @@ def test_the_wrong_number_of_scores_is_refused() -> None:
     [
         (
             (np.ones(1), np.zeros(2, bool)),
-            r"'batched' returned scores of shape \(1,\) for 2 sentences; expected one for each",
+            r"'batched' .*shape \(1,\) .*2 sentences",
         ),
-        ((np.ones((2, 1)), np.zeros(2, bool)), r"returned scores of shape \(2, 1\) for 2 sentences"),
-        ((np.ones(2), np.zeros(1, bool)), r"'batched' returned flags of shape \(1,\) for 2 sentences"),
-        ((np.ones(2), None), r"flags of shape \(\) for 2 sentences; expected one for each sentence"),
-        ((np.ones(2), None, None), "'batched' returned .*; expected an array with one number for each text"),
-        (None, r"'batched' returned scores of shape \(\) for 2 sentences"),
+        ((np.ones((2, 1)), np.zeros(2, bool)), r"shape \(2, 1\) .*2 sentences"),
+        ((np.ones(2), np.zeros(1, bool)), r"'batched' .*flags .*\(1,\) .*2"),
+        ((np.ones(2), None), r"flags .*\(\) .*2 sentences"),
+        ((np.ones(2), None, None), "'batched' returned .*an array"),
+        (None, r"'batched' .*shape \(\) .*2 sentences"),
     ],
 )
 def test_the_wrong_number_of_scores_for_pairs_is_refused_and_not_spread_over_them(found: Any, message: str) -> None:
@@ -137,7 +137,7 @@ def test_a_tensor_that_still_has_its_gradient_is_refused_in_one_sentence() -> No
         def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
             return torch.ones(len(pairs), requires_grad=True)
 
-    with pytest.raises(InputError, match=r"'learning' returned tensor.*; expected an array with one number.*detach"):
+    with pytest.raises(InputError, match=r"'learning' returned tensor.*detach"):
         score_pairs([Learning()], [("q", "one"), ("q", "two")])
 
 
@@ -149,7 +149,7 @@ def test_an_identity_that_is_no_json_is_named(tmp_path: Path) -> None:
         def identity(self) -> dict[str, Any]:
             return {"words": {"a", "b"}}
 
-    with pytest.raises(InputError, match=r"perspective 'odd' has the identity .*words.*; expected a JSON-able value"):
+    with pytest.raises(InputError, match=r"'odd' .*identity .*words"):
         score_pairs([Odd()], [("q", "one")], cache=ScoreCache(tmp_path))
 
 

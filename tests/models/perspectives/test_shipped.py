@@ -71,5 +71,5 @@ def test_one_index_of_vectors_serves_both() -> None:
 
 def test_a_copy_without_the_bundle_that_it_shares_a_checkpoint_with_is_refused(tmp_path: Path) -> None:
     shutil.copytree(SHIPPED / "fast", tmp_path / "copy")
-    with pytest.raises(ArtefactError, match=r"the checkpoint \.\./default/model does not exist; copy it there"):
+    with pytest.raises(ArtefactError, match=r"checkpoint \.\./default/model"):
         open_bundle(tmp_path / "copy").perspectives(device="cpu")

@@ -154,14 +154,14 @@ def test_the_script_and_what_cannot_be(
     assert (tmp_path / "one/model.safetensors").read_bytes() == (tk / "model.safetensors").read_bytes()
     capsys.readouterr()
     assert script("--output", str(tmp_path / "two"), "--set", "tk.heads=3") == 2
-    assert "the vectors are 20 wide, which 3 heads do not divide" in capsys.readouterr().err
+    assert "20 wide, which 3 heads" in capsys.readouterr().err
     assert not (tmp_path / "two").exists()
     with pytest.raises(InputError, match="heads is 0"):
         make_tk(vectors, tmp_path / "two", heads=0)
-    with pytest.raises(ArtefactError, match=r"there are no word vectors; make some with `mpir data vectors`"):
+    with pytest.raises(ArtefactError, match=r"none\.bin: .*`mpir data vectors`"):
         make_tk(tmp_path / "none.bin", tmp_path / "two")
     config = json.loads((tk / "config.json").read_text())
     (tmp_path / "one/config.json").write_text(json.dumps(config | {"hidden_size": 2 * WIDTH}))
-    with pytest.raises(ArtefactError, match=r"one/config.json: invalid hidden_size \(got 40, expected") as result:
+    with pytest.raises(ArtefactError, match=r"one/config\.json: .*hidden_size .*40\b") as result:
         loaded(tmp_path / "one").score_pairs(PAIRS)
     assert "\n" not in str(result.value)

@@ -143,16 +143,16 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        (None, "its tokenizer has no chat template"),
-        ("{{ messages[0].content }}", "its chat template leaves out the document"),
-        ("{{ messages[1].content }}", "its chat template leaves out the query"),
-        ("{{ raise_exception('no') }}", "its chat template rejects a query and a document"),
-        ("{{ messages[0].content }} {{ messages[1].content | upper }}", "its chat template leaves out the document"),
-        ("{{ messages[0].content }} {{ messages[1].content[:99] }}", "its chat template changes the query or the"),
-        (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .* too much time or memory"),
+        (None, "no chat template"),
+        ("{{ messages[0].content }}", "leaves out .*document"),
+        ("{{ messages[1].content }}", "leaves out .*query"),
+        ("{{ raise_exception('no') }}", "rejects a query"),
+        ("{{ messages[0].content }} {{ messages[1].content | upper }}", "leaves out .*document"),
+        ("{{ messages[0].content }} {{ messages[1].content[:99] }}", "template changes"),
+        (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .*too much time"),
         ("{% set ns = namespace(x='ab') %}" + "{% set ns.x = ns.x ~ ns.x %}" * 40, r"rejects .*\(MemoryError|too much"),
         ("{{ 'a' * 9999999999 }}", r"rejects .*(MemoryError|too much)"),
-        ("{{ 'a' * 9999999 }}", r"rejects .*renders a text without end"),
+        ("{{ 'a' * 9999999 }}", "rejects .*without end"),
     ],
 )
 def test_chat_templates_without_a_slot(template: str | None, message: str, make: Callable[..., Path]) -> None:
@@ -173,7 +173,7 @@ def test_a_chat_template_is_rendered_as_transformers_does(trim: str, make: Calla
 
 def test_an_instruction_without_a_slot_is_refused(make: Callable[..., Path]) -> None:
     template = "{{ messages[-2].content }} {{ messages[-1].content }}"
-    with pytest.raises(InputError, match="its chat template has no slot for an instruction"):
+    with pytest.raises(InputError, match="no slot for"):
         LanguageModel(str(make("Qwen3", template=template)), instruction="trial", device="cpu")
 
 
@@ -184,7 +184,7 @@ def test_missing_weights_are_named(make: Callable[..., Path]) -> None:
     weights = load_file(folder / "model.safetensors")
     del weights["model.layers.1.mlp.up_proj.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ArtefactError, match=r"lacks the weights model\.layers\.1\.mlp\.up_proj\.weight"):
+    with pytest.raises(ArtefactError, match=r"weights model\.layers\.1\.mlp\.up_proj\.weight"):
         LanguageModel(str(folder), device="cpu").scores(PAIRS[:1])
 
 
@@ -193,7 +193,7 @@ def test_without_a_template_it_is_refused_and_with_one_it_ranks(
     head: str, make: Callable[..., Path], tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(make("Qwen3", head))
-    with pytest.raises(InputError, match=r"near random without the prompt .*model.template .one of chat, qwen3"):
+    with pytest.raises(InputError, match=r"prompt .*model\.template .*chat, qwen3"):
         Reranker(tiny_bundle, models=folder)
     options = {"template": "chat", "max_length": 64}
     instruction = "trial patients"

@@ -87,7 +87,7 @@ def test_a_language_model_reads_the_query_behind_a_long_document(
     pairs = [(SHORT, LONG), (OTHER, LONG), (OTHER, "the heart"), (LONG, "the heart")]
     with caplog.at_level(logging.WARNING):
         scores = model.scores(pairs)
-    assert "2 of 4 documents are cut, for prompts of at most 32 tokens" in caplog.text
+    assert "2 of 4 documents are cut" in caplog.text
     assert "1 of 4 queries are cut" in caplog.text
     reference = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     for score, (query, document) in zip(scores.tolist(), pairs, strict=True):
@@ -98,5 +98,5 @@ def test_a_language_model_reads_the_query_behind_a_long_document(
 
 
 def test_a_template_that_leaves_no_room_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"max_length is 16 .expected at least 21, because the template alone takes 5"):
+    with pytest.raises(InputError, match=r"max_length is 16 .*\b21\b.*\b5\b"):
         LanguageModel(str(chat_model(tmp_path / "m")), max_length=16, device="cpu")

@@ -134,5 +134,5 @@ def test_long_documents_are_cut_and_a_short_length_is_an_error(
     model = ListwiseModel(str(tmp_path / "m"), template="jina-reranker-v3", max_length=300, **CPU)
     assert sorted(model.order(QUERY, ["gene " * 300, "cell"])) == [0, 1]
     assert "1 of 2 documents are cut to" in caplog.text
-    with pytest.raises(InputError, match="max_length is 64 tokens, too few for the query and 2 passages"):
+    with pytest.raises(InputError, match=r"max_length is 64 .*2 passages"):
         ListwiseModel(str(tmp_path / "m"), template="jina-reranker-v3", max_length=64, **CPU).order(QUERY, TEXTS[:2])

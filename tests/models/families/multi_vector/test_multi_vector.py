@@ -123,10 +123,10 @@ def test_it_ranks_beside_a_bundle(base: Path, tiny_bundle: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("file", "changes", "message"),
     [
-        ("config_sentence_transformers.json", {"attend_to_expansion_tokens": True}, "fills queries up in a way"),
-        ("config_sentence_transformers.json", {"skiplist_words": ["the"]}, "leaves out tokens in a way"),
-        ("1_Dense/config.json", {"module_input_name": "sentence_embedding"}, "reads no vectors of tokens"),
-        ("1_Dense/config.json", {"out_features": 9}, "does not fit its configuration"),
+        ("config_sentence_transformers.json", {"attend_to_expansion_tokens": True}, "fills queries up"),
+        ("config_sentence_transformers.json", {"skiplist_words": ["the"]}, "leaves out tokens"),
+        ("1_Dense/config.json", {"module_input_name": "sentence_embedding"}, "vectors of tokens"),
+        ("1_Dense/config.json", {"out_features": 9}, "does not fit"),
     ],
 )
 def test_what_is_not_computed_is_refused(
@@ -140,8 +140,8 @@ def test_what_is_not_computed_is_refused(
 
 def test_an_unknown_option_or_damaged_metadata_is_one_sentence(base: Path, tmp_path: Path) -> None:
     folder = stanford(base, tmp_path / "colbert")
-    with pytest.raises(InputError, match="'depth' is no part of a late interaction"):
+    with pytest.raises(InputError, match="'depth' is no"):
         score(folder, PAIRS[:1], depth=3)
     (folder / "artifact.metadata").write_text("[1]")
-    with pytest.raises(ArtefactError, match="cannot be read as a JSON object"):
+    with pytest.raises(ArtefactError, match="a JSON object"):
         score(folder, PAIRS[:1])

@@ -130,7 +130,7 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
     make_pruner(tmp_path, "Bert")
     path = tmp_path / "model.safetensors"
     save_file({name: value for name, value in load_file(path).items() if "pruning_head" not in name}, path)
-    with pytest.raises(ArtefactError, match=r"weights: pruning_head.bias, pruning_head.weight \(expected"):
+    with pytest.raises(ArtefactError, match=r"weights: pruning_head\.bias, pruning_head\.weight \("):
         outputs(tmp_path)
 
 
@@ -139,5 +139,5 @@ def test_a_classifier_that_cannot_be_read_so_is_refused(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "config.json").read_text())
     config["base_model_config"]["hidden_act"] = "relu"
     model_makers.put(tmp_path / "config.json", config)
-    with pytest.raises(ArtefactError, match="cannot read documents sentence by sentence"):
+    with pytest.raises(ArtefactError, match="sentence by sentence"):
         outputs(tmp_path)
