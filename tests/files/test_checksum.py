@@ -43,10 +43,9 @@ def test_order_and_spaces_do_not_matter_and_a_file_written_by_hand_needs_no_chec
 
 def test_a_change_is_refused_with_the_remedy() -> None:
     changed = {**add_checksum({"beta": 1}), "beta": 2}
-    message = r'^a\.json: its content does not match its checksum; restore the file, or remove its field "checksum" if'
-    with pytest.raises(ArtefactError, match=message):
+    with pytest.raises(ArtefactError, match=r'^a\.json: .*checksum; .*field "checksum"'):
         verify_checksum(changed, "a.json")
-    with pytest.raises(ArtefactError, match=r"^a\.json: its content does not match its checksum; make it anew\.$"):
+    with pytest.raises(ArtefactError, match=r"^a\.json: .*checksum; make it anew\.$"):
         verify_checksum({"beta": 1, "checksum": None}, "a.json", "make it anew")
 
 

@@ -47,9 +47,9 @@ def test_a_folder_with_the_marker_or_nothing_in_it_is_replaced(tmp_path: Path) -
 
 def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(OutputError, match=r"holds no manifest.json, .* choose another folder"):
+    with pytest.raises(OutputError, match=r"no manifest\.json"):
         fill(tmp_path)
-    with pytest.raises(OutputError, match=r"thesis.txt: exists and is not a folder"):
+    with pytest.raises(OutputError, match=r"thesis\.txt: .*a folder"):
         fill(tmp_path / "thesis.txt")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("thesis.txt", "years of work")]
 
@@ -61,13 +61,11 @@ def test_a_folder_with_a_file_of_another_format_is_never_replaced(tmp_path: Path
     fill(tmp_path / "made", text="old")
     (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "made" / name).write_text("a week of work")
-    with pytest.raises(
-        OutputError, match=rf"made: is not replaced, because it also contains {name}; move that elsewhere, or"
-    ):
+    with pytest.raises(OutputError, match=f"made: .*also contains {name}"):
         fill(tmp_path / "made")
     (tmp_path / "made" / name).unlink()
     with (
-        pytest.raises(OutputError, match=rf"because it also contains {name}; move"),
+        pytest.raises(OutputError, match=f"also contains {name}"),
         atomic_folder(tmp_path / "made", FORMAT) as temporary,
     ):
         (temporary / MARKER).write_text("new")
@@ -78,7 +76,7 @@ def test_a_folder_with_a_file_of_another_format_is_never_replaced(tmp_path: Path
 
 def test_without_a_format_nothing_is_replaced(tmp_path: Path) -> None:
     fill(tmp_path / "made", text="old")
-    with pytest.raises(OutputError, match=r"made: exists, so it is not replaced"):
+    with pytest.raises(OutputError, match="made: exists"):
         fill(tmp_path / "made", None)
     assert (tmp_path / "made" / MARKER).read_text() == "old"
 
@@ -148,7 +146,7 @@ def test_at_no_moment_is_there_no_folder(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_while_a_folder_is_filled(tmp_path: Path) -> None:
     with (
-        pytest.raises(OutputError, match=r"made: cannot be written \(No space left on device\); check"),
+        pytest.raises(OutputError, match=r"made: .*\(No space"),
         atomic_folder(tmp_path / "made") as temporary,
         open("/dev/full", "w", encoding="utf-8") as full,
     ):
@@ -171,13 +169,13 @@ def test_gzip_is_known_by_content_whatever_the_name(tmp_path: Path) -> None:
     (tmp_path / "plain.gz").write_bytes(b"one\n")
     assert list(read_lines(tmp_path / "plain.gz")) == [(1, "one")]
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"one\n")[:-4])
-    with pytest.raises(InputError, match="the gzip data is truncated or damaged"):
+    with pytest.raises(InputError, match=r"cut\.gz: .*truncated"):
         list(read_lines(tmp_path / "cut.gz"))
 
 
 def test_a_number_of_too_many_digits(tmp_path: Path) -> None:
     (tmp_path / "long.json").write_text('{"id": ' + "1" * 5000 + "}")
-    with pytest.raises(InputError, match=r"long.json: a number has more digits"):
+    with pytest.raises(InputError, match=r"long\.json: .*more digits"):
         read_json(tmp_path / "long.json")
 
 
@@ -259,12 +257,12 @@ def test_many_processes_write_one_file_and_all_succeed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no folder that lets nobody make a file")
 def test_a_lock_that_cannot_be_made_is_not_waited_for() -> None:
-    with pytest.raises(OutputError, match=r"/proc/index: cannot be written \(No such file or directory\)"):
+    with pytest.raises(OutputError, match=r"/proc/index: .*\(No such file"):
         fill(Path("/proc/index"), folder_format=None)
-    with pytest.raises(OutputError, match=r"/proc/log: cannot be written \(No such file or directory\)"):
+    with pytest.raises(OutputError, match=r"/proc/log: .*\(No such file"):
         Journal("/proc/log", {})
     with (
-        pytest.raises(OutputError, match=r"/proc: cannot be written \(No such file or directory\)"),
+        pytest.raises(OutputError, match=r"/proc: .*\(No such file"),
         exclusive(Path("/proc/x"), ""),
     ):
         pass

@@ -106,7 +106,7 @@ def test_a_service_that_answers_without_end(start: START, name: str) -> None:
 
     error = failure(ask, 0.05)
     assert isinstance(error, ServiceError)
-    assert "gave no usable answer in 4 attempts: no answer within" in str(error)
+    assert "gave no usable answer in 4 attempts" in str(error)
 
 
 FROM_A_HUB = """
@@ -135,7 +135,7 @@ def test_a_hub_that_answers_without_end(start: START, name: str, tmp_path: Path)
 def test_an_endless_body_is_bounded(start: START, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mpir.files.http.MAX_ANSWER_BYTES", 1000)
     monkeypatch.setitem(ENDLESS, "flood", (HEAD + b"\r\n", b" " * 100, 0.0))
-    with pytest.raises(PassingError, match="an answer of more than 1,000 bytes"):
+    with pytest.raises(PassingError, match="more than 1,000 bytes"):
         exchange("GET", start("flood"), seconds=20)
 
 
@@ -204,9 +204,9 @@ def test_a_compressed_answer_is_expanded(start: START, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        (gzipped(bytes(2**27)), "gzip", "an answer of more than 67,108,864 bytes"),
-        (gzipped(bytes(2**27), 3), "gzip, gzip, gzip", r"the encoding 'gzip, gzip, gzip' \(expected gzip\)"),
-        (b"\x1b\xff\xff\xff", "br", r"the encoding 'br' \(expected gzip\)"),
+        (gzipped(bytes(2**27)), "gzip", "than 67,108,864 bytes"),
+        (gzipped(bytes(2**27), 3), "gzip, gzip, gzip", "encoding 'gzip, gzip, gzip'"),
+        (b"\x1b\xff\xff\xff", "br", "encoding 'br'"),
         (gzipped(b"{}" * 99)[:-9], "gzip", "truncated gzip data"),
         (b"{}" * 99, "gzip", "damaged gzip data"),
     ],
@@ -253,8 +253,6 @@ def test_an_invalid_address_is_one_sentence_without_its_login(url: object) -> No
 
 @pytest.mark.parametrize("url", ["http://user:secret@h/v1", "http://user@h", "http://:@h", "http://h?", "http://h/#"])
 def test_a_login_in_an_address_is_refused_and_not_shown(url: str) -> None:
-    with pytest.raises(
-        InputError, match=r"has a user, query or fragment\. Remove it, and put a key into \$KEY"
-    ) as error:
+    with pytest.raises(InputError, match=r"user, query .*\$KEY") as error:
         checked_url(url, option="llm", key="KEY", example="http://localhost")
     assert "secret" not in str(error.value)

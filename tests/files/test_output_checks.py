@@ -14,9 +14,9 @@ def test_what_can_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_and_a_name_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="is a folder; give --json the name of a file"):
+    with pytest.raises(OutputError, match=r"a folder; .*--json"):
         check_file("--json", tmp_path)
-    with pytest.raises(OutputError, match=r"--json x+: cannot be written .File name too long.; choose another name"):
+    with pytest.raises(OutputError, match=r"--json x+: .*name too long"):
         check_file("--json", "x" * 300)
 
 
@@ -25,8 +25,8 @@ def test_nothing_is_written_over_what_is_read_or_written(tmp_path: Path) -> None
     export.parent.mkdir()
     export.touch()
     for read in (export, export.parent, tmp_path / "exports/../exports"):
-        with pytest.raises(OutputError, match=r"scopus\.csv: is also --docs, which would be lost; give --csv another"):
+        with pytest.raises(OutputError, match=r"scopus\.csv: .*also --docs, .*--csv"):
             check_files([("--html", None), ("--csv", export)], [("--docs", read)])
     check_files([("--csv", export.parent / "ranking.csv")], [("--docs", export.parent)])
-    with pytest.raises(OutputError, match="is also --html, which would be lost; give --csv another name"):
+    with pytest.raises(OutputError, match=r"also --html, .*--csv"):
         check_files([("--html", tmp_path / "a"), ("--csv", str(tmp_path / "." / "a"))])

@@ -44,7 +44,7 @@ def test_a_submission_needs_no_body_and_no_texts(tmp_path: Path) -> None:
     path = write(tmp_path, [{"id": "q1", "documents": [URL + "11"], "snippets": [snippet(text="absent")]}])
     (result,) = read_questions(path, submission=True)
     assert result == replace(ANSWERED, body="", type="", documents=("11",), snippets=(replace(SNIPPET, text=""),))
-    with pytest.raises(InputError, match=r"has no body; add"):
+    with pytest.raises(InputError, match=r"question 1 .*no body"):
         read_questions(path)
 
 
@@ -73,11 +73,11 @@ def test_keeps_empty_gold_apart_from_no_gold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"not json", "not valid JSON at line 1, column 1"),
-        (b"[]", "expected a JSON object, found a list"),
+        (b"not json", r"JSON .*line 1, column 1\b"),
+        (b"[]", "JSON object, .*list"),
         (b"{}", 'no "questions" list'),
         (b'{"questions": {}}', 'no "questions" list'),
-        (b'{"questions": ["\xff"]}', "byte 0xff is not UTF-8"),
+        (b'{"questions": ["\xff"]}', "byte 0xff"),
     ],
 )
 def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> None:
@@ -91,26 +91,26 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"id": None}, "question 2 has no id"),
-        ({"id": [7]}, r"question 2: id is \[7\]; expected a string"),
-        ({"body": "  "}, r"question 2 \(q2\) has no body"),
-        ({"body": ["Why?"]}, r"question 2 \(q2\): body is .*; expected a string"),
-        ({"id": "q1"}, "question 2 repeats the id 'q1'"),
-        ({"type": 3}, r"\(q2\): type is 3; expected a string"),
-        ({"documents": URL}, r"\(q2\): documents is .*; expected a list"),
-        ({"documents": [URL + "1", True]}, r"\(q2\): a document is True; expected its PMID, or its URL"),
-        ({"documents": ["12 345"]}, r"\(q2\): a document is .12 345.; expected its PMID"),
-        ({"snippets": {}}, r"\(q2\): snippets is .*; expected a list"),
-        ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2 is 'x'; expected an object"),
-        ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: a document is missing; expected its PMID"),
-        ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 has no text"),
-        ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'; expected a whole number"),
-        ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True; expected a whole number"),
+        ({"id": None}, "question 2 .*no id"),
+        ({"id": [7]}, r"question 2: id is \[7\]"),
+        ({"body": "  "}, r"question 2 \(q2\) .*no body"),
+        ({"body": ["Why?"]}, r"question 2 \(q2\): body is \['Why\?'\]"),
+        ({"id": "q1"}, "question 2 .*'q1'"),
+        ({"type": 3}, r"\(q2\): type is 3"),
+        ({"documents": URL}, r"\(q2\): documents is 'http"),
+        ({"documents": [URL + "1", True]}, r"\(q2\): a document is True"),
+        ({"documents": ["12 345"]}, r"\(q2\): a document is '12 345'"),
+        ({"snippets": {}}, r"\(q2\): snippets is \{"),
+        ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2 is 'x'"),
+        ({"snippets": [snippet(document="absent")]}, r"\(q2\), snippet 1: .*document is missing"),
+        ({"snippets": [snippet(text="absent")]}, r"\(q2\), snippet 1 .*no text"),
+        ({"snippets": [snippet(offsetInEndSection="12")]}, "offsetInEndSection is '12'"),
+        ({"snippets": [snippet(offsetInBeginSection=True)]}, "offsetInBeginSection is True"),
         (
             {"snippets": [snippet(), snippet(offsetInEndSection=10**20)]},
-            r"\(q2\), snippet 2: offsetInEndSection is 10{20}; expected a whole number below 2147483648",
+            r"\(q2\), snippet 2: offsetInEndSection is 10{20};",
         ),
-        ({"snippets": [snippet(offsetInBeginSection=-(2**31))]}, "offsetInBeginSection is -2147483648; expected"),
+        ({"snippets": [snippet(offsetInBeginSection=-(2**31))]}, "offsetInBeginSection is -2147483648"),
     ],
 )
 def test_refuses_a_bad_question(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -121,7 +121,7 @@ def test_refuses_a_bad_question(tmp_path: Path, changes: dict[str, Any], message
 
 
 def test_refuses_a_question_that_is_no_object(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="question 1 is 'q1'; expected an object"):
+    with pytest.raises(InputError, match="question 1 is 'q1'"):
         read_questions(write(tmp_path, ["q1"]))
 
 
@@ -150,16 +150,16 @@ def test_a_submission_that_cannot_be_written(tmp_path: Path) -> None:
     [
         (
             {"begin_section": "body"},
-            "its first section is 'body' and its last is 'abstract'; expected 'title' or",
+            "first .*'body' .*last .*'abstract'",
         ),
-        ({"begin_section": "title"}, "its first section is 'title' and its last is 'abstract'"),
-        ({"begin": None}, "its begin is missing and its end is 23; expected"),
-        ({"begin": -1}, "its begin is -1 and its end is 23"),
-        ({"end": 12}, "its begin is 12 and its end is 12"),
-        ({"end": 22}, "abstract reads 'Zinc rises' at 12 to 22"),
-        ({"text": "Zinc falls."}, "the snippet's text is 'Zinc falls.'"),
-        ({"end": 24}, "must reproduce the text"),
-        ({"document": "a/b"}, "'a/b' cannot end a URL"),
+        ({"begin_section": "title"}, "first .*'title' .*last .*'abstract'"),
+        ({"begin": None}, "begin .*missing .*end is 23"),
+        ({"begin": -1}, r"begin is -1 .*\b23\b"),
+        ({"end": 12}, "begin is 12 .*end .*12;"),
+        ({"end": 22}, r"reads 'Zinc rises' .*\b12 to 22\b"),
+        ({"text": "Zinc falls."}, r"text is 'Zinc falls\.'"),
+        ({"end": 24}, r"\b12 to 24, .*must reproduce"),
+        ({"document": "a/b"}, "'a/b' .*URL"),
     ],
 )
 def test_refuses_a_bad_snippet(changes: dict[str, Any], message: str) -> None:
@@ -172,11 +172,11 @@ def test_refuses_a_bad_snippet(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
-        ([ANSWERED, ANSWERED], "duplicate question id 'q1'"),
-        ([replace(ANSWERED, documents=tuple(map(str, range(11))))], "11 documents; Phase A takes at most 10"),
+        ([ANSWERED, ANSWERED], "duplicate .*'q1'"),
+        ([replace(ANSWERED, documents=tuple(map(str, range(11))))], r"11 documents; .*\b10\b"),
         ([replace(ANSWERED, documents=("1", "2", "1"))], "duplicate document 1"),
-        ([replace(ANSWERED, documents=("",))], "'' cannot end a URL"),
-        ([replace(ANSWERED, snippets=(SNIPPET,) * 11)], "11 snippets; Phase A takes at most 10"),
+        ([replace(ANSWERED, documents=("",))], "'' .*URL"),
+        ([replace(ANSWERED, snippets=(SNIPPET,) * 11)], r"11 snippets; .*\b10\b"),
     ],
 )
 def test_refuses_a_bad_submission(questions: list[Question], message: str) -> None:
@@ -188,7 +188,7 @@ def test_lengths_are_checked_where_the_text_is_unknown() -> None:
     elsewhere = replace(SNIPPET, document="99")
     validate_submission([replace(ANSWERED, snippets=(elsewhere,))], SECTIONS.__getitem__)
     validate_submission([replace(ANSWERED, snippets=(elsewhere,))])
-    with pytest.raises(InputError, match="must reproduce the text"):
+    with pytest.raises(InputError, match="must reproduce"):
         validate_submission([replace(ANSWERED, snippets=(replace(elsewhere, end=24),))])
 
 

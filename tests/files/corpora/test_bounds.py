@@ -113,7 +113,7 @@ def test_nested_elements_take_linear_time(tmp_path: Path, form: str, chain: str)
 @pytest.mark.parametrize("closed", [True, False])
 def test_deep_nesting_is_refused(tmp_path: Path, closed: bool) -> None:
     nested = "<sup>" * 100_000 + ("</sup>" * 100_000 if closed else "")
-    with pytest.raises(InputError, match="elements are nested more than 256 deep"):
+    with pytest.raises(InputError, match=r"a\.xml: .*\b256 deep"):
         _read(tmp_path, "a.xml", _articles([(1, nested)]), lambda path: read_pubmed([path]))
 
 
@@ -135,7 +135,7 @@ EXPANDS = "expands to more than 200 times its size"
         ('<row r="99999999999"/>', {}, CELLS),
         ("".join(f'<row r="{row}"><c r="XFD{row}"/></row>' for row in range(3, 300)), {}, CELLS),
         ('<row r="1048576"/>', {"sheets": 5}, CELLS),
-        ('<row r="1048576"/>', {"sheets": 5, "files": 1}, "two sheets are one file"),
+        ('<row r="1048576"/>', {"sheets": 5, "files": 1}, "two .*one file"),
         ("", {"strings": "<si><t></t></si>" * 5_000_000}, EXPANDS),
         ("", {"strings": "<si/>" * 100_000}, EXPANDS),
     ],
@@ -190,5 +190,5 @@ def _deduplicated(path: Path) -> list[Document]:
 def test_latex_is_bounded(tmp_path: Path, latex: str, message: str) -> None:
     count("BibTeX without bound")
     path = _written(tmp_path / "folder", "a.bib", f"@article{{key, title = {{{latex}}}}}")
-    with pytest.raises(InputError, match=rf"a\.bib:1: a field.* {message}.*; .*remove its commands"):
+    with pytest.raises(InputError, match=rf"a\.bib:1: .* {message}"):
         list(read_corpus([path]))

@@ -42,15 +42,15 @@ def test_a_file_of_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "a"}\n')
     link = tmp_path / "pubmed26n0002.xml.gz"
     link.symlink_to(tmp_path / "unmounted" / link.name)
-    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: is a link to a file that is not there"):
+    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: .*link"):
         read_corpus([tmp_path])
     link.unlink()
     link.symlink_to(link.name)
-    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: is a link to a file that is not there"):
+    with pytest.raises(InputError, match=r"pubmed26n0002\.xml\.gz: .*link"):
         read_corpus([tmp_path])
     link.unlink()
     os.mkfifo(tmp_path / "b.jsonl")
-    with pytest.raises(InputError, match=r"b\.jsonl: is no regular file"):
+    with pytest.raises(InputError, match=r"b\.jsonl: .*regular file"):
         read_corpus([tmp_path])
     (tmp_path / "b.jsonl").unlink()
     (tmp_path / "notes.md").symlink_to(tmp_path / "nowhere")
@@ -72,11 +72,11 @@ def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_and_unknown_paths_fail_before_reading(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(InputError, match=r"nowhere.jsonl: no such file or folder"):
+    with pytest.raises(InputError, match=r"nowhere\.jsonl: no such"):
         read_corpus([tmp_path / "nowhere.jsonl"])
-    with pytest.raises(InputError, match=r"notes.txt: unknown file format; expected .xml"):
+    with pytest.raises(InputError, match=r"notes\.txt: unknown file format"):
         read_corpus([tmp_path / "notes.txt"])
-    with pytest.raises(InputError, match="no corpus files in this folder"):
+    with pytest.raises(InputError, match="no corpus files"):
         read_corpus([tmp_path])
     with pytest.raises(InputError, match="no path given"):
         read_corpus([])
@@ -85,7 +85,7 @@ def test_missing_and_unknown_paths_fail_before_reading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "content"), [("c.jsonl", "\n"), ("c.xml", "<PubmedArticleSet/>")])
 def test_a_corpus_without_documents(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=f"{name}: no documents found"):
+    with pytest.raises(InputError, match=f"{name}: no documents"):
         ids(tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_an_id_that_several_documents_have_is_named_with_its_places(tmp_path: Pa
     (tmp_path / "b.xml").write_text(XML.format("2"))
     with gzip.open(tmp_path / "c.jsonl.gz", "wt") as stream:
         stream.write('{"id": "3"}\n{"id": " 2 "}\n')
-    positions = {"2": "a.jsonl:3 and .*b.xml, document 1: twice", "3": "c.jsonl.gz:1: twice", "4": "^twice"}
+    positions = {"2": r"a\.jsonl:3 and .*b\.xml, document 1: twice", "3": r"c\.jsonl\.gz:1: twice", "4": "^twice"}
     for identity, message in positions.items():
         with pytest.raises(RepeatedIdError, match=message), naming_places([tmp_path]):
             raise RepeatedIdError(identity, "twice")

@@ -48,9 +48,9 @@ def test_years_and_types_may_be_texts() -> None:
 @pytest.mark.parametrize(
     ("record_filter", "message"),
     [
-        ({"types": ("Reviewer",)}, r"no document has the type 'Reviewer' \(the documents have review"),
-        ({"first_year": 2021}, r"no document matches the filter \(3 of other years, 1 without a year\)"),
-        ({"first_year": 2021, "last_year": 2020}, "the first year 2021 is after the last year 2020"),
+        ({"types": ("Reviewer",)}, "type 'Reviewer' .*review"),
+        ({"first_year": 2021}, r"\b3 of other .*\b1 without"),
+        ({"first_year": 2021, "last_year": 2020}, "2021 .*2020"),
     ],
 )
 def test_a_filter_that_leaves_nothing_says_why(record_filter: dict, message: str) -> None:

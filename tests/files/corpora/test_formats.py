@@ -103,28 +103,26 @@ def test_older_encodings_are_told_and_reported(
 ) -> None:
     (tmp_path / "a.ris").write_bytes(f"TY  - JOUR\nTI  - {title}\nAN  - x7\nER  - \n".encode(encoding))
     assert [document.title for document in read_corpus([tmp_path])] == [title]
-    assert f"a.ris:2: is not UTF-8; read as {encoding}, so save it as UTF-8" in caplog.text
+    assert f"a.ris:2: is not UTF-8; read as {encoding}," in caplog.text
 
 
 def test_two_encodings_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id,title\n1,Sjögren\n".encode() + "2,Sjögren\n".encode("cp1252"))
-    with pytest.raises(InputError, match=r"a.csv:3: byte 0xf6 is not UTF-8"):
+    with pytest.raises(InputError, match=r"a\.csv:3: byte 0xf6"):
         list(read_corpus([tmp_path / "a.csv"]))
     for title in ("Sjögren", "囊性", "Ученые", "a – b"):
         (tmp_path / "c.csv").write_bytes("id,title\n1,Sjögren\n".encode("cp1252") + f"2,{title}\n".encode())
-        with pytest.raises(
-            InputError, match=r"c.csv:3: is UTF-8, but line 2 is cp1252; .* save the whole file as UTF-8"
-        ):
+        with pytest.raises(InputError, match=r"c\.csv:3: .*UTF-8, .*2 is cp1252"):
             list(read_corpus([tmp_path / "c.csv"]))
     (tmp_path / "e.csv").write_bytes("id,title\n1,囊性\n".encode().replace(b"1,", b"1\x80,") + "2,囊性\n".encode())
-    with pytest.raises(InputError, match=r"e.csv:2: byte 0x80 is not UTF-8"):
+    with pytest.raises(InputError, match=r"e\.csv:2: byte 0x80"):
         list(read_corpus([tmp_path / "e.csv"]))
     (tmp_path / "f.csv").write_bytes(b"id,title\n1," + "–".encode() + "été\n2,Sjögren\n".encode("cp1252"))
     assert [document.title for document in read_corpus([tmp_path / "f.csv"])] == ["â€“été", "Sjögren"]
     (tmp_path / "d.csv").write_bytes("id,title\n1,Sjögren\n2,CAFÉ’S MENÜ–\n".encode("cp1252"))
     assert [document.title for document in read_corpus([tmp_path / "d.csv"])] == ["Sjögren", "CAFÉ’S MENÜ–"]
     (tmp_path / "b.csv").write_bytes("id,title\n1,Salt\n".encode("utf-16")[:-1])
-    with pytest.raises(InputError, match=r"b.csv: begins as UTF-16 but is not"):
+    with pytest.raises(InputError, match=r"b\.csv: .*UTF-16"):
         list(read_corpus([tmp_path / "b.csv"]))
 
 
@@ -155,7 +153,7 @@ def test_what_is_no_corpus_in_a_folder_is_passed_over(tmp_path: Path) -> None:
     for name, text in (others | {"corpus.txt": TEXTS["ris"]}).items():
         (tmp_path / name).write_text(text)
     assert list(read_corpus([tmp_path])) == EXPECTED
-    with pytest.raises(InputError, match=r"notes.txt: unknown file format; expected .xml"):
+    with pytest.raises(InputError, match=r"notes\.txt: unknown file format"):
         read_corpus([tmp_path / "notes.txt"])
 
 
@@ -192,12 +190,12 @@ def test_ids_of_csl_json_count_in_their_own_list_only(tmp_path: Path) -> None:
     [
         (
             '[{"id": "1", "title": "a"},\n {"id": "2", "title" "b"}]',
-            r"a.json:2: not valid JSON at column 22 \(Expecting ':'",
+            r"a\.json:2: .*column 22 \(Expecting ':'",
         ),
-        ('[{"id": "1", "title": "a"},\n {"id": "2", "title": "b"', "a.json:2: not valid JSON at column"),
-        ('[{"id": "1", "title": "a"},\n]', "a.json:2: not valid JSON at column 1 .expected a value after the comma"),
-        ('[{"id": "1", "title": "a"} {"id": "2"}]', "a.json:1: not valid JSON at column 28 .expected ','"),
-        ('[{"id": "1", "title": "a"},\n "b"]', "a.json:2: expected a JSON object for each document .got 'b'"),
+        ('[{"id": "1", "title": "a"},\n {"id": "2", "title": "b"', r"a\.json:2: .*column"),
+        ('[{"id": "1", "title": "a"},\n]', r"a\.json:2: .*column 1 .*comma"),
+        ('[{"id": "1", "title": "a"} {"id": "2"}]', r"a\.json:1: .*column 28 .*','"),
+        ('[{"id": "1", "title": "a"},\n "b"]', r"a\.json:2: .*object .*'b'"),
         ('[{"id": "1", "title": "\\ud800"}]', "half a character"),
     ],
 )
@@ -230,7 +228,7 @@ def test_bibtex_is_read_without_its_braces_and_commands(tmp_path: Path) -> None:
         ("c", "C", "One two"),
     ]
     (tmp_path / "a.bib").write_text("@article{a, title = {A}}\n\n@article{b, title = {B\n\n@article{c, title = {C}}\n")
-    with pytest.raises(InputError, match=r"a.bib:3: invalid BibTeX entry .*; look for a brace"):
+    with pytest.raises(InputError, match=r"a\.bib:3: .*BibTeX entry"):
         list(read_corpus([tmp_path]))
 
 
@@ -252,7 +250,7 @@ def test_what_may_be_an_entry_of_bibtex_is_not_left_out_in_silence(
 ) -> None:
     (tmp_path / "a.bib").write_text("a comment\n@article{a, title = {A}}\n\narticle{b,\n  title = {B}\n}\n")
     assert [document.title for document in read_corpus([tmp_path])] == ["A"]
-    assert 'a.bib:4: text outside entries is ignored; begin an entry with "@article{key,"' in caplog.text
+    assert "a.bib:4: text outside entries is ignored" in caplog.text
 
 
 def workbook(path: Path, **sheets: list[list[object]]) -> Path:
@@ -272,12 +270,12 @@ def test_workbooks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         tmp_path / "list.xlsx", Notes=[["Searched in May"]], Hits=rows, More=[["id", "title"], ["x9", "Sweat"]]
     )
     assert list(read_corpus([path])) == [*EXPECTED, unnamed("Salt"), Document("x9", "Sweat")]
-    assert "list.xlsx: skipped sheets without a column for titles or abstracts: Notes" in caplog.text
-    with pytest.raises(InputError, match=r"a.xlsx: no sheet has a column named title or abstract \(got Notes\)"):
+    assert "list.xlsx: skipped sheets" in caplog.text
+    with pytest.raises(InputError, match=r"a\.xlsx: .*or abstract .got Notes"):
         list(read_corpus([workbook(tmp_path / "a.xlsx", Notes=[["x", "y"]])]))
     damaged = tmp_path / "b.xlsx"
     damaged.write_bytes(path.read_bytes()[:-400])
-    with pytest.raises(InputError, match=r"b.xlsx: is a damaged ZIP archive or workbook"):
+    with pytest.raises(InputError, match=r"b\.xlsx: .*damaged ZIP"):
         list(read_corpus([damaged]))
 
 
@@ -305,29 +303,29 @@ COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
         (
             "a.xlsx",
             COMPOUND + "EncryptedPackage".encode("utf-16-le"),
-            "is a password-protected workbook or document; save a copy without",
+            "password-protected workbook",
         ),
-        ("a.xls", COMPOUND + "Workbook".encode("utf-16-le"), r"is an old Excel workbook \(.xls\); save it as .xlsx"),
-        ("a.xlsx", COMPOUND + "Workbook".encode("utf-16-le"), "is an old Excel workbook"),
-        ("a.doc", COMPOUND + "WordDocument".encode("utf-16-le"), "is an old Word document"),
-        ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "is a Word document"),
-        ("a.ods", zipped("mimetype", "content.xml"), "is an OpenDocument file"),
-        ("a.ris", zipped("x/library.ris", "y.pdf"), r"is a ZIP archive \(x/library.ris, y.pdf\); unpack it"),
-        ("a.tar", tarred(), "is a tar archive; unpack it"),
-        ("a.tar.gz", gzip.compress(tarred(), mtime=0), "is a tar archive; unpack it"),
-        ("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(20), "is a 7-Zip archive; unpack it"),
-        ("a.csv.xz", b"\xfd7zXZ\0" + bytes(20), "is compressed with xz; unpack it"),
-        ("a.parquet", b"PAR1" + bytes(20), "is a Parquet file; write its rows as CSV or JSON lines"),
-        ("a.txt", b"{\\rtf1\\ansi TY  - JOUR}", "is an RTF document"),
+        ("a.xls", COMPOUND + "Workbook".encode("utf-16-le"), r"old Excel .*\(.xls\).*\.xlsx"),
+        ("a.xlsx", COMPOUND + "Workbook".encode("utf-16-le"), "old Excel workbook"),
+        ("a.doc", COMPOUND + "WordDocument".encode("utf-16-le"), "old Word document"),
+        ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "a Word document"),
+        ("a.ods", zipped("mimetype", "content.xml"), "an OpenDocument file"),
+        ("a.ris", zipped("x/library.ris", "y.pdf"), r"ZIP archive \(x/library\.ris, y\.pdf\)"),
+        ("a.tar", tarred(), "tar archive"),
+        ("a.tar.gz", gzip.compress(tarred(), mtime=0), "tar archive"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(20), "7-Zip archive"),
+        ("a.csv.xz", b"\xfd7zXZ\0" + bytes(20), "with xz"),
+        ("a.parquet", b"PAR1" + bytes(20), "Parquet file"),
+        ("a.txt", b"{\\rtf1\\ansi TY  - JOUR}", "an RTF"),
         (
             "a.ris",
             b"<!DOCTYPE html>\n<html><body>TY  - JOUR</body></html>",
-            r"is a web page \(HTML\), perhaps a sign-in page",
+            r"web page \(HTML\).*sign-in",
         ),
-        ("a.nbib", b'\n<?xml version="1.0"?><!-- x --><html xmlns="x">', "is a web page"),
-        ("a.csv", b"\xef\xbb\xbf<html>", "is a web page"),
-        ("a.pdf", b"<html><title>Sign in</title>", "is a web page"),
-        ("a.bin", b"\x01\0\xff\0\0\0\0ab", "unknown binary file format"),
+        ("a.nbib", b'\n<?xml version="1.0"?><!-- x --><html xmlns="x">', "a web page"),
+        ("a.csv", b"\xef\xbb\xbf<html>", "a web page"),
+        ("a.pdf", b"<html><title>Sign in</title>", "a web page"),
+        ("a.bin", b"\x01\0\xff\0\0\0\0ab", "unknown binary file"),
     ],
 )
 def test_what_no_reader_knows_is_named_for_what_it_is(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -355,13 +353,13 @@ def test_several_xml_documents_in_one_file(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         assert [document.id for document in read_corpus([path])] == ["7", "8"]
     path.write_text(f"{one}\n{declaration}<PubmedArticleSet>\n<a></PubmedArticleSet>")
-    with pytest.raises(InputError, match=r"a.xml: malformed XML at line 5, column 6 \(mismatched tag\)"):
+    with pytest.raises(InputError, match=r"a\.xml: .*line 5, column 6 .*mismatched"):
         list(read_corpus([path]))
     path.write_text(f"{one}\n{declaration}<PubmedArticleSet>\n{PUBMED.replace('>7<', '>x<')}</PubmedArticleSet>")
-    with pytest.raises(InputError, match=r"a.xml:5: a citation has the PMID 'x'"):
+    with pytest.raises(InputError, match=r"a\.xml:5: .*PMID 'x'"):
         list(read_corpus([path]))
     path.write_text(f"{one}\nand more")
-    with pytest.raises(InputError, match=r"a.xml: malformed XML at line 2, column 1 \(junk after document element\)"):
+    with pytest.raises(InputError, match=r"a\.xml: .*line 2, column 1 \(junk"):
         list(read_corpus([path]))
 
 

@@ -170,10 +170,10 @@ def test_papers_and_pubmed_files_are_told_apart_by_their_root(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<nothing/>", "a.xml: the XML begins with <nothing>; expected one of PubmedArticleSet, .*, article, "),
-        ("<article><body>", "a.xml: malformed XML at line 1, column 16"),
-        ("", "a.xml: malformed XML at line 1, column 1"),
-        ("<article>a&nbsp;b</article>", r"column 11 \(undefined entity.*\); write the character itself."),
+        ("<nothing/>", r"a\.xml: .*<nothing>; .*PubmedArticleSet, .*article,"),
+        ("<article><body>", r"a\.xml: .*line 1, column 16\b"),
+        ("", r"a\.xml: .*line 1, column 1\b"),
+        ("<article>a&nbsp;b</article>", r"column 11 \(undefined entity"),
     ],
 )
 def test_what_is_no_paper_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:

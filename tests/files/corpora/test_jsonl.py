@@ -62,17 +62,17 @@ def test_reads_one_line_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b'{"title": "T"}', ":2: the document has no id"),
-        (b'{"id": " "}', ":2: the document has the id ' '"),
-        (b'{"id": true}', ":2: the document has the id True"),
-        (b'{"id": 1.5}', ":2: the document has the id 1.5"),
-        (b'{"id": "1", "title": 3}', ":2: title is 3; expected a string"),
-        (b'{"id": "1", "abstract": "", "text": ["a", 2]}', ":2: text is .*; expected a string, or a list of sentences"),
-        (b'{"id": "1", "words": "a"}', ":2: the document has no text, but words; expected title or one of abstract"),
-        (b'{"id": "1", "text": "ab\\ud800"}', ":2: a string holds half a character"),
-        (b'["1"]', ":2: expected a JSON object"),
+        (b'{"title": "T"}', ":2: .*no id"),
+        (b'{"id": " "}', ":2: .*id ' '"),
+        (b'{"id": true}', ":2: .*id True"),
+        (b'{"id": 1.5}', r":2: .*id 1\.5"),
+        (b'{"id": "1", "title": 3}', ":2: title is 3"),
+        (b'{"id": "1", "abstract": "", "text": ["a", 2]}', r":2: text is \['a', 2\]"),
+        (b'{"id": "1", "words": "a"}', ":2: .*no text, .*words"),
+        (b'{"id": "1", "text": "ab\\ud800"}', ":2: .*half a character"),
+        (b'["1"]', ":2: .*JSON object"),
         (b'{"id": ', ":2: not valid JSON"),
-        (b'{"id": "\xff"}', ":2: byte 0xff is not UTF-8"),
+        (b'{"id": "\xff"}', ":2: byte 0xff"),
     ],
 )
 def test_names_the_line_of_what_is_wrong(tmp_path: Path, line: bytes, message: str) -> None:
@@ -86,5 +86,5 @@ def test_names_the_line_of_what_is_wrong(tmp_path: Path, line: bytes, message: s
 def test_truncated_gzip(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl.gz"
     path.write_bytes(gzip.compress(LINES.encode() * 100)[:-20])
-    with pytest.raises(InputError, match="gzip data is truncated"):
+    with pytest.raises(InputError, match=r"c\.jsonl\.gz: .*truncated"):
         list(read_jsonl(path))

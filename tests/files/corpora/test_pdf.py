@@ -66,9 +66,9 @@ def test_what_two_pages_say_is_no_running_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"not a PDF at all", "a.pdf: is not a valid PDF file"),
-        (b"%PDF-1.4\n%%EOF\n", "a.pdf: is not a valid PDF file"),
-        (b"", "a.pdf: is not a valid PDF file"),
+        (b"not a PDF at all", r"a\.pdf: .*valid PDF"),
+        (b"%PDF-1.4\n%%EOF\n", r"a\.pdf: .*valid PDF"),
+        (b"", r"a\.pdf: .*valid PDF"),
     ],
 )
 def test_what_is_no_pdf_is_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
@@ -78,7 +78,7 @@ def test_what_is_no_pdf_is_one_sentence(tmp_path: Path, content: bytes, message:
 
 
 def test_pages_without_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a.pdf: contains no text, .* run OCR on it first"):
+    with pytest.raises(InputError, match=r"a\.pdf: .*no text"):
         list(read_pdf(make_pdf(tmp_path / "a.pdf", [[], []])))
 
 
@@ -99,13 +99,13 @@ def test_a_paper_that_may_be_read_and_not_printed(tmp_path: Path) -> None:
 
 def test_a_locked_file(tmp_path: Path) -> None:
     lock(tmp_path / "a.pdf", "secret")
-    with pytest.raises(InputError, match=r"a.pdf: is protected by a password; save a copy without one"):
+    with pytest.raises(InputError, match=r"a\.pdf: .*password"):
         list(read_pdf(tmp_path / "a.pdf"))
 
 
 def test_without_pypdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    with pytest.raises(MissingExtraError, match=r"PDF files needs the package pypdf.*install 'mpir\[pdf\]'"):
+    with pytest.raises(MissingExtraError, match=r"package pypdf.*'mpir\[pdf\]'"):
         list(read_pdf(make_pdf(tmp_path / "a.pdf", [["Words."]])))
 
 
@@ -134,5 +134,5 @@ def make_shared(path: Path, pages: int, content: bytes) -> Path:
 def test_pages_that_show_one_stream_are_bounded(tmp_path: Path, content: bytes) -> None:
     count("PDF without bound")
     path = make_shared(tmp_path / "a.pdf", 30, content)
-    with pytest.raises(InputError, match=r"a\.pdf: .* expands to more than 200 times .*MPIR_MAX_EXPANSION"):
+    with pytest.raises(InputError, match=r"a\.pdf: .*\b200 times .*MPIR_MAX_EXPANSION"):
         list(read_pdf(path))

@@ -154,21 +154,21 @@ def test_deleting_one_version_leaves_the_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (new(citation("1")).replace("</Article>", "</Artikel>"), "malformed XML at line 4, column 1.. .mismatched tag"),
-        (new(citation("1"))[:150], "malformed XML at line"),
-        ("", "malformed XML at line 1, column 1 .no element found"),
-        (new(citation("1", "&unknown;")), "malformed XML at line 4, column .* .undefined entity"),
-        ("<html><body/></html>", "the XML begins with <html>; expected one of PubmedArticleSet"),
-        ('<?xml version="1.0" encoding="x"?><PubmedArticleSet/>', "the XML cannot be decoded .unknown encoding: x"),
-        ('<?xml version="1.0" encoding="GB2312"?><PubmedArticleSet/>', "the XML cannot be decoded .multi-byte"),
-        (new(citation("x7")), ":4: a citation has the PMID 'x7'"),
-        ('<n:PubmedArticleSet xmlns:n="x">\n<n:BookDocument/></n:PubmedArticleSet>', ":2: a citation has the PMID ''"),
-        (new(citation("9" * 5000)), "a citation has the PMID '999"),
-        (new(citation("")), "a citation has the PMID ''"),
+        (new(citation("1")).replace("</Article>", "</Artikel>"), "line 4, column 1.. .mismatched tag"),
+        (new(citation("1"))[:150], r"malformed XML .*line 4\b"),
+        ("", "line 1, column 1 .no element"),
+        (new(citation("1", "&unknown;")), "line 4, column .*undefined"),
+        ("<html><body/></html>", "<html>; .*PubmedArticleSet"),
+        ('<?xml version="1.0" encoding="x"?><PubmedArticleSet/>', r"decoded .*encoding: x\b"),
+        ('<?xml version="1.0" encoding="GB2312"?><PubmedArticleSet/>', "decoded .*multi-byte"),
+        (new(citation("x7")), ":4: .*PMID 'x7'"),
+        ('<n:PubmedArticleSet xmlns:n="x">\n<n:BookDocument/></n:PubmedArticleSet>', ":2: .*PMID ''"),
+        (new(citation("9" * 5000)), "PMID '999"),
+        (new(citation("")), "PMID ''"),
         (new(citation("7", version="one")), "version 'one'"),
-        (new(citation("7").replace("PMID", "Pmid")), ":4: a citation has the PMID ''"),
-        (new(citation("1"), citation("2"), citation("")), ":6: a citation has the PMID ''"),
-        (new(citation("1"), deletion("x")), ":5: a citation has the PMID 'x'"),
+        (new(citation("7").replace("PMID", "Pmid")), ":4: .*PMID ''"),
+        (new(citation("1"), citation("2"), citation("")), ":6: .*PMID ''"),
+        (new(citation("1"), deletion("x")), ":5: .*PMID 'x'"),
     ],
 )
 def test_names_the_place_of_what_is_wrong(tmp_path: Path, content: str, message: str) -> None:
@@ -181,14 +181,14 @@ def test_names_the_place_of_what_is_wrong(tmp_path: Path, content: str, message:
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "f.xml"
     path.write_bytes(new(citation("1", "caf\xe9")).encode("latin-1"))
-    with pytest.raises(InputError, match=r"malformed XML at line 4, column .*invalid token"):
+    with pytest.raises(InputError, match=r"line 4, column .*invalid"):
         list(read_pubmed([path]))
 
 
 def test_truncated_gzip(tmp_path: Path) -> None:
     path = tmp_path / "f.xml.gz"
     path.write_bytes(gzip.compress(os.urandom(10_000).hex().join(["<PubmedArticleSet><a>", "</a>"]).encode())[:4000])
-    with pytest.raises(InputError, match=f"{path}: the gzip data is truncated"):
+    with pytest.raises(InputError, match=f"^{path}: .*truncated"):
         list(read_pubmed([path]))
 
 

@@ -137,7 +137,7 @@ def test_an_id_that_comes_twice_is_named_with_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "<html>Sign in</html>", "ER  - \nof nothing\n"])
 def test_a_file_without_references_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError, match=r'a.ris: no references found; expected lines such as "PMID- 17284678"'):
+    with pytest.raises(InputError, match=r"a\.ris: no references"):
         list(read_references(write(tmp_path / "a.ris", text)))
 
 

@@ -46,13 +46,13 @@ def test_a_row_without_an_id_is_called_by_its_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a.csv:1: no column named title or abstract \\(got no columns\\)"),
-        ("name,age\nJane,7\n", "a.csv:1: no column named title or abstract \\(got name, age\\); name"),
+        ("", r"a\.csv:1: .*\(got no columns"),
+        ("name,age\nJane,7\n", r"a\.csv:1: .*\(got name, age\)"),
         (
             'id,title\n1,whole\n2,"never closed\n3,lost\n4,lost\n',
-            r"a.csv:3: invalid table row \(unexpected end of data\)",
+            r"a\.csv:3: .*\(unexpected end",
         ),
-        ('title\n"She said "no" to it"\n', r"a.csv:2: invalid table row .* or not doubled inside a cell."),
+        ('title\n"She said "no" to it"\n', r"a\.csv:2: .*table row"),
     ],
 )
 def test_what_is_no_table_of_documents_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
@@ -104,17 +104,17 @@ def test_any_separator_may_be_told_and_lines_are_counted_with_it(tmp_path: Path)
     path.write_text("sep=\t\nid\ttitle\n1\tA;b;c\n", encoding="utf-8")
     assert list(read_table(path)) == [Document("1", "A;b;c", "")]
     path.write_text('sep=;\nid;title\n1;whole\n2;"never closed\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"a.csv:4: invalid table row"):
+    with pytest.raises(InputError, match=r"a\.csv:4: .*table row"):
         list(read_table(path))
     path.write_text("sep=;\nname;age\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"a.csv:2: no column named title or abstract \(got name, age"):
+    with pytest.raises(InputError, match=r"a\.csv:2: .*\(got name, age"):
         list(read_table(path))
 
 
 def test_two_columns_of_one_name_are_refused_where_they_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,Title,title ,Title\n1,One,Two,Three\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"a.csv:1: columns 2, 3 and 4 have the same name, title; rename or remove"):
+    with pytest.raises(InputError, match=r"a\.csv:1: columns 2, 3 and 4 .*title"):
         list(read_table(path))
     path.write_text("id,Notes,Notes,Title,,\n1,a,b,One,,\n", encoding="utf-8")
     assert list(read_table(path)) == [Document("1", "One", "")]

@@ -109,16 +109,16 @@ def test_json_of_every_source(tmp_path: Path, name: str, text: str, expected: li
         (
             "t.xml",
             '<topics><topic number="1"><idea>x</idea></topic></topics>',
-            "topic 1: no text field with a known name \\(got idea",
+            r"topic 1: .*\(got idea",
         ),
-        ("t.xml", "<topics><topic><query>x</query></topic></topics>", "topic 1: the topic has no number"),
-        ("t.xml", '<topics><topic number="1"/></topics>', "topic 1: the topic has no text"),
-        ("t.xml", COVID.replace('"2"', '"1"'), "topic 2: duplicate topic number 1"),
-        ("t.xml", COVID[:-30], "malformed XML at line"),
+        ("t.xml", "<topics><topic><query>x</query></topic></topics>", "topic 1: .*no number"),
+        ("t.xml", '<topics><topic number="1"/></topics>', "topic 1: .*no text"),
+        ("t.xml", COVID.replace('"2"', '"1"'), r"topic 2: duplicate .*\b1\b"),
+        ("t.xml", COVID[:-30], "malformed XML"),
         ("t.xml", "<topics></topics>", "no topics found"),
-        ("t.json", '{"runs": []}', 'there is no "questions" list'),
-        ("t.json", '[{"id": 1}]', "question 1: the id is 1 and the text is missing"),
-        ("t.json", '[{"id": true, "body": "x"}]', "the id is True"),
+        ("t.json", '{"runs": []}', '"questions" list'),
+        ("t.json", '[{"id": 1}]', "question 1: .*id is 1 .*missing"),
+        ("t.json", '[{"id": true, "body": "x"}]', "id is True"),
         (
             "t.json",
             '{"topics": [{"id": 1, "topic": "a"}, {"id": "1", "topic": "b"}]}',
@@ -151,8 +151,8 @@ def test_tables_of_queries_are_read_by_their_header_or_as_id_and_text(tmp_path: 
 
 def test_a_table_without_known_columns_or_cells_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("first,second\n7,salt\n")
-    with pytest.raises(InputError, match=r"a\.csv: no topics found"):
+    with pytest.raises(InputError, match=r"a\.csv: no topics"):
         list(read_queries(tmp_path / "a.csv"))
     (tmp_path / "b.csv").write_text("id,query\n7\n")
-    with pytest.raises(InputError, match=r"b\.csv:2: the topic has no text"):
+    with pytest.raises(InputError, match=r"b\.csv:2: .*no text"):
         list(read_queries(tmp_path / "b.csv"))

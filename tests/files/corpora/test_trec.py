@@ -54,12 +54,12 @@ def test_qrels_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q Q0 a 1 2.0 x\nq Q0 b 2 1.0\n", r"file\.trec:2: expected 6 columns .* got 5"),
-        ("q Q0 a 1 high x\n", r"file\.trec:1: the score is 'high'"),
-        ("q Q0 a 1 nan x\n", r"file\.trec:1: the score is 'nan'"),
-        ("q Q0 a 1 -inf x\n", r"file\.trec:1: the score is '-inf'"),
-        ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", r"file\.trec:2: duplicate document a of query q"),
-        ("\n\n", r"file\.trec: the file has no lines"),
+        ("q Q0 a 1 2.0 x\nq Q0 b 2 1.0\n", r"file\.trec:2: .*\b6 columns .*\b5\b"),
+        ("q Q0 a 1 high x\n", r"file\.trec:1: .*score is 'high'"),
+        ("q Q0 a 1 nan x\n", r"file\.trec:1: .*score is 'nan'"),
+        ("q Q0 a 1 -inf x\n", r"file\.trec:1: .*score is '-inf'"),
+        ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", r"file\.trec:2: .*document a .*query q"),
+        ("\n\n", r"file\.trec: .*no lines"),
     ],
 )
 def test_a_bad_run_is_refused(tmp_path, text, message):
@@ -70,8 +70,8 @@ def test_a_bad_run_is_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q Q0 a 1 2.0 x\nq Q0 a 2 1.0 x\n", r"file\.trec:2: duplicate document a of query q"),
-        ("\n", r"file\.trec: the file has no lines; expected lines of 'query Q0"),
+        ("q Q0 a 1 2.0 x\nq Q0 a 2 1.0 x\n", r"file\.trec:2: .*document a .*query q"),
+        ("\n", r"file\.trec: .*no lines"),
     ],
 )
 def test_a_bad_run_is_refused_where_it_is_streamed(tmp_path, text, message):
@@ -82,11 +82,11 @@ def test_a_bad_run_is_refused_where_it_is_streamed(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q 0 a 1\nq 0 b 1.5\n", r"file\.trec:2: the grade is '1\.5'"),
-        (f"q 0 a {10**22}\n", r"file\.trec:1: the grade is '10+'; expected an integer such as"),
-        (f"q 0 a {'9' * 5000}\n", r"file\.trec:1: the grade is '9{60,79}…; expected an integer such as"),
-        ("q 0 a\n", r"file\.trec:1: expected 4 columns .* got 3"),
-        ("q 0 a 1\nq 0 a 0\n", r"file\.trec:2: duplicate document a"),
+        ("q 0 a 1\nq 0 b 1.5\n", r"file\.trec:2: .*grade is '1\.5'"),
+        (f"q 0 a {10**22}\n", r"file\.trec:1: .*grade is '10+'"),
+        (f"q 0 a {'9' * 5000}\n", r"file\.trec:1: .*grade is '9{60,79}…"),
+        ("q 0 a\n", r"file\.trec:1: .*\b4 columns .*\b3\b"),
+        ("q 0 a 1\nq 0 a 0\n", r"file\.trec:2: .*document a\b"),
     ],
 )
 def test_bad_qrels_are_refused(tmp_path, text, message):
@@ -100,8 +100,8 @@ def test_bad_qrels_are_refused(tmp_path, text, message):
         ({"q": {"a b": 1.0}}, "x", "'a b'"),
         ({"": {"a": 1.0}}, "x", "''"),
         ({"q": {"a": 1.0}}, "two words", "'two words'"),
-        ({"q": {"b": 1.0, "a": float("nan")}}, "x", "document a: the score is nan"),
-        ({"q": {"a": float("inf")}}, "x", "document a: the score is inf"),
+        ({"q": {"b": 1.0, "a": float("nan")}}, "x", "document a: .*score is nan"),
+        ({"q": {"a": float("inf")}}, "x", "document a: .*score is inf"),
     ],
 )
 def test_a_run_that_cannot_be_written_leaves_no_file(tmp_path, run, tag, message):
@@ -111,7 +111,7 @@ def test_a_run_that_cannot_be_written_leaves_no_file(tmp_path, run, tag, message
 
 
 def test_a_grade_that_is_not_an_integer_is_not_written(tmp_path):
-    with pytest.raises(InputError, match=r"document a: the grade is 0\.5"):
+    with pytest.raises(InputError, match=r"document a: .*grade is 0\.5"):
         write_qrels(tmp_path / "qrels", {"q": {"a": 0.5}})
 
 
@@ -136,11 +136,11 @@ def test_beir_s_qrels_have_three_columns_and_a_header(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query-id\tcorpus-id\tscore\nq1\td1\n", r":2: expected 3 columns 'query-id corpus-id score', got 2"),
-        ("q1\td1\t1\n", r":1: expected 4 columns 'query 0 document grade', got 3"),
-        ("query-id\tcorpus-id\tscore\n", "the file has no lines"),
-        ("q1 0 d1 score\n", "the grade is 'score'"),
-        ("q1 0 d1 1.5\n", "the grade is '1.5'"),
+        ("query-id\tcorpus-id\tscore\nq1\td1\n", r":2: .*\b3 columns .*\b2\b"),
+        ("q1\td1\t1\n", r":1: .*\b4 columns .*\b3\b"),
+        ("query-id\tcorpus-id\tscore\n", "no lines"),
+        ("q1 0 d1 score\n", "grade is 'score'"),
+        ("q1 0 d1 1.5\n", r"grade is '1\.5'"),
     ],
 )
 def test_qrels_of_other_columns_are_refused(tmp_path, text, message):

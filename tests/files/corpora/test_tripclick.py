@@ -95,13 +95,13 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "name", "text", "message"),
     [
-        (read_documents, "docs_grp_00.txt", "\n<DOC> <TITLE>x</TITLE> </DOC>", r"00\.txt:2: the document has no DOCNO"),
-        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1</DOCNO>", r":1: <DOC> has no closing </DOC>; the file"),
-        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1 2</DOCNO> </DOC>", "the document's id is '1 2'; expected"),
-        (read_documents, "docs.tsv", "1\ta\nno tab", r"docs\.tsv:2: expected 2 tab-separated cells .*, got 1"),
-        (read_topics, "t.txt", "<top> <title> x </top>", r"t\.txt:1: the topic has no number"),
-        (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "the topic has no text"),
-        (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate topic number 3"),
+        (read_documents, "docs_grp_00.txt", "\n<DOC> <TITLE>x</TITLE> </DOC>", r"00\.txt:2: .*no DOCNO"),
+        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1</DOCNO>", ":1: .*no closing </DOC>"),
+        (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1 2</DOCNO> </DOC>", "id is '1 2'"),
+        (read_documents, "docs.tsv", "1\ta\nno tab", r"docs\.tsv:2: .*\b2 tab-separated .*\b1\b"),
+        (read_topics, "t.txt", "<top> <title> x </top>", r"t\.txt:1: .*no number"),
+        (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "no text"),
+        (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate .*\b3\b"),
         (read_topics, "t.txt", "", "no topics found"),
     ],
 )
@@ -113,7 +113,7 @@ def test_what_is_refused(read: Callable[[Path], Any], name: str, text: str, mess
 def test_half_a_gzip_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "docs_grp_00.txt.gz", DOCUMENTS * 50)
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(InputError, match="the gzip data is truncated or damaged"):
+    with pytest.raises(InputError, match=r"docs_grp_00\.txt\.gz: .*truncated"):
         list(read_documents(path))
 
 

@@ -37,19 +37,19 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.tsv", "a\tb\tc\na\tb", r"t\.tsv:2: expected 3 tab-separated cells .* or 5 .*, got 2\."),
-        ("t.tsv", "a\t \tc", r"t\.tsv:1: the positive is ' '; expected a text or an id\."),
-        ("t.tsv", "1\tx\ta\tb\tc", r"t\.tsv:1: the teacher's scores are \['1', 'x'\]; expected two finite numbers\."),
-        ("t.tsv", "1\tnan\ta\tb\tc", r"t\.tsv:1: the teacher's scores are"),
-        ("t.jsonl", '{"question": "a", "positive": "b"}', r"t\.jsonl:1: the negative is missing; expected a text"),
-        ("t.jsonl", '{"question": 7, "positive": "b", "negative": "c"}', r"t\.jsonl:1: the question is 7; expected"),
-        ("t.jsonl", '\n{"question"', r"t\.jsonl:2: not valid JSON at line 1"),
-        ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": 1}', "scores are 1; expected two"),
+        ("t.tsv", "a\tb\tc\na\tb", r"t\.tsv:2: .*\b3 tab-separated .*\b5 .*\b2\b"),
+        ("t.tsv", "a\t \tc", r"t\.tsv:1: .*positive is ' '"),
+        ("t.tsv", "1\tx\ta\tb\tc", r"t\.tsv:1: .*teacher.*\['1', 'x'\]"),
+        ("t.tsv", "1\tnan\ta\tb\tc", r"t\.tsv:1: .*teacher.*'nan'"),
+        ("t.jsonl", '{"question": "a", "positive": "b"}', r"t\.jsonl:1: .*negative is missing"),
+        ("t.jsonl", '{"question": 7, "positive": "b", "negative": "c"}', r"t\.jsonl:1: .*question is 7"),
+        ("t.jsonl", '\n{"question"', r"t\.jsonl:2: .*valid JSON"),
+        ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": 1}', r"scores are 1\b"),
         ("t.jsonl", '{"question": "a", "positive": "b", "negative": "c", "teacher": [true, 0]}', "expected two finite"),
         (
             "t.csv",
             "a,b,c",
-            r"t\.csv: unknown suffix for triples; expected one of \.tsv, \.txt, \.jsonl, with or without \.gz\.",
+            r"t\.csv: unknown suffix",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_questions_of_every_kind_of_file(name: str, text: str, tmp_path: Path) -
     "line", ['{"query": "x"}', '{"id": "1"}', '{"id": "1", "query": " "}', '{"id": "1", "text": 3}']
 )
 def test_a_question_without_an_id_or_a_text(line: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"q\.jsonl:2: the id is .* and the text .*; expected an id, and a text under"):
+    with pytest.raises(InputError, match=r"q\.jsonl:2: .*id is .*text"):
         list(read_queries(written(tmp_path / "q.jsonl", f'{{"id": 0, "query": "a gene"}}\n{line}\n')))
 
 
@@ -114,12 +114,12 @@ def test_the_texts_of_a_corpus_are_found_by_their_ids_and_kept(tmp_path: Path) -
 
 def test_a_corpus_on_standard_input_is_refused() -> None:
     """Nothing would tell it from the last one, whose texts are kept."""
-    with pytest.raises(InputError, match="texts cannot be looked up in standard input; write it to a file"):
+    with pytest.raises(InputError, match="standard input"):
         Texts.of_corpus(["-"])
 
 
 def test_an_id_that_is_there_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "docs.jsonl", '{"id": "7", "text": "a"}\n{"id": "7", "text": "b"}\n')
     for _ in range(2):  # nothing half-written is taken for the whole
-        with pytest.raises(InputError, match=r"duplicate id '7'; keep one of them\."):
+        with pytest.raises(InputError, match="duplicate id '7'"):
             Texts.of_corpus([path])
