@@ -107,7 +107,7 @@ def test_the_context_may_be_any_document_column() -> None:
     result = blend(columns, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
     np.testing.assert_allclose(result.sentences, [0.55, 0.55, 1.55, 0.76])
     np.testing.assert_allclose(result.documents[1], 0.2 * 4 + 0.6 * 0.5 * 0.76)
-    with pytest.raises(InputError, match="need the document column 'dense', but the documents have bm25"):
+    with pytest.raises(InputError, match=r"column 'dense', .*have bm25"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 0.0}, context="dense"))
 
 
@@ -123,7 +123,7 @@ def test_the_fixed_point_holds_with_more_document_columns() -> None:
 def test_a_document_column_without_a_weight_weighs_nothing_and_a_weight_without_a_column_is_refused() -> None:
     extended = THREE.with_columns({Column("dense", "document"): np.array([9.0, 0.0, 0.0])})
     np.testing.assert_array_equal(blend(extended, WEIGHTS).documents, blend(THREE, WEIGHTS).documents)
-    with pytest.raises(InputError, match="need the document column 'dense', but the documents have bm25; use"):
+    with pytest.raises(InputError, match=r"column 'dense', .*have bm25"):
         blend(THREE, replace(WEIGHTS, beta={"bm25": 0.2, "dense": 1.0}))
 
 
@@ -150,7 +150,7 @@ def test_order_breaks_ties_by_bm25_then_by_the_input() -> None:
 
 
 def test_weights_for_other_perspectives_are_refused() -> None:
-    with pytest.raises(InputError, match="for the perspectives relevance, sia, sts, but the scores are from a, b"):
+    with pytest.raises(InputError, match=r"relevance, sia, sts, .* a, b;"):
         blend(THREE, PUBLISHED["rawal-baral-2020"])
 
 

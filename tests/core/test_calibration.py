@@ -98,15 +98,15 @@ LINE = {"slope": 1.0, "intercept": 0.0}
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "expected the lines that mpir bundle calibrate writes, got {}"),
-        ({**FITTED, "documents": 1}, "run mpir bundle calibrate again"),
-        ({**FITTED, "documents": {"whole": {"slope": 1.0}}}, "run mpir bundle calibrate again"),
-        ({**FITTED, "sentences": {"in_part": LINE}}, 'expected a line of "whole"'),
+        ({}, r"got \{\}"),
+        ({**FITTED, "documents": 1}, "mpir bundle calibrate"),
+        ({**FITTED, "documents": {"whole": {"slope": 1.0}}}, "mpir bundle calibrate"),
+        ({**FITTED, "sentences": {"in_part": LINE}}, 'line .*"whole"'),
         ({**FITTED, "sentences": {"whole": LINE, "half": LINE}}, "unknown reading .*half"),
-        ({**FITTED, "documents": {"whole": {**LINE, "intercept": "1"}}}, "intercept is '1'; expected a finite number"),
-        ({**FITTED, "documents": {"whole": {**LINE, "slope": math.nan}}}, "slope is nan; expected a finite number"),
-        ({**FITTED, "documents": {"whole": {**LINE, "slope": -1.0}}}, "slope is -1.0; expected a number above 0"),
-        ({**FITTED, "weights": {**FITTED["weights"], "normalise": "minmax"}}, "normalise minmax; expected none"),
+        ({**FITTED, "documents": {"whole": {**LINE, "intercept": "1"}}}, "intercept is '1'"),
+        ({**FITTED, "documents": {"whole": {**LINE, "slope": math.nan}}}, "slope is nan"),
+        ({**FITTED, "documents": {"whole": {**LINE, "slope": -1.0}}}, r"slope is -1\.0"),
+        ({**FITTED, "weights": {**FITTED["weights"], "normalise": "minmax"}}, "normalise minmax"),
     ],
 )
 def test_other_forms_are_refused(values: dict[str, object], message: str) -> None:
@@ -155,6 +155,6 @@ def test_probabilities_of_another_model_are_refused(bundle: Path) -> None:
     del values["checksum"]
     write_json_with_checksum(bundle / "relevance.json", values)
     declare(bundle, "relevance", "relevance.json")
-    with pytest.raises(InputError, match=r"were fitted on another model for .*; run mpir bundle calibrate") as caught:
+    with pytest.raises(InputError, match=r"'relevance' .*expected 'another'") as caught:
         Reranker(bundle)
     assert len(str(caught.value).splitlines()) == 1

@@ -62,14 +62,14 @@ def test_forms_on_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0", "cut-off: maximum is 0; expected a whole number from 1 to 10"),
-        ("11", "cut-off: maximum is 11; expected a whole number from 1 to 10"),
-        ("share=1.5", "cut-off: share is 1.5; expected a number from 0 to 1"),
-        ("score=nan", "cut-off: score is nan; expected a finite number"),
-        ("probability=0.3", "cut-off: unknown key 'probability'; expected maximum, minimum"),
-        ("minimum=3,maximum=2", "cut-off: maximum is 2; expected a whole number from 3 to 10"),
+        ("0", "cut-off: maximum is 0"),
+        ("11", "cut-off: maximum is 11"),
+        ("share=1.5", r"cut-off: share is 1\.5"),
+        ("score=nan", "cut-off: score is nan"),
+        ("probability=0.3", "cut-off: unknown key 'probability'"),
+        ("minimum=3,maximum=2", r"cut-off: maximum is 2; .*\b3 to 10"),
         ("half", "cut-off 'half': invalid entry 'half'"),
-        ("least=2", "cut-off: unknown key 'least'; expected maximum, minimum"),
+        ("least=2", "cut-off: unknown key 'least'"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:

@@ -84,24 +84,24 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan; expected a finite number"),
-        ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…; expected a finite number"),
-        ({"alpha": {"bm25": 1.0}}, "name 'bm25' is reserved for another column; rename"),
-        ({"beta": {"fixpoint": 1.0, "bm25": 1.0}}, "name 'fixpoint' is reserved"),
-        ({"beta": {1: 1.0}}, "the name of a column is 1; expected a string"),
+        ({"beta": {"bm25": float("nan")}}, r"beta\[bm25\] is nan"),
+        ({"beta": {"bm25": 10**400}}, r"beta\[bm25\] is 1000+…"),
+        ({"alpha": {"bm25": 1.0}}, "name 'bm25' is"),
+        ({"beta": {"fixpoint": 1.0, "bm25": 1.0}}, "name 'fixpoint' is"),
+        ({"beta": {1: 1.0}}, r"column is 1\b"),
         ({"alpha": {"a": float("inf")}}, r"alpha\[a\] is inf"),
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
         ({"w": (True,)}, r"w\[0\] is True"),
         ({"w": ()}, "at least one"),
-        ({"w": 3}, "w is 3; expected a list of numbers"),
-        ({"alpha": [1]}, r"alpha is \[1\]; expected an object"),
-        ({"made_by": None}, "made_by is missing; expected an object"),
-        ({"alpha": {"a": 1, "context": 1}}, "name 'context' is reserved for another column"),
-        ({"context": "cosmos"}, "context is 'cosmos'; choose from bm25, document, fixpoint"),
+        ({"w": 3}, "w is 3"),
+        ({"alpha": [1]}, r"alpha is \[1\]"),
+        ({"made_by": None}, "made_by is missing"),
+        ({"alpha": {"a": 1, "context": 1}}, "name 'context' is"),
+        ({"context": "cosmos"}, "context is 'cosmos'"),
         ({"normalise": "loudly"}, "normalise is 'loudly'"),
-        ({"alpha_context": 1.2}, r"1\.079, but the fixed point exists only below 1"),
+        ({"alpha_context": 1.2}, r"\b1\.079, .*fixed point"),
         # the bound is broken by the first two ranks, though not by all three
-        ({"w": (0.9, 0.4, -0.9)}, "fixed point exists only below 1"),
+        ({"w": (0.9, 0.4, -0.9)}, "the fixed point"),
     ],
 )
 def test_what_is_refused(changes: dict[str, object], message: str) -> None:
@@ -140,7 +140,7 @@ def test_what_only_orders_sentences_weighs_nothing_where_it_is_not_named() -> No
     named = Weights({"a": 1.0, "agreement": 2.0})
     assert named.align_to(ordered) == named
     assert Weights({"a": 1.0, "agreement": 0.0}).align_to(plain) == weights
-    with pytest.raises(InputError, match=r"f.json: 'agreement' has the weight 2, but the scores have no such column"):
+    with pytest.raises(InputError, match=r"f\.json: 'agreement' .*weight 2\b"):
         named.align_to(plain, "f.json")
 
 
@@ -170,10 +170,9 @@ def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path)
     write_weights(path, PAPER)
     edited = json.loads(path.read_text()) | {"beta_sentences": 0.5}
     path.write_text(json.dumps(edited))
-    message = r'weights\.json: its content does not match its checksum; restore the file, or remove its field "chec'
-    with pytest.raises(ArtefactError, match=message):
+    with pytest.raises(ArtefactError, match=r'weights\.json: .*checksum; .*field "checksum"'):
         read_weights(path)
-    with pytest.raises(ArtefactError, match=r"^weights: its content does not match"):
+    with pytest.raises(ArtefactError, match=r"^weights: .*checksum"):
         Weights.from_dict(edited)
     del edited["checksum"]
     path.write_text(json.dumps(edited))
@@ -181,7 +180,7 @@ def test_an_edited_file_is_refused_until_its_checksum_is_removed(tmp_path: Path)
 
 
 def test_an_unknown_key_is_named() -> None:
-    with pytest.raises(InputError, match="unknown key 'beta_bm25'; a weights file has the keys alpha"):
+    with pytest.raises(InputError, match="unknown key 'beta_bm25'"):
         Weights.from_dict({"alpha": {"a": 1.0}, "beta_bm25": 0.25})
 
 

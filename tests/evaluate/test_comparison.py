@@ -106,9 +106,9 @@ def test_ranges():
 
 
 def test_a_grouping_without_its_texts_is_refused():
-    with pytest.raises(InputError, match="grouping by length needs the queries' texts"):
+    with pytest.raises(InputError, match=r"by length .*texts"):
         group_queries(["length"], ["1"], relevant={})
-    with pytest.raises(InputError, match="grouping by type needs BioASQ questions"):
+    with pytest.raises(InputError, match=r"by type .*BioASQ"):
         group_queries(["type"], ["1"], relevant={}, texts={"1": "a"})
 
 

@@ -105,7 +105,7 @@ def test_bad_input_is_refused(qrels, measures, message):
 
 
 def test_a_run_of_other_queries_is_refused():
-    with pytest.raises(InputError, match=r"none of the run's 1 queries is among the 2 judged ones"):
+    with pytest.raises(InputError, match=r"\b1 queries .*\b2 judged"):
         evaluate_run(QRELS, {"7": {"a": 1.0}}, ["AP"])
 
 
@@ -136,7 +136,7 @@ def test_a_measure_that_cannot_be_computed_is_named(measure):
 
 def test_a_program_that_fails_is_named():
     named = {"first": {"a": 1}}  # gdeval takes numbers for queries, and is not there without perl
-    with pytest.raises(InputError, match="the program that computes one of ERR@10 failed"):
+    with pytest.raises(InputError, match="of ERR@10 failed"):
         evaluate_run(named, {"first": {"a": 1.0}}, ["ERR@10"])
 
 
@@ -180,9 +180,9 @@ def test_means_are_those_of_ir_measures_with_negative_grades_too(measure):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("RBP(p=0.8)", r"needs a program that is not installed: cwl_eval \(pip install ir-measures\[cwl_eval\]\)"),
-        ("alpha_nDCG@10", "needs a program that is not installed: pyndeval"),
-        ("NumRel(rel=2)", "is known to ir_measures, but no program computes it with these parameters"),
+        ("RBP(p=0.8)", r"program .*cwl_eval \(pip install ir-measures\[cwl_eval\]\)"),
+        ("alpha_nDCG@10", "program .*pyndeval"),
+        ("NumRel(rel=2)", "no program"),
     ],
 )
 def test_a_measure_that_is_written_right_is_not_called_wrong(measure, message):

@@ -48,7 +48,7 @@ def test_groups_that_do_not_vary():
 
 @pytest.mark.parametrize(("first", "second", "groups"), [([1.0] * 9, [1.0] * 9, 10), ([1.0, 2.0], [1.0], 2)])
 def test_groups_without_questions(first: list[float], second: list[float], groups: int):
-    with pytest.raises(InputError, match="give both systems the same questions"):
+    with pytest.raises(InputError, match="same questions"):
         grouped_t_test(first, second, groups=groups)
 
 
@@ -101,7 +101,7 @@ def test_holm_by_hand():
     ("call", "message"),
     [
         (lambda: randomisation_test([0.1, 0.2], [0.1]), "2 and 1 values"),
-        (lambda: randomisation_test([], []), "the array is empty"),
+        (lambda: randomisation_test([], []), "array is empty"),
         (lambda: randomisation_test([0.1, float("nan")], [0.1, 0.2]), "position 1 is nan"),
         (lambda: bootstrap_interval([[0.1, 0.2]]), r"shape \(1, 2\)"),
         (lambda: bootstrap_interval([0.1], level=95), "invalid interval level 95"),

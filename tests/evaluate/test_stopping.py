@@ -58,12 +58,12 @@ def test_a_random_order_misses_the_target_no_more_often_than_promised() -> None:
 
 @pytest.mark.parametrize("recall", [0, -1, 1.01, float("nan"), "0.9"])
 def test_an_impossible_recall(recall: float) -> None:
-    with pytest.raises(InputError, match=r"recall is .*; expected a number above 0 and up to 1"):
+    with pytest.raises(InputError, match=f"recall is {recall!r};"):
         stopping_test([True], 5, recall=recall)
 
 
 def test_an_impossible_confidence_and_too_few_candidates() -> None:
-    with pytest.raises(InputError, match="confidence is 1; expected a number between 0 and 1"):
+    with pytest.raises(InputError, match=r"confidence is 1\b"):
         stopping_test([True], 5, confidence=1)
     with pytest.raises(InputError, match="3 decisions for 2 candidates"):
         stopping_test([True, False, False], 2)

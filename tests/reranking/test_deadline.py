@@ -85,7 +85,7 @@ def test_invalid_times_and_bundles_without_probabilities_are_refused(
     checkpoint: Path, tiny_bundle: Path, tmp_path: Path
 ) -> None:
     for within in (0, -1, float("nan"), "2"):
-        with pytest.raises(InputError, match="expected a number of seconds above 0"):
+        with pytest.raises(InputError, match=f"within is {within!r};"):
             calibrated(checkpoint, tmp_path / "1").rerank(QUERY, DOCUMENTS, within=within)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="within needs a bundle that reads documents"):
+    with pytest.raises(InputError, match=r"within needs .*documents"):
         Reranker(tiny_bundle, device="cpu").rerank(QUERY, DOCUMENTS, within=2)

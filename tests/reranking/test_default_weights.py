@@ -57,7 +57,7 @@ def test_default_weights_have_no_part_in_equal_weights() -> None:
     assert reranker.weights.alpha == {"x": 1.0, "each": 0.1}
     (document,) = reranker.rerank("q", [Document("d", "", "An x.", score=3.0)]).documents
     assert document.shares["length"] == pytest.approx(1.0)  # of a single document, every column is 0.5
-    with pytest.raises(InputError, match="at least one of which reads sentences; got"):
+    with pytest.raises(InputError, match=r"reads sentences; .*length"):
         Reranker(perspectives=lengths(2.0, None)[:1])
 
 
@@ -74,6 +74,6 @@ def test_perspectives_are_added_to_a_named_bundle(
     assert [perspective.name for perspective in both.perspectives] == ["relevance", "sts", "sia", "length", "each", "x"]
     assert both.weights.beta == {"length": 0.25, "bm25": 0.2}
     assert both.weights.alpha["each"] == pytest.approx(0.5)  # the mean of 1, 0.5 and 0
-    assert "no weight is tuned for each; using the mean weight of its level, 0.5" in caplog.text
+    assert "no weight is tuned for each; using" in caplog.text
     (added,), (bare,) = (item.rerank("q", ["A gene, x."])[0].sentences for item in (both, single))
     assert added.scores.items() > bare.scores.items()

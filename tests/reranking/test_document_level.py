@@ -77,9 +77,7 @@ def test_a_score_in_place_of_a_cosine_that_is_none_names_its_document(score: flo
     docs = [replace(DOCS[0], scores={"bm25": 1.0, "long": 1.0004}), replace(DOCS[1], scores={"bm25": 1.0, "long": 0.5})]
     assert len(reranker.rerank("q", docs).documents) == 2
     docs[1] = replace(DOCS[1], scores={"bm25": 1.0, "long": score})
-    with pytest.raises(
-        InputError, match=r"^document 'b' of the query 'q' has the score 'long' \S+; expected a cosine "
-    ):
+    with pytest.raises(InputError, match=r"^document 'b' .*'q' .*score 'long' .*a cosine"):
         reranker.rerank("q", docs)
 
 
@@ -104,10 +102,10 @@ def test_records_and_sets_keep_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("docs", "message"),
     [
-        ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) has no score 'd', but others"),
-        ([{"text": "a"}, {"text": "b", "scores": {"d": 1}}], r"docs\[0\] \(id '0'\) has no score 'd', but others"),
-        ([{"text": "a", "scores": {"d": float("nan")}}], "has the score 'd' nan; expected a finite number"),
-        ([{"text": "a", "scores": 3}], "scores is 3; expected numbers by name"),
+        ([{"text": "a", "scores": {"d": 1}}, {"text": "b"}], r"docs\[1\] \(id '1'\) .*no score 'd'"),
+        ([{"text": "a"}, {"text": "b", "scores": {"d": 1}}], r"docs\[0\] \(id '0'\) .*no score 'd'"),
+        ([{"text": "a", "scores": {"d": float("nan")}}], "score 'd' nan"),
+        ([{"text": "a", "scores": 3}], "scores is 3"),
     ],
 )
 def test_scores_that_cannot_be_columns(docs: list[Any], message: str) -> None:
@@ -128,7 +126,7 @@ def test_one_class_serves_both_levels_of_a_bundle(tiny_bundle: Path, tmp_path: P
     result = Reranker(path, weights=weights).rerank("q", [Document("a", abstract="gene " * 900)])
     assert result.documents[0].in_passages
     path.write_text(text.replace('"level": "document"', '"level": "page"'))
-    with pytest.raises(ArtefactError, match="'whole' is 'page'; expected sentence or document"):
+    with pytest.raises(ArtefactError, match="'whole' is 'page'"):
         open_bundle(path)
 
 
@@ -151,13 +149,13 @@ def test_a_bundle_may_declare_what_only_orders_sentences(tiny_bundle: Path) -> N
     assert without[0] == heavily[0]
     assert without[1] != heavily[1]
     path.write_text(text.replace('"role": "ordering"', '"role": "no"'))
-    with pytest.raises(ArtefactError, match="column 'answer': role is 'no'; choose from evidence"):
+    with pytest.raises(ArtefactError, match="'answer': role is 'no'"):
         open_bundle(path)
     path.write_text(text.replace('"role": "ordering"', '"role": "ordering", "level": "document"'))
-    with pytest.raises(ArtefactError, match="'answer': a document column cannot have the role ordering"):
+    with pytest.raises(ArtefactError, match=r"'answer': .*role ordering"):
         open_bundle(path)
 
 
 def test_a_reranker_without_a_perspective_on_sentences_is_refused() -> None:
-    with pytest.raises(InputError, match=r"at least one of which reads sentences; got .*, all of which read documents"):
+    with pytest.raises(InputError, match=r"reads sentences; .*documents"):
         Reranker(perspectives=[Long()])

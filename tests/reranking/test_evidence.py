@@ -87,14 +87,14 @@ def test_tokenizers() -> None:
     assert token_counter(words)("two words") == 2
     assert token_counter(str.split)("two words") == 2
     assert token_counter(None)("12345") == 2
-    with pytest.raises(InputError, match="tokenizer is 'gpt'; expected a function or an object with encode"):
+    with pytest.raises(InputError, match="tokenizer is 'gpt'"):
         token_counter("gpt")
 
 
 def test_budgets_that_hold_nothing(ranking: Ranking) -> None:
-    with pytest.raises(InputError, match="max_tokens is 1, but the shortest sentence has 3 tokens; give at least"):
+    with pytest.raises(InputError, match=r"max_tokens is 1, .*\b3 tokens"):
         ranking.evidence(1, words)
-    with pytest.raises(InputError, match="max_tokens is 0; expected a whole number"):
+    with pytest.raises(InputError, match="max_tokens is 0"):
         ranking.evidence(0)
     assert Reranker(perspectives=[Count()]).rerank("x", []).evidence(5) == ()
 
@@ -148,7 +148,7 @@ def test_what_does_not_answer_is_no_evidence_even_if_the_answer_does_not_fit(
     small = ranking.evidence(7, words)
     assert small == ()
     assert [(left.document, left.text, left.answer_probability) for left in small.omitted] == [("d0", ANSWER, 0.36)]
-    assert "do not fit into 7 tokens (left out: 1; the best has 17, in document 'd0')" in caplog.text
+    assert "7 tokens (left out: 1; the best has 17, in document 'd0')" in caplog.text
     some = ranking.evidence(7, words, min_answer_probability=0.03)
     assert [passage.text for passage in some] == [REST[1]]
     assert [left.text for left in some.omitted] == [ANSWER]
@@ -173,8 +173,8 @@ def test_what_a_chosen_sentence_says_is_not_omitted() -> None:
 
 
 def test_a_least_probability_is_a_number_and_needs_a_calibration(ranking: Ranking) -> None:
-    with pytest.raises(InputError, match="min_answer_probability is 2; expected a number from 0 to 1"):
+    with pytest.raises(InputError, match="min_answer_probability is 2"):
         ranked([0.5, 0.5, 0.5]).evidence(10, min_answer_probability=2)
-    with pytest.raises(InputError, match=r"min_answer_probability is 0\.5, but the sentences have no probabilities"):
+    with pytest.raises(InputError, match=r"min_answer_probability is 0\.5, .*no probabilities"):
         ranking.evidence(10, min_answer_probability=0.5)
     assert isinstance(ranking.evidence(14, words, min_answer_probability=0), Evidence)

@@ -24,9 +24,9 @@ def test_forms_of_the_result(reranker: Reranker) -> None:
     assert second.split()[2:] == ["b", "Nothing."]
     title = reranker.rerank("q", [Document("a", " ")])
     assert str(title).splitlines()[-1].split() == ["1", "0.0000", "a"]  # no sentence, and nothing read of one
-    with pytest.raises(InputError, match="level is 'sentence'; choose from documents, sentences"):
+    with pytest.raises(InputError, match="level is 'sentence'"):
         ranking.to_pandas("sentence")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="'PMID 7' is not a valid id in a TREC file"):
+    with pytest.raises(InputError, match=r"'PMID 7' .*TREC"):
         reranker.rerank("q", [Document("PMID 7")]).to_trec()
 
 
@@ -83,10 +83,10 @@ def test_explain_says_why(reranker: Reranker) -> None:
     text = ranking.explain(1)
     assert "0 is ranked 1 of 2" in text
     assert "An x." in text
-    assert "above the next document, 1; most of that comes from sentence 1" in text
+    assert "1; most of that comes from sentence 1" in text
     assert "ranked 2 of 2" in ranking.explain(2)
     assert "no sentences" in reranker.rerank("q", [""]).explain()
-    with pytest.raises(IndexError, match="rank 3 does not exist"):
+    with pytest.raises(IndexError, match="rank 3 does"):
         ranking.explain(3)
     with pytest.raises(InputError, match="rank is 'x'"):
         ranking.explain("x")  # type: ignore[arg-type]

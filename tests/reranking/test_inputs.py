@@ -90,7 +90,7 @@ def test_hits_of_search_engines_are_read_as_the_record_inside() -> None:
     assert (document.id, document.title, document.abstract) == ("7", "Aspirin", "It thins blood.")
     (document,) = as_documents({"id": 9, "distance": 0.5, "entity": source})
     assert (document.id, document.title, document.metadata["distance"]) == ("9", "Aspirin", 0.5)
-    with pytest.raises(InputError, match=r"docs\[0\] .id '7'.: the document has no text, but _index, _score"):
+    with pytest.raises(InputError, match=r"docs\[0\] .id '7'.: .*no text, .*_index, _score"):
         as_documents([{"_index": "pubmed", "_id": "7", "_score": 2.5}])
 
 
@@ -109,9 +109,9 @@ def test_the_keys_of_an_answer_with_hits_are_not_ranked_as_texts() -> None:
         def __iter__(self) -> Any:
             return iter(self.body)
 
-    with pytest.raises(InputError, match=r"docs\[0\] is of type Response; expected a string, a dictionary"):
+    with pytest.raises(InputError, match=r"docs\[0\] .*type Response"):
         as_documents(Response())
-    with pytest.raises(InputError, match=r"docs\[0\]: the document has no text, but took, timed_out, hits"):
+    with pytest.raises(InputError, match=r"docs\[0\]: .* took, timed_out, hits"):
         as_documents(Response.body)
 
 
@@ -130,23 +130,23 @@ def test_a_place_never_takes_an_id_that_another_document_has() -> None:
 @pytest.mark.parametrize(
     ("docs", "options", "message"),
     [
-        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] both have the id '1'"),
-        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] both have the id 'x'; give every document"),
-        (["a"], {"doc_ids": ["x", "y"]}, "doc_ids has 2 entries for 1 documents"),
-        (["a", "b"], {"doc_ids": "xy"}, "doc_ids has 1 entries for 2 documents"),
-        (["a"], {"metadata": [5]}, "an entry of metadata is 5; expected a dictionary for each"),
+        ([{"id": 1, "text": "a"}, "b", {"id": "1", "text": "c"}], {}, r"docs\[2\] and docs\[0\] .*id '1'"),
+        (["a", "b"], {"doc_ids": ["x", "x"]}, r"docs\[1\] and docs\[0\] .*id 'x'"),
+        (["a"], {"doc_ids": ["x", "y"]}, r"doc_ids has 2 .*\b1\b"),
+        (["a", "b"], {"doc_ids": "xy"}, r"doc_ids has 1 .*\b2\b"),
+        (["a"], {"metadata": [5]}, "of metadata is 5"),
         (
             [{"id": "a", "text": "b", "score": 10**400}],
             {},
-            r"docs\[0\] \(id 'a'\) has the score 10+…; expected a finite",
+            r"docs\[0\] \(id 'a'\) .*score 10+…",
         ),
-        ([{"id": "a", "text": "b", "score": 10**5000}], {}, "has the score int of very many digits; expected a finite"),
-        ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "has the score 'dense' 'x'; expected a finite"),
-        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, "the name of a score is 1; expected a string"),
-        ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: the id is \[1\]; expected a string or a number"),
-        ([{"id": 10**5000, "text": "b"}], {}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
-        (["b"], {"doc_ids": [-(10**5000)]}, r"docs\[0\]: the id is int of very many digits; expected a string or a"),
-        ([object()], {}, r"docs\[0\] is of type object; expected a string, .* or an object with a text attribute"),
+        ([{"id": "a", "text": "b", "score": 10**5000}], {}, "score int of"),
+        ([{"id": "a", "text": "b", "scores": {"dense": "x"}}], {}, "score 'dense' 'x'"),
+        ([{"id": "a", "text": "b", "scores": {1: 0.5}}], {}, r"name .*score is 1\b"),
+        ([{"id": [1], "text": "b"}], {}, r"docs\[0\]: .*id is \[1\]"),
+        ([{"id": 10**5000, "text": "b"}], {}, r"docs\[0\]: .* id .*int of"),
+        (["b"], {"doc_ids": [-(10**5000)]}, r"docs\[0\]: .* id .*int of"),
+        ([object()], {}, r"docs\[0\] .*type object"),
     ],
 )
 def test_what_is_refused_names_the_document(docs: Any, options: dict[str, Any], message: str) -> None:

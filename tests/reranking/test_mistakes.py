@@ -18,36 +18,36 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
         {"run": RunOptions(tokens_per_batch=512)},
     ]
     for name, option in zip(("device", "precision", "tokens_per_batch"), options, strict=True):
-        with pytest.raises(InputError, match=f"{name} applies to a bundle's models, but the given perspectives"):
+        with pytest.raises(InputError, match=f"{name} applies to"):
             Reranker(perspectives=[Count("x")], **option)
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"cache": 5}, "cache is 5; expected the path of a folder or an open ScoreCache"),
-        ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+.*; expected a finite number"),
-        ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing; expected a finite number"),
-        ({"weights": 5}, "weights '5': no such file"),
-        ({"weights": "y" * 9999}, "weights 'y+…: no such file"),
-        ({"perspectives": 5}, "perspectives is 5; expected a list of perspectives"),
+        ({"cache": 5}, "cache is 5"),
+        ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+"),
+        ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing"),
+        ({"weights": 5}, "weights '5': no such"),
+        ({"weights": "y" * 9999}, "weights 'y+…: no such"),
+        ({"perspectives": 5}, "perspectives is 5"),
         (
             {"perspectives": [count_at("sentence", default_weight="2")]},
-            "default weight of 'y' is '2'; expected a finite",
+            "weight of 'y' is '2'",
         ),
         (
             {"perspectives": [Count("x"), count_at("sentence", role="extra")]},
-            "'y': role is 'extra'; choose from evidence",
+            "'y': role is 'extra'",
         ),
-        ({"perspectives": [None]}, "an entry of perspectives is missing; expected an instance of a subclass"),
+        ({"perspectives": [None]}, "of perspectives is missing"),
         (
             {"perspectives": [Count("x"), count_at("documents")]},
-            "column 'y': level is 'documents'; choose from sentence",
+            "'y': level is 'documents'",
         ),
-        ({"perspectives": [count_at("whole")]}, "column 'y': level is 'whole'; choose from sentence, document"),
+        ({"perspectives": [count_at("whole")]}, "'y': level is 'whole'"),
         (
             {"perspectives": [Count("x"), count_at("document", role="ordering")]},
-            "column 'y': a document column cannot have the role ordering",
+            "'y': .*role ordering",
         ),
     ],
 )
@@ -78,16 +78,16 @@ def test_weights_may_be_a_dictionary_and_top_k_any_whole_number(reranker: Rerank
 @pytest.mark.parametrize(
     ("query", "docs", "message"),
     [
-        ("q", [3], r"docs\[0\] is of type int"),
-        ("q", ["a", None], r"docs\[1\] is missing; expected a string"),
-        ("q", None, "docs is missing; expected a list"),
-        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs is of type DataFrame; expected a list"),
-        ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): text is 5; expected a string"),
-        ("q", [{"id": "a", "words": "x"}], r"docs\[0\] \(id 'a'\): the document has no text, but words"),
-        ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): the title is missing"),  # type: ignore[arg-type]
-        ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) has no first-stage score"),
-        ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) has the score nan"),
-        (None, ["a"], "query 0 is missing; expected a string"),
+        ("q", [3], r"docs\[0\] .*type int"),
+        ("q", ["a", None], r"docs\[1\] is missing"),
+        ("q", None, "docs is missing"),
+        ("q", pandas.DataFrame({"id": ["a"], "text": ["b"]}), "docs .*type DataFrame"),
+        ("q", [{"id": "a", "text": 5}], r"docs\[0\] \(id 'a'\): text is 5"),
+        ("q", [{"id": "a", "words": "x"}], r"docs\[0\] \(id 'a'\): .* but words"),
+        ("q", [Document("a", title=None)], r"docs\[0\] \(id 'a'\): .*title is missing"),  # type: ignore[arg-type]
+        ("q", [Document("a", score=1.0), Document("b")], r"docs\[1\] \(id 'b'\) .*no first-stage"),
+        ("q", [Document("a", score=float("nan"))], r"docs\[0\] \(id 'a'\) .*score nan"),
+        (None, ["a"], "query 0 is missing"),
     ],
 )
 def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str) -> None:
@@ -98,22 +98,22 @@ def test_what_is_refused(reranker: Reranker, query: Any, docs: Any, message: str
 def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> None:
     with pytest.raises(InputError, match="top_k is 0"):
         reranker.rerank("q", ["a"], top_k=0)
-    with pytest.raises(InputError, match=r"top_k is 1\.5; expected a whole number"):
+    with pytest.raises(InputError, match=r"top_k is 1\.5"):
         reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
     for wrong in (len, type(reranker.perspectives[0])):
-        with pytest.raises(InputError, match=r"an entry of perspectives is .*; expected an instance"):
+        with pytest.raises(InputError, match="entry of perspectives"):
             Reranker(perspectives=[wrong])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="got 2 queries and 1 lists"):
+    with pytest.raises(InputError, match="2 queries and 1"):
         reranker.rerank_batch(["a", "b"], [["c"]])
 
 
 def test_weights_for_other_perspectives_are_refused() -> None:
-    with pytest.raises(InputError, match="the weights are for the perspectives"):
+    with pytest.raises(InputError, match=r"perspectives x, y, .*from z\b"):
         Reranker(perspectives=[Count("z")], weights=LETTERS)
     with pytest.raises(InputError, match="different names"):
         Reranker(perspectives=[Count("x"), Count("x")])
 
 
 def test_a_cascade_out_of_bounds_is_refused() -> None:
-    with pytest.raises(InputError, match="cascade is 0; choose from auto, all, first"):
+    with pytest.raises(InputError, match="cascade is 0"):
         RunOptions(cascade=0)  # type: ignore[arg-type]

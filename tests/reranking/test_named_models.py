@@ -92,7 +92,7 @@ def test_labels_and_activations_are_read_as_declared(tiny_checkpoint: Path, tmp_
     scores = reranker.rerank(QUERY, DOCS[:1])[0].scores
     assert scores["two"] == pytest.approx(float(logits(two, DOCS[:1]).softmax(1)[0, 1]), abs=1e-5)
     assert scores["raw"] == pytest.approx(float(logits(raw, DOCS[:1])[0, 0]), abs=1e-5)
-    with pytest.raises(InputError, match=r"three: the model has 3 outputs .*the option output=2"):
+    with pytest.raises(InputError, match=r"three: .*\b3 outputs .*output=2"):
         Reranker(models=three, **options(tiny_bundle))  # type: ignore[arg-type]
     chosen = Reranker(
         models=NamedModels(names=(three,), options={"output": 2, "scale": "logit"}), **options(tiny_bundle)
@@ -139,7 +139,7 @@ def test_rerank_takes_a_model_and_the_command_does(
     scores = {document["id"]: document["scores"]["one-label"] for document in printed}
     np.testing.assert_allclose([scores[str(i)] for i in range(4)], logits(one_label, DOCS)[:, 0], atol=0.05)
     assert main([*command, "--set", "model.only=true"]) == 2
-    assert "are for a model, but none is named" in capsys.readouterr().err
+    assert "for a model" in capsys.readouterr().err
 
 
 def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -155,17 +155,17 @@ def test_what_is_no_reranker_is_refused_in_one_sentence(tiny_checkpoint: Path, t
     embedding.mkdir()
     (embedding / "config.json").write_text(json.dumps({"architectures": ["BertModel"]}))
     for name, error, message in (
-        (tmp_path / "empty", ArtefactError, "has neither a config.json nor a modules.json"),
-        (unknown, ArtefactError, "declare WhisperForAudioClassification.; expected one of .*sequence classification"),
-        (decoder, InputError, "Qwen3ForSequenceClassification.*near random without the prompt"),
-        (embedding, InputError, "is an embedding model .BertModel.*as an encoder"),
+        (tmp_path / "empty", ArtefactError, r"config\.json .*modules\.json"),
+        (unknown, ArtefactError, "WhisperForAudioClassification"),
+        (decoder, InputError, "Qwen3ForSequenceClassification.*without the prompt"),
+        (embedding, InputError, "embedding model .BertModel"),
         ("./nowhere", ArtefactError, "no such folder"),
-        ("org/never-fetched", ArtefactError, "neither a folder nor in the local cache"),
-        ("", InputError, "expected a hub name or a folder"),
+        ("org/never-fetched", ArtefactError, "'org/never-fetched': neither"),
+        ("", InputError, "hub name"),
     ):
         with pytest.raises(error, match=message):
             Reranker(models=name)
-    with pytest.raises(InputError, match="is a folder and has no revision"):
+    with pytest.raises(InputError, match="no revision"):
         Reranker(models=NamedModels(names=(tiny_checkpoint,), revision="main"))
-    with pytest.raises(InputError, match="models is 5; expected a name, a list of names, or NamedModels"):
+    with pytest.raises(InputError, match="models is 5"):
         Reranker(models=5)  # type: ignore[arg-type]

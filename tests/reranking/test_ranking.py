@@ -71,11 +71,11 @@ def test_it_is_a_sequence_of_its_documents(ranking: Ranking) -> None:
     assert ranking[:2] == ranking.documents[:2]
     assert ranking.top(2).documents == ranking[:2]
     assert len(ranking.top(99)) == 3
-    with pytest.raises(KeyError, match="no ranked document has the id 'z'"):
+    with pytest.raises(KeyError, match="the id 'z'"):
         ranking["z"]
     with pytest.raises(IndexError):
         ranking[3]
-    with pytest.raises(InputError, match="k is 0; expected a whole number"):
+    with pytest.raises(InputError, match="k is 0"):
         ranking.top(0)
 
 
@@ -96,7 +96,7 @@ def test_a_dictionary_gives_the_ranking_back(ranking: Ranking) -> None:
     assert [type(document.id) for document in repeated] == [str, int, int]
     assert values["documents"][0]["metadata"] == {"source": "b", "tags": ["k", 3], "vector": "[1. 1.]"}
     for broken in ({}, {**values, "documents": [{"id": 1}]}, {**values, "documents": 5}):
-        with pytest.raises(InputError, match=r"invalid form .* expected the output of to_dict"):
+        with pytest.raises(InputError, match="output of to_dict"):
             Ranking.from_dict(broken)
 
 
@@ -156,7 +156,7 @@ def test_weights_beyond_all_floats_are_one_sentence(reranker: Reranker) -> None:
     huge = Weights(
         {"x": 1e308}, alpha_context=1e308, beta={"bm25": 1e308}, beta_sentences=1e308, w=(1e308,), normalise="none"
     )
-    with pytest.raises(InputError, match="the weighted sums of scores overflow; lower the weights"):
+    with pytest.raises(InputError, match=r"weighted sums .*overflow"):
         Reranker(perspectives=[Letters()], weights=huge).rerank("x", ["An xx."])
 
 
@@ -183,9 +183,7 @@ def test_asyncio_waits_for_a_ranking_by_a_bundle(tiny_bundle: Path) -> None:
 def test_pairs_read_in_passages_are_reported(tiny_bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
     reranker = Reranker(tiny_bundle, device="cpu")
     reranker.score_pairs([("does aspirin", "thin blood"), ("does aspirin", "thin blood " * 60)])
-    assert (
-        "note: 1 of 2 texts are longer than a model reads at once, and are scored by their best passage" in caplog.text
-    )
+    assert "note: 1 of 2 texts are longer" in caplog.text
 
 
 def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:
@@ -193,9 +191,9 @@ def test_pairs_are_scored_by_every_perspective(reranker: Reranker) -> None:
     assert list(result) == ["x"]
     assert result["x"].tolist() == [2.0, 0.0, 1.0]
     for wrong in (["ab"], [("q", "a", "b")], [("q", 5)], [5]):
-        with pytest.raises(InputError, match=r"pairs\[0\] is .*; expected a query and a text"):
+        with pytest.raises(InputError, match=r"pairs\[0\] is .*query .*text"):
             reranker.score_pairs(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="pairs is 5; expected a list;"):
+    with pytest.raises(InputError, match="pairs is 5"):
         reranker.score_pairs(5)  # type: ignore[arg-type]
 
 
@@ -206,7 +204,7 @@ def test_a_batch_and_a_stream_take_generators_and_give_rankings(reranker: Rerank
     assert batch[0].documents == ranking.documents
     assert [item.documents for item in streamed] == [item[:1] for item in batch]
     for call in (reranker.stream, reranker.rerank_batch, reranker.score, reranker.stream_scored):
-        with pytest.raises(InputError, match="queries is 'Wh'; expected a list;"):
+        with pytest.raises(InputError, match="queries is 'Wh'"):
             call("Wh", [["a"], ["b"]])
 
 
@@ -215,9 +213,7 @@ def test_a_perspective_that_gives_no_numbers_is_named() -> None:
         def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
             return ["high" for _ in pairs]
 
-    with pytest.raises(
-        InputError, match=r"perspective 'x' returned \['high'\]; expected an array with one number for each"
-    ):
+    with pytest.raises(InputError, match=r"'x' returned \['high'\]"):
         Reranker(perspectives=[Words()]).rerank("q", ["a"])
 
 

@@ -64,7 +64,7 @@ def test_single_sentences_have_them_and_own_models_have_none() -> None:
     ranking = reranker.rerank("fever", ["Aspirin lowers fever.", "Coffee."])
     assert all(document.probability is not None for document in ranking)
     assert Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS)[0].probability is None
-    with pytest.raises(InputError, match="its models have no calibration"):
+    with pytest.raises(InputError, match="no calibration"):
         Reranker(perspectives=[Count()]).rerank("x", DOCUMENTS).above(0.5)
 
 
@@ -100,7 +100,7 @@ def test_notes_below_a_ranking(ranking: Ranking) -> None:
     assert order == ORDER_NOTE
     assert reading_notes(ranking.top(1)) == []
     assert len(ranking.above(0.5)) == 2
-    with pytest.raises(InputError, match="probability is 2; expected a number from 0 to 1"):
+    with pytest.raises(InputError, match="probability is 2"):
         ranking.above(2)
 
 
@@ -163,7 +163,7 @@ def test_a_ranking_shows_itself_in_few_characters(ranking: Ranking) -> None:
 
 
 def test_a_rank_beyond_the_end_says_how_many_there_are(ranking: Ranking) -> None:
-    with pytest.raises(IndexError, match=r"^there is no document 99; the ranking has 3, from 0\.$"):
+    with pytest.raises(IndexError, match=r"^there .*\b99; .*\b3, .*\b0\.$"):
         ranking[99]
 
 

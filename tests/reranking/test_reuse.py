@@ -76,7 +76,7 @@ def test_a_cache_that_cannot_be_opened_again_is_one_sentence(tmp_path: Path) -> 
     pickled = pickle.dumps(Reranker(perspectives=[Count("x")], cache=tmp_path / "scores"))
     shutil.rmtree(tmp_path / "scores")
     (tmp_path / "scores").touch()
-    with pytest.raises(OutputError, match=r"scores: cannot be used as a score cache .*use no cache"):
+    with pytest.raises(OutputError, match=r"scores: .*score cache"):
         pickle.loads(pickled)
 
 
@@ -93,7 +93,7 @@ def test_a_bundle_that_changed_is_loaded_again(tiny_bundle: Path, tmp_path: Path
         normalise="none",
     )
     write_weights(folder / "weights.json", changed)
-    with pytest.raises(ArtefactError, match=r"weights\.json: the content has SHA-256"):
+    with pytest.raises(ArtefactError, match=r"weights\.json: .*SHA-256"):
         mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder)
     seal(folder)
     assert mpir.rerank("does aspirin", ["It does. The heart."], bundle=folder).weights != before.weights

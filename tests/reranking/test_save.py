@@ -67,7 +67,7 @@ def test_a_bundle_of_models_alone(tiny_bundle: Path, model: Path, tmp_path: Path
     assert main([*new, "--set", "model.output=1"]) == 0  # replaced, as it is unchanged
     (tmp_path / "mine/CARD.md").write_text("mine")
     assert main(new) == 2
-    with pytest.raises(OutputError, match=r"CARD.md may have been changed"):
+    with pytest.raises(OutputError, match=r"CARD\.md .*changed"):
         made.save_pretrained(tmp_path / "mine")
 
 
@@ -78,13 +78,13 @@ def test_an_object_of_the_callers_is_not_saved(tiny_bundle: Path, tmp_path: Path
         def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> Any:
             return [len(text) for _, text in pairs]
 
-    with pytest.raises(InputError, match=r"'length' is a Python object, which a bundle cannot contain"):
+    with pytest.raises(InputError, match=r"'length' .*Python object"):
         Reranker(tiny_bundle, perspectives=[Length()], **ON_CPU).save_pretrained(tmp_path / "mine")  # type: ignore[arg-type]
     assert not (tmp_path / "mine").exists()
 
 
 def test_a_model_where_a_bundle_is_asked_for(model: Path, tiny_bundle: Path, tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match=r"It is a model: name it as such"):
+    with pytest.raises(ArtefactError, match="is a model"):
         Reranker(model)
     outside = Path(shutil.copytree(tiny_bundle, tmp_path / "outside"))
     manifest = json.loads((outside / "bundle.json").read_text())
@@ -92,9 +92,9 @@ def test_a_model_where_a_bundle_is_asked_for(model: Path, tiny_bundle: Path, tmp
     (outside / "bundle.json").write_text(json.dumps({key: manifest[key] for key in manifest if key != "checksum"}))
     from mpir.models.bundles.bundle_push import push_bundle
 
-    with pytest.raises(InputError, match=r"'../models/judge' of 'relevance' is not in the bundle"):
+    with pytest.raises(InputError, match=r"'\.\./models/judge' of 'relevance'"):
         push_bundle(outside, "org/mine")
-    with pytest.raises(InputError, match=r"repository 'mine' is invalid .expected org/name"):
+    with pytest.raises(InputError, match=r"'mine' .*org/name"):
         push_bundle(outside, "mine")
 
 
@@ -144,5 +144,5 @@ def test_a_bundle_goes_to_a_hub_and_comes_back(tiny_bundle: Path, tmp_path: Path
     assert "Name a reranker as a model" in lines[3]
     assert lines[4].startswith("bundle 'org/unknown': the hub has no such model, or only for those with a key")
     assert refused.returncode == 2
-    assert "the hub rejected the upload (status 401). Set $HF_TOKEN" in refused.stderr
+    assert "rejected the upload (status 401). Set $HF_TOKEN" in refused.stderr
     assert "hf_wrong" not in refused.stderr

@@ -116,12 +116,12 @@ def test_long_documents_are_marked(bundle: Path, caplog: pytest.LogCaptureFixtur
     candidates = score(Reranker(bundle, device="cpu"), [long, "Yes."])
     assert candidates.documents_in_passages.tolist() == [True, False]
     assert not candidates.in_passages.any()  # none of its sentences is long
-    assert "1 of 2 documents are longer than a model reads at once" in caplog.text
+    assert "1 of 2 documents are longer" in caplog.text
 
 
 def test_an_output_that_the_model_does_not_have_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, tiny_checkpoint, [{"name": "relevance", "output": 3}])
-    with pytest.raises(InputError, match=r"'relevance': output 3 does not exist; .* has 3 \(numbered from 0\)"):
+    with pytest.raises(InputError, match=r"'relevance': output 3 .*\b3 \(numbered"):
         Reranker(folder, device="cpu")
 
 

@@ -96,7 +96,7 @@ def test_no_cell_is_a_formula_whatever_separates_cells(separator: str, sign: str
 def test_what_cannot_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").mkdir()
     assert main(["rerank", "aspirin", "--docs", "none.nbib", "--output", str(tmp_path / "a.csv")]) == 2
-    assert "a.csv: is a folder; give --output the name of a file" in capsys.readouterr().err
+    assert "a.csv: is a folder; give --output" in capsys.readouterr().err
 
 
 def test_an_export_is_not_replaced_by_its_own_ranking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,12 +84,12 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
     reranker = Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=1))
     stream = reranker.stream_scored(iter(QUERIES), iter(DOCUMENTS[:1]))
     assert next(stream).query == QUERIES[0]
-    with pytest.raises(InputError, match="query 1 has no list of documents"):
+    with pytest.raises(InputError, match=r"query 1 .*no list"):
         next(stream)
-    with pytest.raises(InputError, match="query 1 is missing; expected a string"):
+    with pytest.raises(InputError, match="query 1 is missing"):
         list(reranker.stream_scored(QUERIES[:1], DOCUMENTS[:2]))
     for refused in (reranker.rerank_batch, lambda *given: list(reranker.stream(*given))):
-        with pytest.raises(InputError, match=r"^query 1: docs\[0\] \(id 3\): the document has no text, but txt"):
+        with pytest.raises(InputError, match=r"^query 1: docs\[0\] .id 3.: .*but txt"):
             refused(QUERIES[:2], [["a"], [{"id": 3, "txt": "b"}]])
     with pytest.raises(InputError, match="pairs_at_once is 0"):
         Reranker(perspectives=[Length()], run=RunOptions(pairs_at_once=0))
