@@ -226,7 +226,7 @@ def test_a_repaired_file_costs_no_later_file(baseline: Path, tmp_path: Path, mon
 
 def test_an_error_in_the_first_group_leaves_nothing(tmp_path: Path) -> None:
     write(tmp_path / "baseline", 1)
-    with pytest.raises(InputError, match="there are no documents to index"):
+    with pytest.raises(InputError, match="no documents"):
         index_files([tmp_path / "baseline"], tmp_path / "index", threads=1)
     assert [path.name for path in tmp_path.iterdir()] == ["baseline"]
 
@@ -253,6 +253,6 @@ def test_a_full_disk_costs_no_finished_group(
 def test_a_folder_with_other_files_is_not_removed(baseline: Path, tmp_path: Path) -> None:
     (tmp_path / "index.part").mkdir()
     (tmp_path / "index.part/thesis.txt").write_text("years of work")
-    with pytest.raises(OutputError, match=r"index\.part: is not replaced, because it also contains thesis\.txt"):
+    with pytest.raises(OutputError, match=r"index\.part: .*also contains thesis\.txt"):
         index_files([baseline], tmp_path / "index", threads=1)
     assert (tmp_path / "index.part/thesis.txt").read_text() == "years of work"

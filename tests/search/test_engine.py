@@ -1,6 +1,7 @@
 """First stages in OpenSearch and Elasticsearch, against a stand-in that answers in their documented forms."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def test_words(engine: str, server: Engine) -> None:
         assert index.search("…") == []
         assert index.scores_of("heart", ["3", "2", "missing"]).tolist() == [0.0, 1.0, 0.0]
         assert index.document("3").abstract == "a gene in a cell"
-        with pytest.raises(InputError, match="holds no document with id 'x'; check the id"):
+        with pytest.raises(InputError, match=r"document .*id 'x'"):
             index.document("x")
 
 
@@ -102,9 +103,7 @@ def test_many_documents_come_in_one_answer(engine: str) -> None:
 @BOTH
 def test_login(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(DOCUMENTS, is_open=False) as server:
-        with pytest.raises(
-            EndpointError, match=r"refuses the login \(status 401\)\. Set \$ENGINE_API_KEY, or \$ENGINE_USER"
-        ):
+        with pytest.raises(EndpointError, match=r"\(status 401\)\. .*\$ENGINE_API_KEY, or \$ENGINE_USER"):
             EngineIndex(server.address(engine))
         with monkeypatch.context() as patch:
             patch.setenv("ENGINE_API_KEY", "a-key")
@@ -116,15 +115,15 @@ def test_login(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @BOTH
 def test_faults_are_one_sentence(engine: str, server: Engine) -> None:
-    with pytest.raises(EndpointError, match=r"/none: there is no such index\. Check its name"):
+    with pytest.raises(EndpointError, match=r"/none: .*no such"):
         EngineIndex(server.address(engine, "none"))
-    with pytest.raises(EndpointError, match=r"127\.0\.0\.1:1/pubmed: cannot be reached"):
+    with pytest.raises(EndpointError, match=r"127\.0\.0\.1:1/pubmed: .*reached"):
         EngineIndex(f"{engine}+http://127.0.0.1:1/pubmed", timeout=1)
 
 
 @BOTH
 def test_a_slow_engine(engine: str) -> None:
-    with serving(DOCUMENTS, seconds=2.0) as server, pytest.raises(EndpointError, match="did not answer in time"):
+    with serving(DOCUMENTS, seconds=2.0) as server, pytest.raises(EndpointError, match=r"/pubmed: .*in time"):
         EngineIndex(server.address(engine), timeout=0.1)
 
 
@@ -132,7 +131,7 @@ def test_a_slow_engine(engine: str) -> None:
     "address", ["solr+http://a/b", "opensearch+http://a", "opensearch+a/b", "opensearch+ftp://a/b"]
 )
 def test_other_addresses_are_refused(address: str) -> None:
-    with pytest.raises(InputError, match="is no index in an engine; expected opensearch or elasticsearch, as in"):
+    with pytest.raises(InputError, match=re.escape(repr(address))):
         EngineIndex(address)
 
 
@@ -141,7 +140,7 @@ def test_what_is_an_engine(server: Engine) -> None:
     assert not is_engine("opensearch+index")
     assert not is_engine(Path("index"))  # as the command of BioASQ names the sample's index
     assert not is_engine("pubmed-index")
-    with pytest.raises(InputError, match="a search by vectors needs the encoder of the index's vectors"):
+    with pytest.raises(InputError, match="needs the encoder"):
         EngineIndex(server.address("opensearch"), mode="dense")
 
 
@@ -150,9 +149,9 @@ def test_the_command_searches_an_engine(server: Engine, capsys: pytest.CaptureFi
     assert main(["search", "--index", address, "--format", "jsonl", "aspirin"]) == 0
     assert [item["id"] for item in json.loads(capsys.readouterr().out)["documents"]] == ["1"]
     assert main(["search", "--index", address, "--set", "rm3.terms=5", "aspirin"]) == 2
-    assert "settings of bm25 and rm3 are for mpir's own indexes; leave them out" in capsys.readouterr().err
+    assert "settings of bm25 and rm3" in capsys.readouterr().err
     assert main(["search", "--index", address, "--index", "folder", "aspirin"]) == 2
-    assert "is in an engine and cannot be searched with others; name it alone" in capsys.readouterr().err
+    assert "is in an engine" in capsys.readouterr().err
 
 
 @BOTH

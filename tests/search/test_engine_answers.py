@@ -66,43 +66,43 @@ def more(answer: Answer) -> Answer:
 
 
 WRONG = {
-    "timed out": (merged(timed_out=True), "took too long, so its results are incomplete"),
-    "failed shards": (merged(_shards={"total": 5, "successful": 3, "failed": 2}), "2 of 5 shards failed"),
-    "missing shards": (merged(_shards={"total": 5, "successful": 4}), "1 of 5 shards failed"),
-    "shards of another form": (merged(_shards=[5]), r"_shards \[5\] \(expected counts"),
-    "failed shards as text": (merged(_shards={"failed": "2"}), r"_shards\.failed '2' \(expected a number"),
+    "timed out": (merged(timed_out=True), "took too long"),
+    "failed shards": (merged(_shards={"total": 5, "successful": 3, "failed": 2}), "2 of 5 shards"),
+    "missing shards": (merged(_shards={"total": 5, "successful": 4}), "1 of 5 shards"),
+    "shards of another form": (merged(_shards=[5]), r"_shards \[5\]"),
+    "failed shards as text": (merged(_shards={"failed": "2"}), r"_shards\.failed '2'"),
     "partial cluster": (merged(_clusters={"total": 2, "successful": 1, "partial": 1}), "ended early"),
     "ended early": (merged(terminated_early=True), "ended early"),
-    "fewer than match": (cut, r"returned 2 documents \(expected 5 of the 5 that match"),
-    "more than asked for": (more, r"returned 55 documents \(expected at most 50\)"),
-    "one twice": (repeated, "the document 0 twice"),
-    "another order": (reversed_order, "the score 7 after 6"),
-    "no score": (first(_score=None), r"the score missing of the document '0' \(expected a finite number"),
-    "a boolean score": (first(_score=True), "the score True of the document '0'"),
-    "a text as score": (first(_score="3.0"), "the score '3.0' of the document '0'"),
-    "a list as score": (first(_score=[1.0]), r"the score \[1\.0\] of the document '0'"),
-    "a huge score": (first(_score=10**400), "the score int of very many digits|the score 1000"),
-    "NaN": (first(_score=float("nan")), "expected a JSON object"),
-    "infinity": (first(_score=float("-inf")), "expected a JSON object"),
+    "fewer than match": (cut, r"returned 2 documents \(.*\b5 of"),
+    "more than asked for": (more, r"returned 55 documents \(.*\b50\)"),
+    "one twice": (repeated, "document 0 twice"),
+    "another order": (reversed_order, "score 7 after 6"),
+    "no score": (first(_score=None), "score missing .*document '0'"),
+    "a boolean score": (first(_score=True), "score True .*document '0'"),
+    "a text as score": (first(_score="3.0"), r"score '3\.0' .*document '0'"),
+    "a list as score": (first(_score=[1.0]), r"score \[1\.0\] .*document '0'"),
+    "a huge score": (first(_score=10**400), "score int of|score 1000"),
+    "NaN": (first(_score=float("nan")), "a JSON object"),
+    "infinity": (first(_score=float("-inf")), "a JSON object"),
     "an infinite number": (
         lambda _: b'{"hits": {"hits": [{"_id": "0", "_score": 1e999, "_source": {}}]}}',
         "score inf",
     ),
-    "no id": (first(_id=None), "a document with the id missing"),
-    "a blank id": (first(_id=" "), "a document with the id ' '"),
-    "a boolean id": (first(_id=True), "a document with the id True"),
-    "a list as id": (first(_id=["1"]), r"a document with the id \['1'\]"),
-    "no fields": (first(_source={}), "the document '0' has no text in the fields title, abstract"),
-    "no source": (first(_source=None), "the document '0' has no text"),
-    "blank fields": (first(_source={"title": "", "abstract": " "}), "the document '0' has no text"),
-    "half a character": (lambda _: b'{"hits": {"hits": [{"_id": "\\ud800"}]}}', "expected a JSON object"),
+    "no id": (first(_id=None), "id missing"),
+    "a blank id": (first(_id=" "), "id ' '"),
+    "a boolean id": (first(_id=True), "id True"),
+    "a list as id": (first(_id=["1"]), r"id \['1'\]"),
+    "no fields": (first(_source={}), "document '0' .*no text .*title, abstract"),
+    "no source": (first(_source=None), "document '0' .*no text"),
+    "blank fields": (first(_source={"title": "", "abstract": " "}), "document '0' .*no text"),
+    "half a character": (lambda _: b'{"hits": {"hits": [{"_id": "\\ud800"}]}}', "a JSON object"),
     "a hit that is none": (merged(hits={"hits": ["1"]}), "returned '1'"),
-    "no hits": (merged(hits=None), "returned missing .expected a list of hits"),
-    "hits as text": (merged(hits={"hits": "none"}), "expected a list of hits"),
-    "a list": (lambda _: [], "expected a JSON object"),
-    "deep JSON": (lambda _: b"[" * 10**6, "expected a JSON object"),
-    "no JSON": (lambda _: b"<html>", "expected a JSON object"),
-    "many digits": (lambda _: b'{"hits": ' + b"9" * 10**5 + b"}", "expected a JSON object"),
+    "no hits": (merged(hits=None), "returned missing"),
+    "hits as text": (merged(hits={"hits": "none"}), "list of hits"),
+    "a list": (lambda _: [], "a JSON object"),
+    "deep JSON": (lambda _: b"[" * 10**6, "a JSON object"),
+    "no JSON": (lambda _: b"<html>", "a JSON object"),
+    "many digits": (lambda _: b'{"hits": ' + b"9" * 10**5 + b"}", "a JSON object"),
 }
 
 
@@ -143,10 +143,10 @@ def test_a_field_inside_an_object(server: Engine) -> None:
 @pytest.mark.parametrize("count", [None, True, -1, "5", 1.5, [5]])
 def test_a_number_of_documents_that_is_none(count: Any, server: Engine) -> None:
     server.change = merged(count=count)
-    with pytest.raises(EndpointError, match=r"counts .* documents \(expected a number\)"):
+    with pytest.raises(EndpointError, match=r"counts .*documents"):
         EngineIndex(server.address("opensearch"))
     server.change = merged(_shards={"total": 5, "failed": 1})
-    with pytest.raises(EndpointError, match="1 of 5 shards failed"):
+    with pytest.raises(EndpointError, match="1 of 5 shards"):
         EngineIndex(server.address("opensearch"))
 
 
@@ -154,7 +154,7 @@ def test_other_documents_than_those_asked_for(server: Engine) -> None:
     index = EngineIndex(server.address("opensearch"))
     server.change = first(_id="other")
     for ask in (lambda: index.scores_of("heart", ["0", "1"]), lambda: index.document("0")):
-        with pytest.raises(EndpointError, match="the document 'other', which was not asked for"):
+        with pytest.raises(EndpointError, match="document 'other'"):
             ask()
 
 
@@ -164,7 +164,7 @@ def test_an_engine_that_answers_without_end(name: str, address: str, start: STAR
     if address == "milvus":
         pytest.importorskip("pymilvus")
     begin = time.monotonic()
-    with pytest.raises(EndpointError, match=r"/pubmed: (did not answer in time|cannot be reached)"):
+    with pytest.raises(EndpointError, match=r"/pubmed: (.*in time|.*reached)"):
         (MilvusIndex if address == "milvus" else EngineIndex)(f"{address}+{start(name)}/pubmed", timeout=0.3)
     assert time.monotonic() - begin < 8
 
@@ -173,7 +173,7 @@ def test_a_huge_answer(server: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     index = EngineIndex(server.address("opensearch"))
     monkeypatch.setattr("mpir.files.http.MAX_ANSWER_BYTES", 1000)
     server.change = lambda _: b"{}" + b" " * 2000
-    with pytest.raises(EndpointError, match=r"an answer of more than 1,000 bytes\. Ask for fewer documents"):
+    with pytest.raises(EndpointError, match="more than 1,000 bytes"):
         index.search("heart")
 
 
@@ -183,16 +183,14 @@ def test_a_failure_that_passes_is_repeated(status: int, server: Engine) -> None:
     server.failures = [status]
     assert len(index.search("heart")) == 5
     server.failures = [status] * 9
-    with pytest.raises(
-        EndpointError, match=rf"fails \(status {status}: busy\)\. Ask for fewer documents, or try again"
-    ):
+    with pytest.raises(EndpointError, match=rf"\(status {status}: busy\)"):
         index.search("heart")
 
 
 def test_a_redirect_is_not_followed(server: Engine) -> None:
     index = EngineIndex(server.address("opensearch"))
     server.failures = [307]
-    with pytest.raises(EndpointError, match=r"redirects \(status 307\), which is not followed"):
+    with pytest.raises(EndpointError, match=r"redirects \(status 307\)"):
         index.search("heart")
 
 
@@ -218,9 +216,7 @@ def test_a_redirect_is_not_followed(server: Engine) -> None:
 )
 def test_an_address_that_is_none_is_one_sentence(engine: str, rest: str, capsys: pytest.CaptureFixture[str]) -> None:
     kind = MilvusIndex if engine == "milvus" else EngineIndex
-    with pytest.raises(
-        InputError, match=r"invalid URL|is no (index|collection) in|has a user, query or fragment"
-    ) as error:
+    with pytest.raises(InputError, match=r"invalid URL|no (index|collection)|user, query") as error:
         kind(f"{engine}+{rest}", timeout=0.1)
     assert main(["search", "--index", f"{engine}+{rest}", "aspirin"]) == 2
     assert main(["search", "--index", f"{engine}+{rest}", "--index", "other", "aspirin"]) == 2
@@ -231,7 +227,7 @@ def test_an_address_that_is_none_is_one_sentence(engine: str, rest: str, capsys:
 
 
 def test_an_address_of_version_six() -> None:
-    with pytest.raises(EndpointError, match=r"http://\[::1\]:9/pubmed: cannot be reached"):
+    with pytest.raises(EndpointError, match=r"http://\[::1\]:9/pubmed: .*reached"):
         EngineIndex("opensearch+http://[::1]:9/pubmed", timeout=1)
 
 
@@ -241,7 +237,7 @@ def test_a_login_that_the_server_repeats_is_not_shown(server: Engine, monkeypatc
     monkeypatch.setenv("ENGINE_PASSWORD", "a-secret")
     index = EngineIndex(server.address("opensearch"))
     server.failures, server.reason = [400], f"wrong: Basic {encoded} a-secret"
-    with pytest.raises(EndpointError, match=r"refuses the request \(status 400: wrong: \*\*\* \*\*\*\)"):
+    with pytest.raises(EndpointError, match=r"\(status 400: wrong: \*\*\* \*\*\*\)"):
         index.search("heart")
     monkeypatch.setenv("ENGINE_API_KEY", "two\nlines")
     with pytest.raises(InputError, match=r"\$ENGINE_API_KEY: invalid key"):

@@ -21,24 +21,24 @@ def titles(count: int) -> Iterator[Document]:
 
 
 def test_no_documents_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no documents to index"):
+    with pytest.raises(InputError, match="no documents"):
         build_index([], tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_less_than_one_thread_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="threads is -3; expected a whole number from 1 to 1,024"):
+    with pytest.raises(InputError, match="threads is -3"):
         build_index(OLD, tmp_path / "index", threads=-3)
 
 
 def test_a_repeated_id_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'7' occurs more than once .*1 documents too many"):
+    with pytest.raises(InputError, match=r"'7' occurs .*\b1 documents"):
         build_index([*titles(10), Document("7", "Another", "text")], tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_ids_that_the_index_cannot_tell_apart_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="occurs more than once"):
+    with pytest.raises(InputError, match="occurs more"):
         build_index([Document("a\ud800", "One"), Document("a\udbff", "Two")], tmp_path / "index")
 
 
@@ -92,7 +92,7 @@ def test_an_empty_folder_may_be_filled_but_a_strangers_is_not_replaced(tmp_path:
     precious.parent.mkdir()
     precious.write_text("years of work")
     for target in (precious.parent, precious):
-        with pytest.raises(OutputError, match=r"exists and (is not a folder|holds no manifest\.json), so it"):
+        with pytest.raises(OutputError, match=r"not a folder|no manifest\.json"):
             build_index(OLD, target)
     assert precious.read_text() == "years of work"
 
@@ -101,7 +101,7 @@ def test_a_folder_with_another_manifest_is_not_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "extension"
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps({"manifest_version": 3}))
-    with pytest.raises(OutputError, match=r"extension: is not replaced, because it also contains manifest\.json"):
+    with pytest.raises(OutputError, match=r"extension: .*also contains manifest\.json"):
         build_index(OLD, folder)
 
 
@@ -113,7 +113,7 @@ def test_an_index_that_holds_something_else_is_not_replaced(tmp_path: Path, name
     for damage in (False, True):
         if damage:
             (tmp_path / "index/manifest.json").write_text("{")
-        with pytest.raises(OutputError, match=f"is not replaced, because it also contains {name}; move that elsewhere"):
+        with pytest.raises(OutputError, match=f"also contains {name};"):
             build_index(OLD, tmp_path / "index")
     assert (tmp_path / "index" / name).read_text() == "a week of work"
     (tmp_path / "index" / name).unlink()

@@ -105,33 +105,33 @@ def test_k1_and_b_count(index_folder: Path, index: LuceneIndex) -> None:
     ("k1", "b"), [(-1, 0.4), (math.nan, 0.4), (math.inf, 0.4), (1e300, 0.4), (0.9, 1.1), (0.9, math.nan)]
 )
 def test_parameters_out_of_bounds_are_refused(index_folder: Path, k1: float, b: float) -> None:
-    with pytest.raises(InputError, match=r"(k1|b) is .*; expected a number from 0 to"):
+    with pytest.raises(InputError, match=r"(k1|b) is .*\b0 to"):
         LuceneIndex(index_folder, k1=k1, b=b)
 
 
 def test_what_is_asked_for_must_exist(index: LuceneIndex) -> None:
-    with pytest.raises(InputError, match="no document with id '404'"):
+    with pytest.raises(InputError, match=r"document .*id '404'"):
         index.document("404")
     with pytest.raises(InputError, match="k is 0"):
         index.search("BRCA1", 0)
 
 
 def test_a_missing_or_half_built_folder_is_refused(tmp_path: Path, index_folder: Path) -> None:
-    with pytest.raises(ArtefactError, match=r"missing: there is no index folder here; build it with `mpir index"):
+    with pytest.raises(ArtefactError, match=r"missing: .*no index"):
         LuceneIndex(tmp_path / "missing")
     shutil.copytree(index_folder, tmp_path / "half")
     (tmp_path / "half" / "manifest.json").unlink()
-    with pytest.raises(ArtefactError, match=r"half: has no manifest.json, so it is half-built"):
+    with pytest.raises(ArtefactError, match=r"half: .*no manifest\.json"):
         LuceneIndex(tmp_path / "half")
 
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("format", 99, "its format is 99, and this mpir reads 1; build it again"),
+        ("format", 99, "format is 99"),
         ("anserini", "0.1", "its anserini is '0.1'"),
-        ("analyzer", "none", "its analyzer is 'none'"),
-        ("documents", 3, "holds 7 documents, but its manifest says 3"),
+        ("analyzer", "none", "analyzer is 'none'"),
+        ("documents", 3, r"\b7 documents, .*manifest .*\b3;"),
         ("documents", None, "manifest lacks"),
     ],
 )
@@ -157,11 +157,11 @@ def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
     folder = without_hashes(index_folder, tmp_path / "index")
     segments = next((folder / "lucene").glob("segments_*"))
     segments.write_bytes(b"x" * segments.stat().st_size)
-    with pytest.raises(ArtefactError, match="Lucene cannot read the index") as caught:
+    with pytest.raises(ArtefactError, match=r"index: .*cannot read") as caught:
         LuceneIndex(folder)
     assert "\n" not in str(caught.value)
     (folder / "manifest.json").write_text("{")
-    with pytest.raises(ArtefactError, match="its manifest is damaged"):
+    with pytest.raises(ArtefactError, match="manifest is damaged"):
         LuceneIndex(folder)
 
 
@@ -171,9 +171,9 @@ def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
         (
             "*.fdt",
             lambda content: content[:-1],
-            r"damaged \(lucene/.*fdt has \d+ bytes instead of \d+\); build it with",
+            r"\(lucene/.*fdt has \d+ bytes",
         ),
-        ("*.tim", None, r"damaged \(lucene/.*tim is missing\)"),
+        ("*.tim", None, r"\(lucene/.*tim is missing"),
     ],
 )
 def test_a_file_of_another_size_is_noticed_when_an_index_is_opened(
@@ -233,7 +233,7 @@ def test_verification_has_a_line_for_each_kind_of_file_and_names_a_damaged_one(
     assert names == expected  # not even a lock is left
     file = next((folder / "lucene").glob("*.tim"))
     damage.write(file, file.read_bytes()[:-1] + b"?")
-    with pytest.raises(ArtefactError, match=r"index: is damaged \(lucene/\S+\.tim has changed since .*; build it"):
+    with pytest.raises(ArtefactError, match=r"index: .*\(lucene/\S+\.tim has changed"):
         list(verify_index(folder))
 
 
@@ -244,7 +244,7 @@ def test_lucenes_own_check_tells_damage_where_no_hashes_are_listed(tmp_path: Pat
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 255
     file.write_bytes(content)
-    with pytest.raises(ArtefactError, match=r"index: is damaged according to Lucene's CheckIndex; build it with"):
+    with pytest.raises(ArtefactError, match=r"index: .*Lucene's CheckIndex"):
         list(verify_index(folder))
 
 
@@ -277,7 +277,7 @@ def test_the_usual_stop_words_are_lucenes_own_and_leave_no_out(tmp_path: Path) -
 
 
 def test_stop_words_that_are_no_choice_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):
+    with pytest.raises(InputError, match="stop_words is 'german'"):
         build_index(REPORTS, tmp_path / "index", stop_words="german")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 

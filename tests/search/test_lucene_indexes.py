@@ -71,22 +71,22 @@ def test_the_identity_names_all_corpora(folder: Path, tmp_path: Path) -> None:
 
 
 def test_indexes_that_do_not_belong_together(folder: Path, folders: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"0: the index is given twice; name each index once\."):
+    with pytest.raises(InputError, match=r"0: .*given twice"):
         LuceneIndex([folders[0], folder / "x/../0"])
     with LuceneIndex([folder / "all", folders[0]]) as several:
-        with pytest.raises(InputError, match=r"all, .*0: document 'd\d+' is in more than one of these indexes; index"):
+        with pytest.raises(InputError, match=r"all, .*0: document 'd\d+'"):
             several.search_batch(QUERIES, 100)
-        with pytest.raises(InputError, match=r"all, .*0: holds no document with id 'x'"):
+        with pytest.raises(InputError, match=r"all, .*0: .*id 'x'"):
             several.document("x")
     build_index(DOCUMENTS[:3], tmp_path / "none", stop_words="none")
-    with pytest.raises(InputError, match=r"none: its stop words are 'none', and those of .*0 are 'english'; search"):
+    with pytest.raises(InputError, match=r"none: .*'none', .*0 are 'english'"):
         LuceneIndex([folders[0], tmp_path / "none"])
-    with pytest.raises(ArtefactError, match="there is no index folder here"):
+    with pytest.raises(ArtefactError, match=r"absent: .*no index"):
         LuceneIndex([folders[0], tmp_path / "absent"])
     shutil.copytree(folders[1], tmp_path / "damaged")
     stored = next((tmp_path / "damaged/lucene").glob("*.fdt"))
     stored.write_bytes(stored.read_bytes()[::-1])
-    with pytest.raises(ArtefactError, match=r"damaged: is damaged \(lucene/"):
+    with pytest.raises(ArtefactError, match=r"damaged: .*\(lucene/"):
         LuceneIndex([folders[0], tmp_path / "damaged"])
 
 
@@ -113,5 +113,5 @@ def test_an_older_index_is_read_as_it_was_made(tmp_path: Path) -> None:
         assert sorted(hit.id for hit in index.search("Behçet")) == ["1", "4"]
         assert [hit.id for hit in index.search("Behcet")] == ["2"]
     build_index([Document("5", "", "Behçet")], tmp_path / "new")
-    with pytest.raises(InputError, match=r"old: its words have accents, as in older indexes, and those of .*new have"):
+    with pytest.raises(InputError, match=r"old: .*accents, .*new\b"):
         LuceneIndex([tmp_path / "new", tmp_path / "old"])

@@ -108,7 +108,7 @@ def test_stop_words_are_a_choice() -> None:
     assert retained[0] > retained[1]
     everything = bm25_scores("is", texts, stop_words="none")
     assert everything.min() > 0
-    with pytest.raises(InputError, match="stop_words is 'german'; choose from english, not-no, none"):
+    with pytest.raises(InputError, match="stop_words is 'german'"):
         MemoryIndex(texts, stop_words="german")  # type: ignore[arg-type]
 
 

@@ -125,23 +125,23 @@ def test_stored_texts_and_scores_by_id(words: MilvusIndex, vectors: MilvusIndex)
     document = next(document for document in DOCUMENTS if document.id == hits[0].id)
     assert (hits[0].title, hits[0].abstract) == (document.title, document.abstract)
     assert words.document(document.id).abstract == document.abstract
-    with pytest.raises(InputError, match="holds no document with id 'x'; check the id"):
+    with pytest.raises(InputError, match=r"document .*id 'x'"):
         words.document("x")
     assert len(HybridRetriever([words, vectors]).search("cancer treatment", 20)) == 20
 
 
 def test_faults_are_one_sentence(address: str, words: MilvusIndex, tmp_path: Path) -> None:
-    with pytest.raises(EndpointError, match="pubmeds: there is no such collection"):
+    with pytest.raises(EndpointError, match=r"pubmeds: .*no such"):
         MilvusIndex(f"{address}s")
-    with pytest.raises(InputError, match=r"none\.db: no such file; check the address"):
+    with pytest.raises(InputError, match=r"none\.db: no such"):
         MilvusIndex(f"milvus+file://{tmp_path}/none.db/pubmed")
     with pytest.raises(EndpointError, match="cannot be reached"):
         MilvusIndex("milvus+http://127.0.0.1:1/pubmed", timeout=1)
-    with pytest.raises(InputError, match="is no collection in Milvus; expected milvus"):
+    with pytest.raises(InputError, match=r"'milvus\+pubmed' .*no collection"):
         MilvusIndex("milvus+pubmed")
     with pytest.raises(InputError, match="needs the encoder"):
         MilvusIndex(address, mode="dense")
-    with pytest.raises(EndpointError, match="not found in schema"):
+    with pytest.raises(EndpointError, match=r"not .*in schema"):
         MilvusIndex(address, fields=("title", "abstract", "missing", "vector")).search("cancer")
 
 
@@ -176,8 +176,8 @@ def test_lists_are_joined_and_what_is_no_result_is_refused(tmp_path: Path) -> No
         assert index.scores_of("heart", ["0", "9"]).tolist() == [pytest.approx(index.search("heart")[0].score), 0.0]
         assert index.document("1").title == "gene"
     for address, message in (
-        (collection(tmp_path / "b.db", "L2", titles), r"the score \S+ after \S+ \(expected the highest first"),
-        (collection(tmp_path / "c.db", "COSINE", [[], ["gene"]]), "the document '0' has no text in the fields title"),
+        (collection(tmp_path / "b.db", "L2", titles), r"score \S+ after \S+ \("),
+        (collection(tmp_path / "c.db", "COSINE", [[], ["gene"]]), "'0' .*no text .*title"),
     ):
         with (
             MilvusIndex(address, mode="dense", encoder=Hashing()) as index,
@@ -219,12 +219,12 @@ def test_ids_with_quotes_numbers_and_keys_of_other_names(tmp_path: Path, key: st
         assert [score > 0 for score in scores] == [False, *[True] * len(names), False]
         for number, name in enumerate(names):
             assert (index.document(name).id, index.document(name).abstract) == (name, f"aspirin {number}")
-        with pytest.raises(InputError, match="holds no document with id"):
+        with pytest.raises(InputError, match=r"document .*id 'none'"):
             index.document("none")
     finally:
         index.close()
 
 
 def test_fields_have_one_name_each(address: str) -> None:
-    with pytest.raises(InputError, match=r"fields is .*; expected 4 names"):
+    with pytest.raises(InputError, match=r"fields is .*\b4 names"):
         MilvusIndex(address, fields=("title", "abstract", "vector"))

@@ -36,7 +36,7 @@ def test_changed_documents_replace_former_ones_and_deleted_ones_are_gone(folder:
         assert index.document("d3") == REPLACED[0]
         assert [hit.id for hit in index.search("old")] == []
         assert index.document("n39") == NEW[39]
-        with pytest.raises(InputError, match="no document with id 'd5'"):
+        with pytest.raises(InputError, match=r"document .*id 'd5'"):
             index.document("d5")
     assert any("verified" in line for line in verify_index(folder))
 
@@ -106,7 +106,7 @@ def test_vectors_follow(folder: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra dense")
     encoder = Counting()
     build_dense([Document("d1", "", "heart"), Document("d5", "", "gene")], folder / "dense", encoder)
-    with pytest.raises(InputError, match="the index has vectors; an update needs their encoder"):
+    with pytest.raises(InputError, match="needs their encoder"):
         update_index(NEW, folder)
     changed = [Document("d1", "", "blood"), Document("n1", "", "heart risk")]
     update_index(changed, folder, deleted=["d5"], encoder=encoder, source={"files": [{"name": "a", "sha256": "1"}]})

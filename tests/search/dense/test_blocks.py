@@ -103,7 +103,7 @@ def test_a_damaged_block_is_made_anew(
     block = sorted(builds.folder.glob("resumed.part/000000/block-*.npz"))[1]
     block.write_bytes(damage(block.read_bytes()))
     assert builds.build("resumed") == complete - 3
-    assert f"{block.name}: is damaged; its vectors are recomputed" in caplog.text
+    assert f"{block.name}: is damaged;" in caplog.text
     assert builds.content("resumed") == builds.content("whole")
 
 

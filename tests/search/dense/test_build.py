@@ -31,7 +31,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(encoder: Any, documents: 
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder, source={"a": 1})
     assert not (tmp_path / "i").exists()
-    with pytest.raises(ArtefactError, match="because its build was interrupted; run the same command again"):
+    with pytest.raises(ArtefactError, match="build was interrupted"):
         DenseIndex(tmp_path / "i", encoder)
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
@@ -55,7 +55,7 @@ def test_a_shard_that_was_damaged_since_the_interrupt_is_made_anew(
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, source={"a": 1})
     assert encoder.read == [document.text for document in documents if document.id != "d4"]
-    assert "000000: is damaged (vectors.npy has changed since it was built); its documents are" in caplog.text
+    assert "000000: is damaged (vectors.npy" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_an_interrupted_build_of_something_else_begins_anew(
 def test_other_documents_after_an_interrupt(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
-    with pytest.raises(InputError, match="the documents from 'd2' on differ from those of the interrupted build"):
+    with pytest.raises(InputError, match=r"from 'd2' .*interrupted build"):
         build_dense(documents[1:], tmp_path / "i", encoder)
     build_dense(documents[1:], tmp_path / "i", encoder)
     assert len(DenseIndex(tmp_path / "i", encoder)) == 4
@@ -106,7 +106,7 @@ def test_the_old_index_stays_until_the_new_one_is_whole(
 def test_a_folder_of_something_else_is_not_replaced(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     (tmp_path / "i").mkdir()
     (tmp_path / "i/thesis.tex").write_text("years of work")
-    with pytest.raises(OutputError, match=r"holds no dense\.json, so it is something else and is not replaced"):
+    with pytest.raises(OutputError, match=r"no dense\.json"):
         build_dense(documents, tmp_path / "i", encoder)
     assert (tmp_path / "i/thesis.tex").exists()
 
@@ -116,7 +116,7 @@ def test_a_file_of_the_users_is_not_removed(encoder: Any, documents: list[Docume
     build_dense(documents[:1], tmp_path / "i", encoder)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("a week of work")
-    with pytest.raises(OutputError, match="is not replaced, because it also contains"):
+    with pytest.raises(OutputError, match=r"also contains .*notes\.txt"):
         build_dense(documents, tmp_path / "i", encoder)
     assert (tmp_path / name).read_text() == "a week of work"
     assert len(DenseIndex(tmp_path / "i", encoder)) == 1
@@ -125,9 +125,9 @@ def test_a_file_of_the_users_is_not_removed(encoder: Any, documents: list[Docume
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([], "there are no documents to index; check that the corpus is not empty"),
-        ([Document("a", "", "…"), Document("b")], "no document has a word, so there is nothing to index"),
-        ([Document("a", "", "gene"), Document("b"), Document("c"), Document("a")], "the document id 'a' occurs more"),
+        ([], "no documents"),
+        ([Document("a", "", "…"), Document("b")], "no document has"),
+        ([Document("a", "", "gene"), Document("b"), Document("c"), Document("a")], "id 'a' occurs"),
     ],
 )
 def test_bad_corpora(encoder: Any, documents: list[Document], message: str, tmp_path: Path) -> None:
@@ -143,21 +143,21 @@ def test_an_encoder_that_gives_no_numbers(encoder: Any, documents: list[Document
             vectors[-1] = np.nan
             return vectors, text_of
 
-    with pytest.raises(InputError, match="the vector of document 'd2' has values that are not finite"):
+    with pytest.raises(InputError, match=r"document 'd2' .*not finite"):
         build_dense(documents, tmp_path / "i", Broken())
 
 
 @pytest.mark.parametrize(
     ("vectors", "ids", "message"),
     [
-        (np.ones((2, 3)), ["a"], r"has shape \(2, 3\), but there are 1 ids; expected one vector each"),
+        (np.ones((2, 3)), ["a"], r"shape \(2, 3\), .*\b1 ids"),
         (np.ones(3), ["a", "b", "c"], r"has shape \(3,\), but"),
-        (np.ones((0, 3)), [], "there are no documents to index"),
-        (np.ones((3, 3)), ["a", "b", "a"], "the document id 'a' occurs more than once"),
+        (np.ones((0, 3)), [], "no documents"),
+        (np.ones((3, 3)), ["a", "b", "a"], "id 'a' occurs"),
         (
             np.array([[1.0, 2.0], [np.inf, 0.0]]),
             ["a", "b"],
-            "the vector of document 'b' has values that are not finite",
+            "document 'b' .*not finite",
         ),
     ],
 )
@@ -167,16 +167,16 @@ def test_bad_vectors(vectors: Any, ids: list[str], message: str, tmp_path: Path)
 
 
 def test_kinds_that_faiss_cannot_make(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"faiss cannot make the index 'Magic7' of vectors of width 8 .*; choose one"):
+    with pytest.raises(InputError, match=r"'Magic7' .*width 8"):
         build_dense(documents, tmp_path / "i", encoder, factory="Magic7")
-    with pytest.raises(InputError, match=r"faiss cannot train the index 'IVF64,Flat' on 4 vectors .*; choose"):
+    with pytest.raises(InputError, match="'IVF64,Flat' on 4 vectors"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
 
 
 def test_too_few_vectors_for_a_kind_are_kept_for_another(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"on 4 vectors .*; choose a smaller one, or Flat \(the encoded vectors are"):
+    with pytest.raises(InputError, match=r"4 vectors .*Flat \(.*encoded"):
         build_dense(documents, tmp_path / "i", encoder, factory="IVF64,Flat")
     encoder.read.clear()
     build_dense(documents, tmp_path / "i", encoder, factory="IVF2,Flat")
@@ -194,7 +194,7 @@ def test_a_kind_that_faiss_cannot_make_is_refused_before_documents_are_read(
         build_dense(interrupted(documents, 3), tmp_path / "i", encoder)
     before = sorted(tmp_path.rglob("*"))
     for factory in ("Magic7", "PQ3"):  # 8 numbers cannot be cut into three
-        with pytest.raises(InputError, match=f"faiss cannot make the index '{factory}' of vectors of width 8"):
+        with pytest.raises(InputError, match=f"'{factory}' .*width 8"):
             build_dense(interrupted(documents, 0), tmp_path / "i", encoder, factory=factory)
     assert sorted(tmp_path.rglob("*")) == before  # what an interrupted build of another kind left, too
 
@@ -210,7 +210,7 @@ def test_an_index_is_kept_only_while_its_files_are_what_they_were(
     complete = file.read_bytes()
     file.write_bytes(complete[:-4] + b"\0\0\0\1")
     assert not dense_matches(tmp_path / "i", {"a": 1}, encoder.identity, **variant)
-    assert "i: is damaged (000001/index.faiss has changed since it was built); build it with" in caplog.text
+    assert "i: is damaged (000001/index.faiss" in caplog.text
 
 
 def test_without_faiss(
@@ -225,12 +225,12 @@ def test_without_faiss(
 
     monkeypatch.delitem(sys.modules, "faiss", raising=False)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingExtraError, match=r"needs the package faiss, .* run `pip install 'mpir\[dense\]'`"):
+    with pytest.raises(MissingExtraError, match=r"package faiss, .*'mpir\[dense\]'"):
         build_dense(documents, tmp_path / "i", encoder)
 
 
 def test_an_id_that_comes_again_in_any_later_shard_is_named(encoder: Any, tmp_path: Path) -> None:
     for repeated in range(13):
         names = [f"d{number}" for number in range(13)] + [f"d{repeated}"]
-        with pytest.raises(RepeatedIdError, match=f"'d{repeated}' occurs more than once"):
+        with pytest.raises(RepeatedIdError, match=f"'d{repeated}' occurs"):
             build_dense([Document(name, "", "gene") for name in names], tmp_path / "i", encoder)

@@ -98,7 +98,7 @@ def test_more_vectors_are_read_where_more_are_asked_for(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("parameters", ["nprobe=3", "rescored=0", "rescored=x", "rescored"])
 def test_parameters_of_other_kinds_are_refused(parameters: str, tmp_path: Path) -> None:
     from_vectors(unit_vectors(10), list("abcdefghij"), tmp_path / "i", factory="binary")
-    with pytest.raises(InputError, match=f"search parameters '{parameters}' do not fit the index; a binary index has"):
+    with pytest.raises(InputError, match=f"parameters '{parameters}' .*binary index"):
         DenseIndex(tmp_path / "i", parameters=parameters)
 
 

@@ -97,9 +97,7 @@ def test_a_score_that_is_no_finite_number_names_the_first_stage(
             return np.full(len(ids), np.nan if score is None else score)
 
     hybrid = HybridRetriever([stages[1], Broken()], fusion=fusion)
-    message = (
-        r"^the first stage 'mine' returned for document '\w' the score (nan|inf|missing); expected a finite number\.$"
-    )
+    message = r"stage 'mine' .*document '\w' .*score (nan|inf|missing);"
     with pytest.raises(InputError, match=message):
         hybrid.search("heart")
     with pytest.raises(InputError, match=message):
@@ -143,15 +141,15 @@ def test_both_scores_are_columns_of_the_blend(stages: tuple[LuceneIndex, DenseIn
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fusion": "magic"}, "fusion is 'magic'; choose from rrf, sum"),
-        ({"weights": [1.0]}, r"weights is \[1.0\]; expected a number of at least 0 for each of bm25, dense"),
-        ({"weights": [0.0, 0.0]}, "not all of them 0"),
-        ({"weights": [1.0, math.nan]}, "expected a number of at least 0"),
+        ({"fusion": "magic"}, "fusion is 'magic'"),
+        ({"weights": [1.0]}, r"weights is \[1\.0\]; .*bm25, dense"),
+        ({"weights": [0.0, 0.0]}, r"weights is \[0\.0, 0\.0\]; .*all"),
+        ({"weights": [1.0, math.nan]}, r"weights is \[1\.0, nan\]"),
         ({"depth": 0}, "depth is 0"),
     ],
 )
 def test_bad_options(stages: tuple[LuceneIndex, DenseIndex], options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         HybridRetriever(stages, **options)
-    with pytest.raises(InputError, match=r"needs two or more different first stages \(got bm25, bm25\)"):
+    with pytest.raises(InputError, match=r"first stages \(got bm25, bm25\)"):
         HybridRetriever([stages[0], stages[0]])

@@ -155,7 +155,7 @@ def test_an_index_without_hashes_is_read_as_before(encoder: Any, documents: list
 def test_removals_that_cannot_be(removed: str, encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     (tmp_path / "i/removed.json").write_text(removed)
-    with pytest.raises(ArtefactError, match=r"removed\.json: is damaged \(segment '00000\d'\); build it with"):
+    with pytest.raises(ArtefactError, match=r"removed\.json: .*\(segment '00000\d'\)"):
         DenseIndex(tmp_path / "i", encoder)
 
 
@@ -171,29 +171,29 @@ def test_documents_are_added_and_removed_without_a_rebuild(
     opened = DenseIndex(folder, encoder)
     assert ids(opened.search("gene cell", 9)) == ["d2", "d1", "d3"]
     assert len(opened) == 4
-    with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
+    with pytest.raises(InputError, match=r"document .*id 'd0'"):
         opened.document("d0")
-    with pytest.raises(InputError, match="holds no document with id 'd0'; check the id"):
+    with pytest.raises(InputError, match=r"document .*id 'd0'"):
         remove_documents(folder, ["d0"])
-    with pytest.raises(InputError, match="holds no document with id 'nowhere'"):
+    with pytest.raises(InputError, match=r"document .*id 'nowhere'"):
         remove_documents(folder, ["d1", "nowhere"])
     remove_documents(folder, ["d0", "nowhere"], if_known=True)
     assert ids(DenseIndex(folder, encoder).search("heart", 1)) == ["d1"]  # nothing was removed by halves
-    with pytest.raises(InputError, match="'d1' occurs more than once"):
+    with pytest.raises(InputError, match="'d1' occurs"):
         remove_documents(folder, ["d1", "d1"])
     add_documents(folder, [Document("d0", "", "heart")], encoder)  # an id may come back
     assert ids(DenseIndex(folder, encoder).search("heart", 1)) == ["d0"]
     assert len(DenseIndex(folder, encoder)) == 5
-    with pytest.raises(InputError, match="'d0' occurs more than once; every document needs its own"):
+    with pytest.raises(InputError, match="'d0' occurs"):
         add_documents(folder, [Document("d0", "", "blood")], encoder)
-    with pytest.raises(InputError, match="no documents to add"):
+    with pytest.raises(InputError, match="no documents"):
         add_documents(folder, [], encoder)
     assert (folder / "000000/index.faiss").read_bytes() == before
     files = read_dense_info(folder).files  # the hashes have kept up
     assert {name.split("/")[0] for name in files} == {"trained.faiss", "000000", "000001", "000002"}
     check_files(folder, files, "", content=True)
     (folder / "000002/ids.npy").write_bytes(b"x")
-    with pytest.raises(ArtefactError, match=r"is damaged \(000002/ids\.npy has 1 bytes instead of"):
+    with pytest.raises(ArtefactError, match=r"\(000002/ids\.npy has 1 bytes"):
         DenseIndex(folder, encoder)
 
 
@@ -208,7 +208,7 @@ def test_an_open_index_stays_as_it_was_opened(encoder: Any, documents: list[Docu
 
 def test_documents_of_another_encoder_are_not_added(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", type(encoder)(weights="two"))
-    with pytest.raises(ArtefactError, match="made by another encoder"):
+    with pytest.raises(ArtefactError, match="another encoder"):
         add_documents(tmp_path / "i", [Document("x", "", "heart")], encoder)
 
 
@@ -233,7 +233,7 @@ def test_ids_are_found_in_any_order_whatever_is_asked_for(
     remove_documents(tmp_path / "i", ["9"])
     index = DenseIndex(tmp_path / "i")
     for name in ("9", "", "1", "a" * 39, "a" * 41, "z"):
-        with pytest.raises(InputError, match="holds no document with id"):
+        with pytest.raises(InputError, match=f"document .*id '{name}'"):
             index.document(name)
 
 
@@ -264,7 +264,7 @@ def test_a_system_that_allows_too_few_open_files_is_named(
     )
     command = [sys.executable, "-c", script, str(tmp_path / "i")]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "a search opens 4 of its files" in ended.stderr
+    assert "opens 4 of its files" in ended.stderr
     assert "allow more with `ulimit -n 260`" in ended.stderr
 
 
@@ -276,7 +276,7 @@ def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[D
     assert result[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
     assert [score for _, score in result[1:]] == [0.0, 0.0]
     build_dense(documents, tmp_path / "bare", encoder)
-    with pytest.raises(InputError, match="has no vectors of sentences; build it with sentences and texts"):
+    with pytest.raises(InputError, match="no vectors of"):
         DenseIndex(tmp_path / "bare", encoder).sentences_of("blood", ["d3"])[0]
 
 
@@ -306,9 +306,7 @@ def test_sentences_that_were_split_otherwise_are_one_sentence(encoder: Any, tmp_
     manifest = read_json_with_checksum(tmp_path / "i/dense.json")
     del manifest["files"]
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
-    with pytest.raises(
-        InputError, match=r"document 'd' has 2 sentences but vectors of 1, because an older .* build the index"
-    ):
+    with pytest.raises(InputError, match=r"document 'd' .*\b2 sentences .*\b1,"):
         DenseIndex(tmp_path / "i", encoder).sentences_of("risk", ["d"])[0]
 
 
@@ -327,22 +325,20 @@ def test_bad_searches(
 def test_vectors_that_do_not_fit(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     index = DenseIndex(tmp_path / "i")
-    with pytest.raises(
-        InputError, match=r"the index has vectors of width 8 and cannot be searched for .* shape \(1, 5\)"
-    ):
+    with pytest.raises(InputError, match=r"width 8 .*\(1, 5\)"):
         index.search_vectors(np.ones((1, 5)))
-    with pytest.raises(InputError, match="values that are not finite"):
+    with pytest.raises(InputError, match="not finite"):
         index.search_vectors(np.full((1, 8), np.nan))
-    with pytest.raises(InputError, match="was opened without an encoder, so it cannot read texts"):
+    with pytest.raises(InputError, match="without an encoder"):
         index.search("gene")
-    with pytest.raises(InputError, match="search parameters 'nprobe=3' do not fit the index"):
+    with pytest.raises(InputError, match="parameters 'nprobe=3'"):
         DenseIndex(tmp_path / "i", parameters="nprobe=3")
 
 
 def test_an_index_of_another_encoder(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", encoder)
     second = type(encoder)(weights="two")
-    with pytest.raises(ArtefactError, match=r"made by another encoder .*model\.safetensors one, not .* two.; open it"):
+    with pytest.raises(ArtefactError, match=r"encoder .*model\.safetensors one, .* two"):
         DenseIndex(tmp_path / "i", second)
 
 
@@ -361,7 +357,7 @@ def test_passages_without_prompts_are_made_anew(encoder: Any, tmp_path: Path) ->
 
     long = Document("long", "", "gene gene cell heart attack heart blood risk trial risk")
     build_dense([long], tmp_path / "long", Former(window=3))
-    with pytest.raises(ArtefactError, match=r"former mpir, which put the encoder's prompt before the first passage"):
+    with pytest.raises(ArtefactError, match="former mpir"):
         DenseIndex(tmp_path / "long", Prompted(window=3))
     build_dense([Document("short", "", "heart gene")], tmp_path / "short", Former(window=3))
     DenseIndex(tmp_path / "short", Prompted(window=3)).close()
@@ -379,28 +375,28 @@ def test_texts_read_otherwise_are_of_another_encoder(
             return {**super().identity, name: value}
 
     build_dense(documents, tmp_path / "i", encoder)
-    with pytest.raises(ArtefactError, match=f"made by another encoder .{name} None, not {value}"):
+    with pytest.raises(ArtefactError, match=f"another encoder .{name} None, not {value}"):
         DenseIndex(tmp_path / "i", Different())
 
 
 def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match="there is no dense index here; build it with"):
+    with pytest.raises(ArtefactError, match="no dense index"):
         DenseIndex(tmp_path / "nowhere", encoder)
     build_dense(documents, tmp_path / "i", encoder)
     file = tmp_path / "i/000000/index.faiss"
     complete = file.read_bytes()
     file.write_bytes(complete[:40])
-    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has 40 bytes instead of \d+\); build"):
+    with pytest.raises(ArtefactError, match=r"\(000000/index\.faiss has 40 bytes"):
         DenseIndex(tmp_path / "i", encoder)
     file.write_bytes(b"\0" * len(complete))
-    with pytest.raises(ArtefactError, match=r"damaged \(000000/index\.faiss has changed since it was built"):
+    with pytest.raises(ArtefactError, match=r"\(000000/index\.faiss has changed"):
         DenseIndex(tmp_path / "i", encoder)
     file.write_bytes(complete)
     (tmp_path / "i/000000/ids.npy").unlink()
-    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/ids\.npy is missing\); build"):
+    with pytest.raises(ArtefactError, match=r"i: .*\(000000/ids\.npy is missing"):
         DenseIndex(tmp_path / "i", encoder)
     (tmp_path / "i/dense.json").write_text("{")
-    with pytest.raises(ArtefactError, match="its manifest is damaged"):
+    with pytest.raises(ArtefactError, match="manifest is damaged"):
         read_dense_info(tmp_path / "i")
 
 
@@ -414,7 +410,7 @@ def test_a_file_that_changed_and_kept_its_size_is_one_sentence(
     changed = tmp_path / "i/000000" / file
     complete = changed.read_bytes()
     changed.write_bytes(complete[:kept] + b"\xff" * (len(complete) - kept))
-    with pytest.raises(ArtefactError, match=rf"i: is damaged \(000000/{file} has changed since it was built\)"):
+    with pytest.raises(ArtefactError, match=rf"i: .*\(000000/{file} has changed"):
         read_everything(DenseIndex(tmp_path / "i", encoder))
 
 
@@ -466,7 +462,7 @@ def test_a_large_file_is_compared_where_it_is_newer_than_the_manifest(
     damage.write(file, file.read_bytes().replace(b"Aspirin", b"Placebo"))
     assert "Placebo" in DenseIndex(tmp_path / "i", encoder).document("d1").abstract  # larger than what is read
     os.utime(file)
-    with pytest.raises(ArtefactError, match=r"i: is damaged \(000000/documents\.jsonl has changed since it was"):
+    with pytest.raises(ArtefactError, match=r"i: .*\(000000/documents\.jsonl has changed"):
         DenseIndex(tmp_path / "i", encoder)
 
 
@@ -477,12 +473,11 @@ def test_a_score_that_no_cosine_is_names_the_index(
     build_dense(documents, tmp_path / "i", encoder, sentences=True)
     index = DenseIndex(tmp_path / "i", encoder)
     index.store.segments[0].index.search = lambda vectors, k: (np.full((1, 1), value), np.zeros((1, 1), np.int64))
-    message = r"i/000000: gives the score \S+ \(expected a cosine from -1 to 1\); build it with"
-    with pytest.raises(ArtefactError, match=message):
+    with pytest.raises(ArtefactError, match=r"i/000000: .*score \S+ .*a cosine"):
         index.search("heart", 1)
     file = tmp_path / "i/000000/index.faiss"
     damage.write(file, file.read_bytes()[::-1])
-    with pytest.raises(ArtefactError, match=r"is damaged \(000000/index\.faiss has changed since it was"):
+    with pytest.raises(ArtefactError, match=r"\(000000/index\.faiss has changed"):
         index.search("heart", 1)
 
 
@@ -499,5 +494,5 @@ def test_a_manifest_without_segments(segments: Any, encoder: Any, documents: lis
     build_dense(documents, tmp_path / "i", encoder)
     manifest = read_json_with_checksum(tmp_path / "i/dense.json") | {"segments": segments}
     (tmp_path / "i/dense.json").write_text(json.dumps(manifest))
-    with pytest.raises(ArtefactError, match="its manifest lacks valid values; build it with"):
+    with pytest.raises(ArtefactError, match=r"manifest .*valid values"):
         DenseIndex(tmp_path / "i", encoder)

@@ -56,7 +56,7 @@ def test_everything_else_is_that_of_one_index(opened: tuple[DenseIndex, DenseInd
     assert several.has_sentences
     assert several.sentences_of("heart", ["d59", "d0"]) == one.sentences_of("heart", ["d59", "d0"])
     assert [entry["documents"] for entry in several.identity["indexes"]] == [1, 24, 35]
-    with pytest.raises(InputError, match="hold no document with id 'unknown'; check the id and the corpora"):
+    with pytest.raises(InputError, match=r"document .*id 'unknown'"):
         several.document("unknown")
     with pytest.raises(InputError, match="k is 0"):
         several.search("heart", 0)
@@ -74,10 +74,10 @@ def test_indexes_that_do_not_belong_together(encoder: Any, documents: list[Docum
     for name, chosen in (("a", documents[:3]), ("b", documents[2:])):
         build_dense(chosen, tmp_path / name, encoder)
     indexes = [DenseIndex(tmp_path / name, encoder) for name in ("a", "b")]
-    with pytest.raises(InputError, match=r"a, .*b: document 'd3' is in more than one of these indexes; index each"):
+    with pytest.raises(InputError, match=r"a, .*b: document 'd3'"):
         DenseIndexes(indexes).search("trial")
-    with pytest.raises(InputError, match=r"a: the index is given twice; name each index once\."):
+    with pytest.raises(InputError, match=r"a: .*given twice"):
         DenseIndexes([indexes[0], indexes[0]])
     build_dense(documents[:1], tmp_path / "other", Counting(weights="two"))
-    with pytest.raises(ArtefactError, match="its vectors were made by another encoder"):
+    with pytest.raises(ArtefactError, match="another encoder"):
         DenseIndexes([indexes[0], DenseIndex(tmp_path / "other", encoder)])

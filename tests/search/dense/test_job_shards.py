@@ -68,7 +68,7 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
     with pytest.raises(KeyboardInterrupt):
         build_shard(interrupted(), tmp_path / "1", encoder, settings, shard=Shard(1, 2))
     assert encoder.read == [documents[0].text, documents[1].text]
-    with pytest.raises(ArtefactError, match=r"1: has no shard\.json, so it is an unfinished shard or"):
+    with pytest.raises(ArtefactError, match=r"1: .*no shard\.json"):
         read_finished(tmp_path / "1")
     encoder.read.clear()
     assert build_shard(documents, tmp_path / "1", encoder, settings, shard=Shard(1, 2)) == 3
@@ -83,10 +83,10 @@ def test_a_part_encodes_its_documents_alone_and_goes_on_after_an_interrupt(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"factory": "SQfp16"}, r"2: is from another job than .*1 \(they differ in factory\); give the shards of one"),
+        ({"factory": "SQfp16"}, r"2: .*job .*1 \(.*factory\)"),
         (
             {"source": {**SOURCE, "files": [{"name": "a.jsonl", "bytes": 9, "modified_ns": 1, "sha256": "y"}]}},
-            r"2: was made from another corpus than .*1 \(they differ in a\.jsonl\); make the shards again from the",
+            r"2: .*corpus .*1 \(.*a\.jsonl\)",
         ),
     ],
 )
@@ -110,7 +110,7 @@ def test_an_id_that_occurs_twice_is_found_by_a_part_that_has_neither(
     encoder: Any, documents: list[Document], tmp_path: Path
 ) -> None:
     repeated = [*documents, documents[0]]
-    with pytest.raises(RepeatedIdError, match="'d1' occurs more than once"):
+    with pytest.raises(RepeatedIdError, match="'d1' occurs"):
         build_shard(repeated, tmp_path / "2", encoder, VectorSettings(source=SOURCE), shard=Shard(2, 4))
 
 
@@ -118,7 +118,7 @@ def test_more_parts_than_shards(
     encoder: Any, documents: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_parts(documents, tmp_path, encoder, 4)
-    assert "4: has no documents, as the corpus fills only 3 of 4 shards" in caplog.text
+    assert "4: has no documents" in caplog.text
 
 
 def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
@@ -129,10 +129,10 @@ def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
     before = content(tmp_path / "index")
     vectors = folders[1] / "000001/vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"?")
-    with pytest.raises(ArtefactError, match=r"2/000001: is damaged \(vectors\.npy .*\); make shard 2/2 again"):
+    with pytest.raises(ArtefactError, match=r"2/000001: .*\(vectors\.npy .*shard 2/2"):
         merge_shards(read_all(folders), tmp_path / "index")
     shutil.rmtree(folders[1] / "000001")
-    with pytest.raises(ArtefactError, match="2/000001: is missing or unfinished; make shard 2/2 again"):
+    with pytest.raises(ArtefactError, match=r"2/000001: .*missing .*shard 2/2"):
         merge_shards(read_all(folders), tmp_path / "index")
     assert content(tmp_path / "index") == before
 
@@ -140,7 +140,7 @@ def test_a_damaged_part_is_named_and_the_index_that_stands_there_stays(
 @pytest.mark.parametrize("text", ['{"number": 1}', "[]", '{"number": 1, "count": 2, "job": 7, "details": {}}'])
 def test_a_damaged_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "shard.json").write_text(text)
-    with pytest.raises(ArtefactError, match=r"shard\.json: is damaged; make this shard again"):
+    with pytest.raises(ArtefactError, match=r"shard\.json: is damaged"):
         read_finished(tmp_path)
 
 

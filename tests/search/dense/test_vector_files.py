@@ -55,7 +55,7 @@ def test_ids_that_the_corpus_lacks_are_counted_and_named(tmp_path: Path, caplog:
     how: dict[str, Any] = {"width": None, "known": lambda names: {"a", "b", "c"} & set(names)}
     info, absent = from_files([files[0]], [files[1]], tmp_path / "i", **how)
     assert (info.documents, info.vectors, absent.count) == (3, 4, 3)
-    assert "3 vectors are left out, because the corpus lacks their documents: x1, x2, x3\n" in caplog.text
+    assert ": x1, x2, x3\n" in caplog.text
     with DenseIndex(tmp_path / "i") as index:
         assert {document.id for document in index.search_vectors(vectors[1:2], 10)[0]} == {"a", "b", "c"}
 
@@ -75,7 +75,7 @@ def test_a_full_disk_in_the_middle_loses_no_finished_block(
         written.extend([path] if "vectors" in str(path) else [])
         save(path, values)
 
-    with monkeypatch.context() as patch, pytest.raises(OutputError, match="No space left on device"):
+    with monkeypatch.context() as patch, pytest.raises(OutputError, match=r"\(No space left"):
         patch.setattr(np, "save", full)
         from_files(*arguments, tmp_path / "i", width=16, factory=factory)
     finished = {path: path.stat().st_mtime_ns for path in (tmp_path / "i.part").glob("*/vectors.npy")}
@@ -96,20 +96,20 @@ NAN = np.array([[1.0] * 16, [np.nan] * 16], np.float32)
 @pytest.mark.parametrize(
     ("vectors", "ids", "message"),
     [
-        (unit_vectors(3), ["a", "b"], r"embeds_0\.npy: has shape \(3, 16\), but there are 2 ids"),
+        (unit_vectors(3), ["a", "b"], r"embeds_0\.npy: .*\(3, 16\), .*\b2 ids"),
         (unit_vectors(3)[0], ["a", "b", "c"], r"embeds_0\.npy: has shape \(16,\)"),
-        (unit_vectors(2)[:, :8], ["a", "b"], r"embeds_0\.npy: has vectors of width 8 \(expected 16, that of the"),
-        (np.ones((2, 16), int), ["a", "b"], r"embeds_0\.npy: has values of type int64; expected floating-point"),
-        (unit_vectors(3), ["a", "b", "a"], r"embeds_0\.npy: the document id 'a' occurs more than once"),
-        (3 * unit_vectors(2), ["a", "b"], r"embeds_0\.npy: the vector of document 'a' has length 3 \(expected 1"),
-        (NAN / 4, ["a", "b"], r"embeds_0\.npy: the vector of document 'b' has values that are not finite"),
-        (unit_vectors(2), {"a": 1}, r"pmids_0\.json: has other values than ids; expected a JSON list"),
-        (unit_vectors(2), ["a", None], r"pmids_0\.json: has other values than ids; .*: id 2 is missing \(expected"),
-        (unit_vectors(2), ["a", True], r"pmids_0\.json: has other values than ids; .*: id 2 is True"),
-        (unit_vectors(2), ["", "a"], r"pmids_0\.json: has other values than ids; .*: id 1 is ''"),
-        (unit_vectors(2), ["a", " "], r"pmids_0\.json: has other values than ids; .*: id 2 is ' '"),
-        (unit_vectors(2), ["a", 1.5], r"pmids_0\.json: has other values than ids; .*: id 2 is 1\.5"),
-        (unit_vectors(2), ["a", "a\0"], r"pmids_0\.json: has other values than ids; .*: id 2 is 'a"),
+        (unit_vectors(2)[:, :8], ["a", "b"], r"embeds_0\.npy: .*width 8 .*\b16\b"),
+        (np.ones((2, 16), int), ["a", "b"], r"embeds_0\.npy: .*type int64"),
+        (unit_vectors(3), ["a", "b", "a"], r"embeds_0\.npy: .*id 'a' occurs"),
+        (3 * unit_vectors(2), ["a", "b"], r"embeds_0\.npy: .*document 'a' .*length 3\b"),
+        (NAN / 4, ["a", "b"], r"embeds_0\.npy: .*document 'b' .*not finite"),
+        (unit_vectors(2), {"a": 1}, r"pmids_0\.json: .*JSON list"),
+        (unit_vectors(2), ["a", None], r"pmids_0\.json: .*id 2 is missing"),
+        (unit_vectors(2), ["a", True], r"pmids_0\.json: .*id 2 is True"),
+        (unit_vectors(2), ["", "a"], r"pmids_0\.json: .*id 1 is ''"),
+        (unit_vectors(2), ["a", " "], r"pmids_0\.json: .*id 2 is ' '"),
+        (unit_vectors(2), ["a", 1.5], r"pmids_0\.json: .*id 2 is 1\.5"),
+        (unit_vectors(2), ["a", "a\0"], r"pmids_0\.json: .*id 2 is 'a"),
     ],
 )
 def test_wrong_files_are_one_sentence(vectors: Any, ids: Any, message: str, tmp_path: Path) -> None:
@@ -151,22 +151,22 @@ NO_ARRAYS = {
 def test_a_file_of_another_form_under_the_expected_name(name: str, tmp_path: Path) -> None:
     (tmp_path / "v.npy").write_bytes(NO_ARRAYS[name])
     (tmp_path / "ids.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match=r"v\.npy: is no array of vectors \(.+\); expected numpy's \.npy"):
+    with pytest.raises(InputError, match=r"v\.npy: .*no array .*\(.+\)"):
         from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
-    with pytest.raises(ArtefactError, match=r"v\.npy: is missing or damaged"):
+    with pytest.raises(ArtefactError, match=r"v\.npy: .*damaged"):
         from_vectors(tmp_path / "v.npy", ["a", "b"], tmp_path / "i")
 
 
 @pytest.mark.parametrize("name", [True, "", " ", None, 1.5, ["a"], "a\0"])
 def test_ids_that_are_none_are_refused(name: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"vectors: id 2 is .* \(expected a text or a whole number\)"):
+    with pytest.raises(InputError, match="vectors: id 2 is"):
         from_vectors(unit_vectors(2), ["a", name], tmp_path / "i")
 
 
 def test_a_blank_line_between_ids_is_no_id(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", unit_vectors(2))
     (tmp_path / "ids.txt").write_text("a\n\nb\n\n")
-    with pytest.raises(InputError, match=r"ids\.txt:2 is '' \(expected a text"):
+    with pytest.raises(InputError, match=r"ids\.txt:2 is ''"):
         from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
     (tmp_path / "ids.txt").write_text("a\nb\n\n")
     info, _ = from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
@@ -176,9 +176,9 @@ def test_a_blank_line_between_ids_is_no_id(tmp_path: Path) -> None:
 def test_files_that_are_no_arrays(tmp_path: Path) -> None:
     (tmp_path / "v.npy").write_text("vectors")
     (tmp_path / "ids.txt").write_text("a\n")
-    with pytest.raises(InputError, match=r"v\.npy: is no array of vectors"):
+    with pytest.raises(InputError, match=r"v\.npy: .*no array"):
         from_files([tmp_path / "v.npy"], [tmp_path / "ids.txt"], tmp_path / "i", width=16)
-    with pytest.raises(InputError, match="there are 0 files of ids for 1 of vectors; give one for each"):
+    with pytest.raises(InputError, match=r"\b0 files .*\b1 of vectors"):
         from_files([tmp_path / "v.npy"], [], tmp_path / "i", width=16)
 
 
@@ -189,6 +189,6 @@ def test_too_little_memory_or_disk_is_said_before_the_work(factory: str, remedy:
     check_needs(tmp_path, 1000, 384, factory)
     check_needs(tmp_path, 10**15, 384, "IVF64,SQ8")  # its needs are not known
     count = free_disk(tmp_path)
-    message = rf"needs [\d.]+ GiB of (memory|disk) \(free: [\d.]+ GiB\)\. Free some, or choose {remedy}"
+    message = rf"of (memory|disk) \(free: [\d.]+ GiB\)\. .*{remedy}"
     with pytest.raises(OutputError, match=message):
         check_needs(tmp_path / "a/b", count, 384, factory)

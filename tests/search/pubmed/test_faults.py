@@ -63,7 +63,7 @@ def test_one_service_stands_in_for_another(server: Server, settings: Make) -> No
 
 def test_both_services_down_is_one_error(server: Server, settings: Make) -> None:
     server.faults = [("", "503")] * 60
-    both = r"^PubMed \S+ and Europe PMC \S+ failed \(status 503, 4 attempts\); try again later\.$"
+    both = r"^PubMed \S+ .*Europe .*\(status 503, 4 attempts\)"
     with pytest.raises(ServiceError, match=both):
         search(QUERY, 20, settings=settings(cache=False))
 
@@ -86,7 +86,7 @@ def test_a_cursor_that_never_ends(server: Server, settings: Make) -> None:
 def test_a_search_ends_at_its_deadline(server: Server, settings: Make) -> None:
     server.faults = [("", "slow")] * 500
     begin = time.monotonic()
-    with pytest.raises(ServiceError, match=r"did not end the search within 0\.8 s|gave no usable answer"):
+    with pytest.raises(ServiceError, match=r"within 0\.8 s|no usable answer"):
         search(QUERY, 40, settings=settings(cache=False, seconds=0.8))
     assert time.monotonic() - begin < 60  # seconds, on a busy machine
 

@@ -31,12 +31,12 @@ def test_a_query_without_limits_goes_as_it_is() -> None:
 
 @pytest.mark.parametrize("date", ["2015-13", "2015-02-30", "15", "", "soon", "0000", "2015-1-1-1", "９９９９"])
 def test_dates_that_cannot_be(date: str) -> None:
-    with pytest.raises(InputError, match=r"the first date: no such date \(got .*, expected YYYY"):
+    with pytest.raises(InputError, match=f"first date: .*'{date}'"):
         read_limits(date)
 
 
 def test_an_end_before_its_start() -> None:
-    with pytest.raises(InputError, match="the first date 2020 is after the last date 2019-12; exchange them"):
+    with pytest.raises(InputError, match=r"\b2020 .*\b2019-12"):
         read_limits("2020", "2019-12")
 
 
@@ -44,5 +44,5 @@ def test_an_end_before_its_start() -> None:
     ("name", "nearest"), [("clinical tril", "Clinical Trial"), ("rct", '"'), ("meta", "Meta-Analysis")]
 )
 def test_an_unknown_type_names_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(InputError, match=f"unknown publication type '{name}'; did you mean one of .*{nearest}"):
+    with pytest.raises(InputError, match=f"type '{name}'; .*{nearest}"):
         read_limits(types=[name])

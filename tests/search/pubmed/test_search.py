@@ -108,16 +108,16 @@ def test_a_query_in_syntax_goes_as_it_is_to_the_service_that_reads_it(server: Se
 
 
 def test_unbalanced_quotes_bring_pubmeds_own_words(settings: Make) -> None:
-    with pytest.raises(InputError, match=r"PubMed rejects the query: Unbalanced quotes in the query. Correct its"):
+    with pytest.raises(InputError, match=r"rejects .*: Unbalanced quotes"):
         search(QUERY, own_query='"nintedanib[tiab]', settings=settings())
 
 
 @pytest.mark.parametrize(
-    ("tagged", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "round brackets and square")]
+    ("tagged", "odd"), [("(zebra[tiab]", "round brackets"), ("TITLE:(zebra]", "brackets and square")]
 )
 def test_a_query_without_balance_that_finds_nothing(server: Server, settings: Make, tagged: str, odd: str) -> None:
     server.faults = [("", "nothing")]
-    with pytest.raises(InputError, match=f"has no results, and its {odd}"):
+    with pytest.raises(InputError, match=f"no results, .*{odd}"):
         search(QUERY, own_query=tagged, settings=settings())
 
 
@@ -139,7 +139,7 @@ def test_long_lists_of_ids_are_posted(server: Server, settings: Make) -> None:
 
 
 def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
-    with pytest.raises(InputError, match="NCBI does not know this key") as caught:
+    with pytest.raises(InputError, match="know this key") as caught:
         search(QUERY, settings=settings(key="f00ba4"))
     assert "f00ba4" not in str(caught.value)
     assert "f00ba4" not in repr(settings(key="f00ba4"))
@@ -147,7 +147,7 @@ def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
 
 def test_a_page_that_repeats_the_request_is_no_wrong_key(server: Server, settings: Make) -> None:
     server.faults = [("", "echo")] * 9
-    with pytest.raises(ServiceError, match=r"rejected the request \(status 400\); check pubmed.eutils and the query"):
+    with pytest.raises(ServiceError, match=r"\(status 400\); .*pubmed\.eutils"):
         search(QUERY, sources=["pubmed"], settings=settings(key="0123456789abcdef"))
 
 
@@ -200,7 +200,7 @@ def test_nothing_of_the_query_is_logged(server: Server, settings: Make, caplog: 
 
 def test_no_network_is_one_sentence(settings: Make) -> None:
     nowhere = "http://127.0.0.1:9"
-    both = r"^PubMed \(127\S+\) and Europe PMC \(127\S+\) cannot be reached \(Connection refused\); check [^.]*\.$"
+    both = r"^PubMed \(127\S+\) .*Europe .*\(127\S+\) .*\(Connection"
     with pytest.raises(ServiceError, match=both):
         search(QUERY, settings=settings(eutils=nowhere, europepmc=nowhere))
 
@@ -208,7 +208,7 @@ def test_no_network_is_one_sentence(settings: Make) -> None:
 def test_certificates_that_cannot_be_read(settings: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     (tmp_path / "none.pem").write_text("no certificate", encoding="utf-8")
-    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate can be read"):
+    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate"):
         search(QUERY, settings=settings(eutils="https://mirror.invalid", europepmc="https://mirror.invalid"))
 
 
@@ -216,10 +216,10 @@ def test_an_unreachable_proxy_is_named(settings: Make, monkeypatch: pytest.Monke
     elsewhere = settings(eutils="http://mirror.invalid", europepmc="http://mirror.invalid")
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    with pytest.raises(ServiceError, match=r"check the network and the proxy in \$HTTP_PROXY"):
+    with pytest.raises(ServiceError, match=r"proxy .*\$HTTP_PROXY"):
         search(QUERY, settings=elsewhere)
     monkeypatch.setenv("HTTP_PROXY", "carrier-pigeon://coop")
-    with pytest.raises(InputError, match=r"\$HTTP_PROXY: a proxy from the environment is no http"):
+    with pytest.raises(InputError, match=r"\$HTTP_PROXY: .*no http"):
         search(QUERY, settings=elsewhere)
 
 
@@ -232,12 +232,12 @@ def test_this_machine_is_reached_without_a_proxy(settings: Make, monkeypatch: py
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"query": " "}, "the query is blank"),
-        ({"query": "x" * 5000}, "the query has 5,000 characters"),
-        ({"k": 10_001}, "k is 10001; expected a whole number from 1 to 10,000"),
+        ({"query": " "}, "query is blank"),
+        ({"query": "x" * 5000}, r"query .*\b5,000 characters"),
+        ({"k": 10_001}, "k is 10001"),
         ({"k": 0}, "k is 0"),
-        ({"sources": ["medline"]}, "source is 'medline'; choose from pubmed, europepmc"),
-        ({"query": "?!"}, "the query has no word"),
+        ({"sources": ["medline"]}, "source is 'medline'"),
+        ({"query": "?!"}, "no word"),
     ],
 )
 def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message: str) -> None:
@@ -247,5 +247,5 @@ def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message
 
 @pytest.mark.parametrize("url", ["ftp://x", "eutils", "http://", "http://h:99999", "https://h/?q=1", ""])
 def test_addresses_that_cannot_be(url: str) -> None:
-    with pytest.raises(InputError, match=r"pubmed.eutils: (invalid URL .*one such as https|the URL has a user, query)"):
+    with pytest.raises(InputError, match=r"pubmed\.eutils: (invalid URL|.*user, query)"):
         Settings.from_environment(eutils=url)
