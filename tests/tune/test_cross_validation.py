@@ -38,9 +38,9 @@ def test_folds_hold_every_question_once() -> None:
     sections = split(11, 3, seed=0)
     assert sorted(np.concatenate(sections).tolist()) == list(range(11))
     assert {len(section) for section in sections} == {3, 4}
-    with pytest.raises(InputError, match="1 question cannot be held out in 5 folds"):
+    with pytest.raises(InputError, match=r"1 question .*\b5 folds"):
         split(1, 5, 0)
-    with pytest.raises(InputError, match="the number of folds is 1"):
+    with pytest.raises(InputError, match=r"folds is 1\b"):
         split(9, 1, 0)
 
 
@@ -109,14 +109,10 @@ def test_folds_outside_which_nothing_is_gold_are_refused_before_a_trial(
     bare = [replace(first, documents=(), snippets=()) for first in scored.questions]
     questions = tuple(scored.questions[number] if number in fold else first for number, first in enumerate(bare))
     objective = Objective(replace(scored, questions=questions), measure)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=f"fold 2 of 2 .*gold {what}"):
         check_folds(objective, 2, 0.05, seed)
-    assert str(caught.value) == (
-        f"the questions outside fold 2 of 2 have no gold {what} among their candidates; use other folds or "
-        "another seed, or score more questions."
-    )
     check_folds(objective, 2, 0.05, seed=0)
-    with pytest.raises(InputError, match="outside fold 2 of 2"):
+    with pytest.raises(InputError, match="fold 2 of 2"):
         cross_validate(objective, Space.of(scored.columns), replace(QUICK, seed=seed), Weights({"a": 1.0}), folds=2)
 
 
@@ -198,7 +194,7 @@ def test_a_damaged_bundle_is_not_sealed_and_its_weights_are_kept(tiny_bundle: Pa
         stream.write(b"damage")
     before = (folder / "weights.json").read_bytes(), (folder / "bundle.json").read_bytes()
     evidence = compare(np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.4, 20))
-    with pytest.raises(ArtefactError, match=r"model\.safetensors: the content has SHA-256"):
+    with pytest.raises(ArtefactError, match=r"model\.safetensors: .*SHA-256"):
         adopt(folder / "weights.json", Weights({"relevance": 1.0, "sts": 0.5, "sia": 0.25}), evidence)
     assert ((folder / "weights.json").read_bytes(), (folder / "bundle.json").read_bytes()) == before
 

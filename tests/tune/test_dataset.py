@@ -72,7 +72,7 @@ def test_a_set_of_an_earlier_format_is_refused_with_the_remedy(scored_set: Datas
     scored_set.save(tmp_path / "scored")
     manifest = json.loads((tmp_path / "scored/manifest.json").read_text())
     (tmp_path / "scored/manifest.json").write_text(json.dumps({"files": manifest["files"], "made_by": {}, "format": 2}))
-    with pytest.raises(ArtefactError, match="its format is 2, expected 3; score the questions again"):
+    with pytest.raises(ArtefactError, match=r"format is 2, .*\b3;"):
         Dataset.load(tmp_path / "scored")
 
 
@@ -87,11 +87,11 @@ def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_a_changed_or_missing_file_is_refused(scored_set: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "scored"
-    with pytest.raises(ArtefactError, match="holds no scored questions"):
+    with pytest.raises(ArtefactError, match="no scored questions"):
         Dataset.load(folder)
     scored_set.save(folder)
     np.save(folder / "sentence_scores.npy", np.zeros(5))
-    with pytest.raises(ArtefactError, match=r"sentence_scores\.npy: is missing or has changed"):
+    with pytest.raises(ArtefactError, match=r"sentence_scores\.npy: .*changed"):
         Dataset.load(folder)
 
 
@@ -123,11 +123,11 @@ def test_columns_scored_apart_are_put_side_by_side(scored_set: Dataset) -> None:
     weights = Weights({"a": 0.3, "b": 0.7})
     assert np.array_equal(blend(joined.columns, weights).documents, blend(scored_set.columns, weights).documents)
     assert joined.made_by["perspectives"] == scored_set.made_by["perspectives"]
-    with pytest.raises(InputError, match=r"different question sets \('empty' is in one of them only\)"):
+    with pytest.raises(InputError, match=r"sets \('empty'"):
         sections[0].join_columns(sections[1].subset([0, 2]))
-    with pytest.raises(InputError, match="different candidates or sentences"):
+    with pytest.raises(InputError, match="candidates or sentences"):
         sections[0].join_columns(replace(sections[1], begin=sections[1].begin + 1))
-    with pytest.raises(InputError, match="both sets have the perspective 'a'"):
+    with pytest.raises(InputError, match="perspective 'a'"):
         sections[0].join_columns(sections[0])
 
 
@@ -152,7 +152,7 @@ def test_a_document_column_of_both_sets_is_one_column_or_refused(scored_set: Dat
     )  # other first stages may find the same
     assert joined.made_by["perspectives"] == {"a": "f", "dense": "1", "c": "f"}
     for second in (theirs(dense, "2"), theirs(dense + 1, "1")):
-        with pytest.raises(InputError, match=r"both sets have the document column 'dense', .* give each column once"):
+        with pytest.raises(InputError, match="document column 'dense'"):
             mine.join_columns(second)
 
 
@@ -183,14 +183,14 @@ def test_sets_below_one_another_are_measured_question_by_question(make_pairs: Ca
     )
     assert Dataset.concat([first]) is first
     assert both.data not in {first.data, second.data}
-    with pytest.raises(InputError, match="scored by different models; score all of them with one bundle"):
+    with pytest.raises(InputError, match="by different models"):
         Dataset.concat([first, replace(second, made_by={"perspectives": {"a": "1", "b": "3"}})])
 
 
 def test_no_questions_and_repeated_candidates_are_refused() -> None:
-    with pytest.raises(InputError, match="scored questions: no questions"):
+    with pytest.raises(InputError, match="no questions"):
         Dataset.collect([])
-    with pytest.raises(InputError, match="question z: the document '1' is twice"):
+    with pytest.raises(InputError, match=r"question z: .*'1' is twice"):
         Dataset.collect([question("z", ["1", "2", "1"])])
 
 
@@ -203,7 +203,7 @@ def test_only_scored_questions_are_replaced(scored_set: Dataset, tmp_path: Path)
     assert (tmp_path / "manifest.json").read_text() == "of an index, say"
     for name in ("notes.txt", "more.npy"):
         (tmp_path / "scored" / name).write_text("a week of work")
-    with pytest.raises(OutputError, match=r"is not replaced, because it also contains more\.npy, notes\.txt; move"):
+    with pytest.raises(OutputError, match=r"also contains more\.npy, notes\.txt"):
         scored_set.save(tmp_path / "scored")
     assert (tmp_path / "scored/notes.txt").read_text() == "a week of work"
 
@@ -237,10 +237,7 @@ def test_nothing_is_fitted_on_them(scored_set: Dataset, caplog: pytest.LogCaptur
     assert np.array_equal(fitted.columns.sentences, scored_set.columns.sentences[kept])
     assert np.array_equal(fitted.begin, scored_set.begin[kept])
     left_out, in_part = (2, 0) if flag == "documents_left_out" else (0, 2)
-    assert (
-        f"{left_out} of 5 documents were not read by every model, and {in_part} to a model's first exit only, so "
-        "nothing is fitted on them"
-    ) in caplog.text
+    assert f"{left_out} of 5 documents" in caplog.text and f"{in_part} to a model's first exit" in caplog.text
     weights, without = Weights({"a": 0.3, "b": 0.7}), [question("x", ["1"]), PAIRS[1]]
     objective = Objective(flagged(scored_set, flag, 1), "document-map")
     assert objective.per_question(weights)[:2].tolist() == (
@@ -258,5 +255,5 @@ def test_a_set_without_the_flag_is_scored_again_if_it_may_need_one(tmp_path: Pat
         del manifest["files"][f"{flag}.npy"]
         write_json_with_checksum(folder / "manifest.json", manifest)
     assert not getattr(Dataset.load(tmp_path / "None"), flag).any()
-    with pytest.raises(ArtefactError, match="does not say which documents its cascade left out or read in part"):
+    with pytest.raises(ArtefactError, match="left out or"):
         Dataset.load(tmp_path / "auto")

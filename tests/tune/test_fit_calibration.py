@@ -128,27 +128,27 @@ def test_both_lines_and_what_they_were_fitted_on() -> None:
 
 
 def test_weights_of_columns_that_depend_on_the_list_are_refused() -> None:
-    with pytest.raises(InputError, match=r"'bm25', which no model computes .* the bounds 0 and 0"):
+    with pytest.raises(InputError, match=r"'bm25', .*no model .*\b0 and 0\b"):
         fit_calibration(rising(), replace(WEIGHTS, beta={"bm25": 0.1}))
-    with pytest.raises(InputError, match=r"normalise 'zscore', so scores depend on .* without normalisation"):
+    with pytest.raises(InputError, match="normalise 'zscore'"):
         fit_calibration(rising(), replace(WEIGHTS, normalise="zscore"))
 
 
 def test_scores_that_fall_with_relevance_are_no_probability() -> None:
     fallen = replace(WEIGHTS, alpha={"a": -1.0, "b": -0.5})
-    with pytest.raises(InputError, match="higher scores are less relevant here"):
+    with pytest.raises(InputError, match="less relevant"):
         fit_calibration(rising(), fallen)
 
 
 def test_sets_without_gold_or_models_are_refused() -> None:
     scored = rising()
-    with pytest.raises(InputError, match="'a', which no model computes"):
+    with pytest.raises(InputError, match=r"'a', .*no model"):
         fit_calibration(replace(scored, made_by={}), WEIGHTS)
     unjudged = tuple(replace(question, documents=(), snippets=()) for question in scored.questions)
     with pytest.raises(InputError, match="has gold"):
         fit_calibration(replace(scored, questions=unjudged), WEIGHTS)
     documents_only = tuple(replace(question, snippets=()) for question in scored.questions)
-    with pytest.raises(InputError, match="0 of 0 texts are relevant"):
+    with pytest.raises(InputError, match="0 of 0 texts"):
         fit_calibration(replace(scored, questions=documents_only), WEIGHTS)
 
 

@@ -61,11 +61,11 @@ def test_weights_learn_from_grades(tiny_bundle: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([line("heart", 0, None)], "no document has a grade above 0"),
+        ([line("heart", 0, None)], "grade above 0"),
         ([line("heart", 1), line("heart", 1)], ":2: repeated query"),
         ([line("heart", -1)], "has the grade -1"),
-        (['{"query": "heart"}'], ":1: a question of another form"),
-        ([line("heart", 1), line("blood", 1).replace("blood-0", "heart-0")], "'heart-0' has different texts"),
+        (['{"query": "heart"}'], ":1: .*another form"),
+        ([line("heart", 1), line("blood", 1).replace("blood-0", "heart-0")], "'heart-0' .*different texts"),
     ],
 )
 def test_a_file_of_another_form_is_one_sentence(tmp_path: Path, lines: list[str], message: str) -> None:

@@ -203,23 +203,23 @@ def test_a_measure_of_ones_own(learnable: Dataset) -> None:
     assert "reciprocal_rank" in objective.name
     only_a = Weights({"a": 1.0, "b": 0.0}, alpha_context=0.0, beta={"bm25": 0.0})
     assert objective(only_a) > objective(Weights({"a": 0.0, "b": 1.0}, alpha_context=0.0, beta={"bm25": 0.0})) + 0.2
-    with pytest.raises(InputError, match=r"gave values of shape \(3,\)"):
+    with pytest.raises(InputError, match=r"shape \(3,\)"):
         Objective(learnable, lambda answers: np.ones(3))(only_a)
 
 
 def test_what_is_refused(learnable: Dataset) -> None:
-    with pytest.raises(InputError, match="the measure is 'map'; choose from"):
+    with pytest.raises(InputError, match="measure is 'map'"):
         Objective(learnable, "map")
-    with pytest.raises(InputError, match="the version of the BioASQ measures is 4; choose from"):
+    with pytest.raises(InputError, match="measures is 4"):
         Objective(learnable, "snippet-map", version=4)
     scores = np.array(learnable.columns.sentences)
     scores[-1, 1] = np.nan
     broken = replace(learnable, columns=replace(learnable.columns, sentences=scores))
     last = learnable.questions[learnable.columns.query_of[learnable.columns.document_of[-1]]].id
-    with pytest.raises(InputError, match=f"the column 'b' holds nan for question {last}"):
+    with pytest.raises(InputError, match=f"column 'b' .*nan .*{last}"):
         Objective(broken)
     bare = tuple(replace(question, documents=None, snippets=None) for question in learnable.questions)
-    with pytest.raises(InputError, match="none of the 60 scored questions has gold"):
+    with pytest.raises(InputError, match=r"\b60 scored .*has gold"):
         Objective(replace(learnable, questions=bare))
 
 

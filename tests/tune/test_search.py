@@ -160,15 +160,15 @@ def test_any_number_of_perspectives(learnable: Dataset) -> None:
 def test_what_is_refused(learnable: Dataset, space: Space) -> None:
     with pytest.raises(InputError, match="calls is 0"):
         Plan(calls=0)
-    with pytest.raises(InputError, match="number of initial points is 0"):
+    with pytest.raises(InputError, match="points is 0"):
         Bayesian(initial=0)
-    with pytest.raises(InputError, match="the acquisition is 'UCB'; choose from EI, PI, LCB"):
+    with pytest.raises(InputError, match="acquisition is 'UCB'"):
         Bayesian(acquisition="UCB")  # type: ignore[arg-type]
     snippet = Snippet(document="99", begin_section="title", end_section="title", begin=0, end=9, text="")
     elsewhere = tuple(replace(item, documents=("99",), snippets=(snippet,)) for item in learnable.questions)
     for measure, description in (("document-map", "document"), ("snippet-f1", "snippet")):
         objective = Objective(replace(learnable, questions=elsewhere), measure)
-        with pytest.raises(InputError, match=f"none of the 60 questions has a gold {description} among its candidates"):
+        with pytest.raises(InputError, match=rf"\b60 questions .*gold {description}"):
             search(objective, space, QUICK)
 
 
@@ -207,9 +207,8 @@ def test_a_cut_off_is_found_where_long_lists_lose_precision(learnable: Dataset) 
 
 def test_a_measure_that_the_gold_cannot_support_is_refused(learnable: Dataset, space: Space) -> None:
     bare = tuple(replace(question, snippets=()) for question in learnable.questions)
-    message = r"^the measure snippet-f1 needs gold snippets with usable offsets, but none of the 60 questions has any"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"snippet-f1 .*usable offsets, .*\b60 questions"):
         search(Objective(replace(learnable, questions=bare), "snippet-f1"), space, QUICK)
     bare = tuple(replace(question, documents=()) for question in learnable.questions)
-    with pytest.raises(InputError, match=r"^the measure document-map needs gold documents, but none of the 60"):
+    with pytest.raises(InputError, match=r"document-map .*\b60\b"):
         search(Objective(replace(learnable, questions=bare), "document-map"), space, QUICK)

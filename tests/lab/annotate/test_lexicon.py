@@ -36,14 +36,14 @@ def test_the_fingerprint_is_that_of_the_content() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("effusion effusion*\n", r"lexicon\.tsv:1: found 'effusion effusion\*'; expected a concept, a tab"),
-        ("# only\nedema\t\n", r"lexicon\.tsv:2: .*expected a concept, a tab and a phrase"),
-        ("\tedema\n", r"lexicon\.tsv:1: .*expected a concept"),
-        ("edema\t*\n", r"lexicon\.tsv:1: .*expected a concept"),
-        ("edema\ted*ma\n", r"lexicon\.tsv:1: the phrase 'ed\*ma' has a \* inside"),
-        ("a\tmass\nb\tMASS\n", r"lexicon\.tsv:2: the phrase 'mass' is listed under 'b', and at .*:1 under 'a'"),
-        ("", r"lexicon\.tsv: the lexicon has no phrases"),
-        ("edema\t!leg edema\n", r"lexicon\.tsv: the lexicon has no phrases"),
+        ("effusion effusion*\n", r"lexicon\.tsv:1: .*'effusion effusion\*'"),
+        ("# only\nedema\t\n", r"lexicon\.tsv:2: .*a concept"),
+        ("\tedema\n", r"lexicon\.tsv:1: .*a concept"),
+        ("edema\t*\n", r"lexicon\.tsv:1: .*a concept"),
+        ("edema\ted*ma\n", r"lexicon\.tsv:1: .*'ed\*ma'"),
+        ("a\tmass\nb\tMASS\n", r"lexicon\.tsv:2: .*'mass' .*'b', .*:1 .*'a'"),
+        ("", r"lexicon\.tsv: .*no phrases"),
+        ("edema\t!leg edema\n", r"lexicon\.tsv: .*no phrases"),
     ],
 )
 def test_what_is_no_lexicon_is_refused(tmp_path: Path, content: str, message: str) -> None:
@@ -107,5 +107,5 @@ def test_chexpert_folders_become_a_lexicon(tmp_path: Path) -> None:
         "support devices\tdefib*",
         "other finding\tdensity*",
     }
-    with pytest.raises(InputError, match=r"there is no file mention/\*\.txt"):
+    with pytest.raises(InputError, match=r"no file mention/\*\.txt"):
         read_chexpert(tmp_path / "mention")

@@ -200,10 +200,10 @@ def test_a_file_has_the_published_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("no [PREN]", r"t\.txt:1: found 'no \[PREN\]'; expected a trigger, a tab"),
-        ("no\t[NEGATE]", r"t\.txt:1: the trigger 'no' has the kind 'NEGATE'; expected .* PREN"),
-        ("no*\t[PREN]", r"t\.txt:1: the trigger 'no\*'"),
-        ("# nothing", r"there are no triggers; give at least one"),
+        ("no [PREN]", r"t\.txt:1: .*'no \[PREN\]'"),
+        ("no\t[NEGATE]", r"t\.txt:1: .*'no' .*kind 'NEGATE'"),
+        ("no*\t[PREN]", r"t\.txt:1: .*'no\*'"),
+        ("# nothing", "no triggers"),
     ],
 )
 def test_what_is_no_trigger_is_refused(tmp_path: Path, line: str, message: str) -> None:

@@ -61,8 +61,8 @@ def test_options_and_workers_that_do_not_fit(
     corpus: Path, tiny_encoder: Path, tmp_path: Path, local: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["index", str(corpus), "--index", str(tmp_path / "never"), "--ray", "local"]) == 2
-    assert "--ray says how vectors are made; add --dense, or leave it out." in capsys.readouterr().err
+    assert "--ray says how vectors are made" in capsys.readouterr().err
     status, errors = ended(*words(corpus, tiny_encoder, tmp_path / "never", "--ray", local, "--workers", 99))
     assert status == 2
-    assert "workers is 99, with a CPU and 0 GPUs each" in errors.splitlines()[-1]
+    assert "workers is 99" in errors.splitlines()[-1]
     assert not (tmp_path / "never").exists()

@@ -93,7 +93,7 @@ def test_one_token_without_a_vector_is_named_when_it_occurs(whole: Path, tmp_pat
     folder = Path(shutil.copytree(whole, tmp_path / "damaged"))
     vocabulary(lambda numbers: {**numbers, "insulin": 10**6})(folder)
     writer = Writer(folder, "query", device="cpu")
-    with pytest.raises(ArtefactError, match=r"gives the token id 1000000, but the model has \d+ embeddings"):
+    with pytest.raises(ArtefactError, match=r"token id 1000000, .*\d+ embeddings"):
         writer.loss(PAIRS)
 
 

@@ -55,8 +55,8 @@ def test_a_partial_fact_is_about_what_its_sentence_says(text: str, fault: str) -
 @pytest.mark.parametrize(
     ("bound", "value", "fault"),
     [
-        ("least_relevance", float("nan"), "sia.least_relevance is nan; expected a number."),
-        ("most_copied", 80, "sia.most_copied is 80; expected a number, at most 1."),
+        ("least_relevance", float("nan"), r"sia\.least_relevance is nan"),
+        ("most_copied", 80, r"sia\.most_copied is 80"),
     ],
 )
 def test_a_bound_that_is_none(bound: str, value: float, fault: str) -> None:

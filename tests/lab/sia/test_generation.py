@@ -171,10 +171,10 @@ def test_files_of_the_users_among_the_steps_are_not_removed(tmp_path: Path) -> N
     (leftover / "config.json").write_text("of a killed process")
     notes = step.chunks[0].parent / "notes.txt"
     notes.write_text("years of work")
-    with pytest.raises(OutputError, match=r"is not replaced, because it also contains step/notes.txt; move"):
+    with pytest.raises(OutputError, match=r"also contains step/notes\.txt"):
         Workspace(tmp_path / "w")
     repeated = Workspace(tmp_path / "w", resume=True)
-    with pytest.raises(OutputError, match=r"step: is not replaced, because it also contains notes.txt; move"):
+    with pytest.raises(OutputError, match=r"step: .*also contains notes\.txt"):
         repeated.run("step", [1], lambda _: ([], {}), depends={"x": 2})
     assert notes.read_text() == "years of work"
     notes.unlink()
@@ -242,7 +242,7 @@ def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_pat
     assert decoding == {"temperature": 0.1, "most_tokens": 8, "top_p": 0.9, "precision": "float32"}
     assert report["counts"]["generated-items"]["sentences"] == 2
     stricter = replace(settings, filters=Filters(least_relevance=1.1), sentences=1)
-    with pytest.raises(InputError, match=r"removed every query .*'sentences': 1, .*relevance of its sentence': 1"):
+    with pytest.raises(InputError, match=r"every query .*'sentences': 1, .*': 1\b"):
         Generation(stricter, tmp_path / "out", resume=True).run()  # what other filters had let pass is not kept
 
 
@@ -313,7 +313,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # writing beyond it fails as on a full disk
     try:
-        with pytest.raises(OutputError, match=r"000000.jsonl: cannot be written .* check the folder and free space"):
+        with pytest.raises(OutputError, match=r"000000\.jsonl: .*written"):
             space.run("large", [1], lambda chunk: ([{"value": "x" * 20_000}], {}), depends={})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -322,7 +322,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    with pytest.raises(OutputError, match="taken: is not a folder of generated SIA data"):
+    with pytest.raises(OutputError, match=r"taken: .*a folder"):
         Workspace(tmp_path / "taken")
 
 
@@ -339,5 +339,5 @@ def test_a_pair_counts_once_and_the_first_method_decides(tmp_path: Path) -> None
 def test_perspectives_that_the_bundle_lacks_are_named(qasc: Path, tmp_path: Path) -> None:
     generation = Generation(GenerationSettings(qasc=str(qasc), steps=("partial",)), tmp_path / "out")
     generation.steps._perspectives = {"dense": Overlap("dense")}
-    with pytest.raises(InputError, match=r"has no perspective 'relevance' \(only dense\)"):
+    with pytest.raises(InputError, match=r"perspective 'relevance' \(only dense\)"):
         generation.run()

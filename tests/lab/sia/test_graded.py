@@ -192,12 +192,12 @@ def test_answers_of_official_and_of_flattened_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"id": "", "type": "list"}, r"q\.json: question 1 has no id"),
-        (5, r"q\.json: question 1 is 5; expected an object"),
-        ({"type": "factoid", "exact_answer": 5}, r"q\.json: question 'q': exact_answer is 5; expected a string, or a"),
-        ({"type": "list", "exact_answer": [5, ["a"]]}, r"question 'q': exact_answer is \[5, \['a'\]\]; expected"),
-        ({"type": "list", "exact_answer": [["a", None]]}, "question 'q': exact_answer is"),
-        ({"type": "list", "exact_answer": [[["a"]]]}, "question 'q': exact_answer is"),
+        ({"id": "", "type": "list"}, r"q\.json: question 1 .*no id"),
+        (5, r"q\.json: question 1 is 5"),
+        ({"type": "factoid", "exact_answer": 5}, r"q\.json: question 'q': exact_answer is 5"),
+        ({"type": "list", "exact_answer": [5, ["a"]]}, r"question 'q': exact_answer is \[5, \['a'\]\]"),
+        ({"type": "list", "exact_answer": [["a", None]]}, r"question 'q': exact_answer is \[\['a', None\]\]"),
+        ({"type": "list", "exact_answer": [[["a"]]]}, r"question 'q': exact_answer is \[\[\['a'\]\]\]"),
     ],
 )
 def test_answers_of_another_form_are_named(tmp_path: Path, record: object, message: str) -> None:

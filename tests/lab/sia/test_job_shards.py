@@ -88,7 +88,7 @@ def test_parts_that_do_not_belong_together(
         return error(capsys)
 
     assert "shards are missing: 2/2; make them" in merge(shards[0])
-    assert "other: is from another job than" in (message := merge(shards[0], tmp_path / "other"))
+    assert "other: is from another job" in (message := merge(shards[0], tmp_path / "other"))
     assert "settings" in message
     assert "notes: is not a folder of generated SIA data, so it is not replaced" in merge(*shards, output="notes")
     before = qasc.read_text()
@@ -112,20 +112,17 @@ def test_an_unfinished_part_is_none(command: list[str], tmp_path: Path, capsys: 
     assert main([*command, *how, "--bundle", "no-bundle"]) == 2  # begins anew, and comes to nothing
     capsys.readouterr()
     assert main(["merge", str(tmp_path / "1"), "--output", str(tmp_path / "x")]) == 2
-    assert (
-        "1: has no shard.json, so it is an unfinished shard or not a shard; repeat the command that makes it"
-        in error(capsys)
-    )
+    assert "1: has no shard.json" in error(capsys)
 
 
 def test_a_part_of_a_kind_that_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_finished(tmp_path, Shard(1, 1), {"kind": "poems"})
     assert main(["merge", str(tmp_path), "--output", str(tmp_path.parent / "x")]) == 2
-    assert "unknown kind of shard; use the version of mpir that made it." in error(capsys)
+    assert "unknown kind of shard" in error(capsys)
 
 
 def test_language_models_have_no_parts(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     writer = ["--writer", "some/model", "--sources", str(SAMPLE / "documents.jsonl")]
     assert main([*command, *writer, "--output", str(tmp_path / "1"), "--shard", "1/2"]) == 2
-    assert "the language models of the method generated learn from all rows, so it has" in error(capsys)
+    assert "the method generated" in error(capsys)
     assert not (tmp_path / "1").exists()

@@ -32,7 +32,7 @@ def test_a_missing_field_is_named_with_its_row(field: str, tmp_path: Path) -> No
     records = [qasc_record(item) for item in ITEMS]
     del records[1][field]
     path = write_lines(tmp_path / "bad.jsonl", records)
-    with pytest.raises(InputError, match=rf"bad.jsonl: row 2: {field} is missing; .* sia.skip_bad"):
+    with pytest.raises(InputError, match=rf"bad\.jsonl: row 2: {field} is missing"):
         list(read_items(str(path)))
     counts: Counter[str] = Counter()
     assert list(read_items(str(path), skip_bad=True, counts=counts)) == [ITEMS[0], ITEMS[2]]
@@ -41,12 +41,12 @@ def test_a_missing_field_is_named_with_its_row(field: str, tmp_path: Path) -> No
 
 def test_an_answer_key_without_choice_is_a_bad_row(tmp_path: Path) -> None:
     record = qasc_record(ITEMS[0]) | {"answerKey": "Z"}
-    with pytest.raises(InputError, match="row 1: answerKey is 'Z'"):
+    with pytest.raises(InputError, match=r"key\.jsonl: row 1: answerKey is 'Z'"):
         list(read_items(str(write_lines(tmp_path / "key.jsonl", [record]))))
 
 
 def test_a_hub_that_cannot_be_reached_is_said_in_one_sentence() -> None:
-    with pytest.raises(InputError, match=r"allenai/no-such-set: there is no such file, .* give a JSON-lines file"):
+    with pytest.raises(InputError, match=r"allenai/no-such-set: .*no such"):
         list(read_items("allenai/no-such-set"))
 
 

@@ -96,7 +96,7 @@ def test_a_fact_that_may_answer_is_no_0(fact: str, partial: tuple[str, ...], rel
 
 def test_a_threshold_that_leaves_nothing_suggests_one() -> None:
     counts = {"questions": 20, f"{BINS}1.5": 5, f"{BINS}2.1": 2, f"{BINS}2.2": 1}
-    with pytest.raises(InputError, match=r"no pair reaches the similarity 4.9 of 5; try sia.threshold=2.1\."):
+    with pytest.raises(InputError, match=r"similarity 4\.9 .*sia\.threshold=2\.1\."):
         check_found(counts, 4.9)
     with pytest.raises(InputError, match="too few questions"):
         check_found({"questions": 2}, 1.0)

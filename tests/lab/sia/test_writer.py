@@ -130,7 +130,7 @@ def test_a_writer_in_half_precision_has_logits_in_whole(trained: Path) -> None:
     assert logits.dtype == torch.float32 and not torch.equal(logits, logits.bfloat16().float())
     assert [w.text for w in half.write([source for source, _ in PAIRS], DECODING, 1)] == [text for _, text in PAIRS]
     assert torch.allclose(half.loss(PAIRS), complete.loss(PAIRS), atol=0.05)
-    with pytest.raises(InputError, match="precision is 'bf17'; choose from"):
+    with pytest.raises(InputError, match="precision is 'bf17'"):
         Writer(trained, "query", precision="bf17")
 
 
@@ -143,9 +143,7 @@ def test_a_finished_writer_is_kept_and_says_what_made_it(checkpoint: str, traine
 
 
 def test_a_checkpoint_that_cannot_be_loaded() -> None:
-    with pytest.raises(
-        ArtefactError, match=r"no-such: cannot be loaded as a causal language model .*; give the folder"
-    ):
+    with pytest.raises(ArtefactError, match=r"no-such: .*causal language"):
         Writer("no-such", "query")
 
 
@@ -202,16 +200,16 @@ def test_a_finished_model_that_has_changed_is_refused(checkpoint: str, tmp_path:
     settings = Training(checkpoint=checkpoint, epochs=1, batch_size=2, max_length=32)
     model = train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
     damage.write(model / "config.json", (model / "config.json").read_bytes().replace(b"0.02", b"0.03"))
-    with pytest.raises(ArtefactError, match=r"model: is damaged \(config\.json has changed since .*; remove \S+model"):
+    with pytest.raises(ArtefactError, match=r"model: .*\(config\.json has .*\S+model"):
         train_writer("query", lambda: PAIRS, settings, tmp_path, seed=1, device="cpu")
 
 
 def test_a_damaged_state_is_one_sentence(tmp_path: Path) -> None:
     for content in (b"", b"damaged", b"\x80\x05."):
         (tmp_path / "state.pt").write_bytes(content)
-        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it"):
+        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged"):
             _restore(tmp_path / "state.pt", "identity", {})
     for state in ([1], {"identity": "identity"}, {"identity": "identity", "model": {"weight": 5}}):
         torch.save(state, tmp_path / "state.pt")
-        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it"):
+        with pytest.raises(ArtefactError, match=r"state\.pt: is damaged"):
             _restore(tmp_path / "state.pt", "identity", {"model": torch.nn.Linear(1, 1)})

@@ -40,9 +40,9 @@ def test_weights_lie_between_those_of_both(tiny_checkpoint: Path, tmp_path: Path
 
 def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     before, wider = (checkpoint(tmp_path / str(w), tiny_checkpoint, 1, w) for w in (16, 32))
-    with pytest.raises(ArtefactError, match="has other weights than"):
+    with pytest.raises(ArtefactError, match="other weights"):
         average(before, wider, tmp_path / "mean")
-    with pytest.raises(ArtefactError, match="nowhere: cannot be loaded"):
+    with pytest.raises(ArtefactError, match="nowhere: cannot be"):
         average(tmp_path / "nowhere", before, tmp_path / "mean")
     with pytest.raises(InputError, match="share is 2"):
         average(before, before, tmp_path / "mean", 2)
@@ -82,7 +82,7 @@ def test_a_bundles_half_precision_and_a_run_are_averaged(tiny_checkpoint: Path, 
 def test_outputs_that_are_not_there_are_not_merged(tiny_checkpoint: Path, tmp_path: Path) -> None:
     three = classifier(tmp_path / "1", tiny_checkpoint, 1)
     for retained, merged in ((0, 3), (1, 1), (-1, 0)):
-        with pytest.raises(InputError, match="cannot be merged; give different ones of its 3 outputs, from 0 on"):
+        with pytest.raises(InputError, match="of its 3 outputs"):
             merge_outputs(three, tmp_path / "none", retained, merged)
     assert not (tmp_path / "none").exists()
 
@@ -93,7 +93,7 @@ def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "merged"))
     torch.testing.assert_close(new.weight, torch.stack([(old.weight[0] + old.weight[1]) / 2, old.weight[2]]))
     torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
-    with pytest.raises(ArtefactError, match="not computed by one linear layer"):
+    with pytest.raises(ArtefactError, match="one linear layer"):
         merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", output=0, merged=1)
 
 
@@ -103,7 +103,7 @@ def test_an_output_is_copied(tiny_checkpoint: Path, tmp_path: Path) -> None:
     old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "copied"))
     torch.testing.assert_close(new.weight, torch.cat([old.weight, old.weight[1:2]]))
     torch.testing.assert_close(new.bias, torch.cat([old.bias, old.bias[1:2]]))
-    with pytest.raises(InputError, match="3 cannot be copied; give one of its 3 outputs, from 0 on"):
+    with pytest.raises(InputError, match=r"3 cannot .*\b3 outputs"):
         copy_output(before, tmp_path / "none", 3)
 
 

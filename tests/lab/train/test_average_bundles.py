@@ -83,10 +83,10 @@ def test_what_gives_no_calibrated_mean_is_refused_by_its_name(
     other_checkpoint = make_checkpoint(tmp_path / "other", outputs=1, seed=5)
     options = ["--calibrate", rows, "--output", tmp_path / "mean"]
     assert combine(tiny_bundle, other_checkpoint, *options) == 2
-    assert f"{other_checkpoint}: has 1 outputs, and {tiny_bundle / 'model'} has 3; give" in capsys.readouterr().err
+    assert f"{other_checkpoint}: has 1 outputs," in capsys.readouterr().err
     rows.write_text("".join(json.dumps({**row, "label": 1}) + "\n" for row in ROWS))
     assert combine(tiny_bundle, tiny_bundle, *options) == 2
-    assert "rows.jsonl has 16 rows, 16 of them with a positive label" in capsys.readouterr().err
+    assert "rows.jsonl has 16 rows," in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
 
 
@@ -98,5 +98,5 @@ def test_checkpoints_are_averaged_without_rows_and_bundles_are_not(
     before, after = (load_file(folder / "model.safetensors") for folder in (model, mean))
     assert all(torch.allclose(value.float(), after[name].float(), atol=1e-3) for name, value in before.items())
     assert combine(tiny_bundle, model, "--output", tmp_path / "refused") == 2
-    assert "is a bundle, whose probabilities must be calibrated on rows" in capsys.readouterr().err
+    assert "probabilities must be calibrated" in capsys.readouterr().err
     assert not (tmp_path / "refused").exists()

@@ -84,5 +84,5 @@ def test_a_bi_encoder_learns_to_rank(settings: TrainingSettings, tmp_path: Path,
 
 def test_losses_of_cosines_and_of_logits_are_not_added_up(mixture: Path) -> None:
     mixture.write_text(mixture.read_text().replace('["mse5"]', '["cosine5", "mse5"]'))
-    with pytest.raises(InputError, match="sts: losses of cosines and of logits cannot be added up; choose one kind"):
+    with pytest.raises(InputError, match=r"sts: .*cosines .*logits"):
         read_mixture(mixture)

@@ -64,9 +64,7 @@ def test_a_half_of_one_label_measures_no_calibration() -> None:
 @pytest.mark.parametrize("labels", [[1.0, 1.0], [0.0], []])
 def test_rows_of_one_label_calibrate_nothing(labels: list[float]) -> None:
     data = [Example(group=f"q{i}", question="", sentence="", label=label) for i, label in enumerate(labels)]
-    message = (
-        f"{len(data)} rows, {int(sum(labels))} of them with a positive label; calibration needs some with and some"
-    )
+    message = f"{len(data)} rows, {int(sum(labels))} of them"
     with pytest.raises(InputError, match=message):
         calibrate(np.zeros(len(data)), data)
     with pytest.raises(InputError, match=f"relevance: dev has {message}"):

@@ -79,36 +79,36 @@ def test_without_a_state_a_run_begins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"schedule": "x"}, "with other settings;"),
+        ({"schedule": "x"}, "other settings;"),
         (
             {"schedule": "x", "settings": {"seed": 2, "batch_size": 8}},
-            r"with other settings \(seed was 2, and is 1\);",
+            r"settings \(seed was 2, .*\b1\)",
         ),
         (
             {"schedule": "x", "settings": {"seed": 1, "rows": 8}},
-            r"with other settings \(another version of mpir wrote it\);",
+            r"settings \(another version",
         ),
-        ({"start": "x"}, "from another checkpoint of that name;"),
-        ({"data": "x"}, "with other data or losses;"),
-        ({"dev": "x"}, "with other dev rows;"),
+        ({"start": "x"}, "another checkpoint"),
+        ({"data": "x"}, "other data"),
+        ({"dev": "x"}, "other dev"),
     ],
 )
 def test_another_runs_state_is_refused(folder: Path, change: dict[str, Any], words: str) -> None:
     Checkpointer(folder).save(replace(run_state(), run=replace(RUN, **change)))
-    with pytest.raises(ArtefactError, match=rf"state\.pt: belongs to a run {words} choose another folder or remove it"):
+    with pytest.raises(ArtefactError, match=rf"state\.pt: .*{words}"):
         resumed(folder)
 
 
 @pytest.mark.parametrize("value", [None, (3, 0.5), {"step": 3}])
 def test_a_state_of_another_form_is_damaged(folder: Path, value: Any) -> None:
     write_values(folder, {**run_state().to_values(), "counters": value})
-    with pytest.raises(ArtefactError, match=r"state\.pt: is damaged and cannot be resumed from; remove it to start"):
+    with pytest.raises(ArtefactError, match=r"state\.pt: is damaged"):
         resumed(folder)
 
 
 def test_a_state_that_does_not_fit_the_model_is_damaged(folder: Path) -> None:
     Checkpointer(folder).save(run_state())
-    with pytest.raises(ArtefactError, match="is damaged and cannot be resumed from"):
+    with pytest.raises(ArtefactError, match=r"state\.pt: is damaged"):
         Checkpointer(folder).resume(RUN, lambda state: nn.Linear(3, 1).load_state_dict(dict(state.model)) and None)
 
 
@@ -116,7 +116,7 @@ def test_the_best_checkpoint_must_be_there_once_there_was_one(tmp_path: Path) ->
     Checkpointer(tmp_path).save(run_state(best=-float("inf")))
     assert resumed(tmp_path).counters.step == 3
     Checkpointer(tmp_path).save(run_state())
-    with pytest.raises(ArtefactError, match=r"best: the best checkpoint so far is gone; remove \S+state\.pt to start"):
+    with pytest.raises(ArtefactError, match=r"best: .*gone; .*state\.pt"):
         resumed(tmp_path)
 
 

@@ -103,7 +103,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     assert steps[17] == 10  # the last saved state
     for name, weights in whole.model.state_dict().items():
         torch.testing.assert_close(weights, resumed.model.state_dict()[name])
-    with pytest.raises(ArtefactError, match=r"belongs to a run with other settings \(seed was 1, and is 2\)"):
+    with pytest.raises(ArtefactError, match=r"settings \(seed was 1, .*\b2\)"):
         tuner(mixture, tiny_checkpoint, tmp_path / "parts", seed=2).run()
 
 
@@ -208,7 +208,7 @@ def test_a_bundle_teaches_the_rows_that_have_no_teacher(
             np.testing.assert_allclose(item.teacher, raw if number != 1 else np.full_like(raw, 9), atol=1e-5)
     declared |= {"outputs": {"relevance": "probability", "novelty": "0-5", "sia": "0-4"}}
     mixture.write_text(json.dumps({"documents": declared}), encoding="utf-8")
-    with pytest.raises(InputError, match=r"no cross-encoder's perspective 'novelty' beside 'relevance' \(got "):
+    with pytest.raises(InputError, match=r"'novelty' beside 'relevance' \(got"):
         tuner(mixture, tiny_checkpoint, tmp_path / "other")
 
 
@@ -287,13 +287,13 @@ def test_a_loss_counts_only_known_targets() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": 3}, r"rows.jsonl:2: invalid id \(got 3, expected a text\)"),
-        ({"documents": []}, r"rows.jsonl:2: invalid documents \(got \[\], expected a list of one or more\)"),
-        ({"documents": [{"sentences": []}]}, r"expected a list of one or more texts\)"),
-        ({"documents": [{"sentences": ["a"], "label": 2}]}, r"invalid label \(got 2, expected 0 or 1, or null"),
+        ({"id": 3}, r"rows\.jsonl:2: .*id \(got 3,"),
+        ({"documents": []}, r"rows\.jsonl:2: .*documents \(got \[\],"),
+        ({"documents": [{"sentences": []}]}, r"sentences \(got \[\],"),
+        ({"documents": [{"sentences": ["a"], "label": 2}]}, r"label \(got 2,"),
         (
             {"documents": [{"sentences": ["a"], "gold": [1, 0]}]},
-            r"invalid gold \(got .* expected 1 finite numbers",
+            r"gold \(got \[1, 0\],",
         ),
         (
             {"documents": [{"sentences": ["a"], "teacher": [[1, 2]]}]},
@@ -314,17 +314,17 @@ def test_invalid_rows_are_refused_with_their_line(tmp_path: Path, change: dict[s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"outputs": {}}, r"documents: outputs is \{\}; expected scales by name, relevance first"),
+        ({"outputs": {}}, r"documents: outputs is \{\}"),
         ({"outputs": {"relevance": "percent"}}, "documents: outputs: relevance"),
-        ({"train": [{"file": "train.jsonl.gz", "epochs": 0}]}, "documents: train: train.jsonl.gz: epochs"),
-        ({"train": [{"file": "train.jsonl.gz", "epochs": 0.001}]}, "the epochs leave no question; raise them"),
-        ({"train": [{"file": "train.jsonl.gz"}] * 2}, "is no file of documents, or is there twice"),
-        ({"train": [{"triples": "train.tsv"}]}, "is no file of documents"),
-        ({"document_outputs": {"sts": "probability"}}, "two perspectives are called 'sts'"),
-        ({"document_outputs": {}}, r"documents: document_outputs is \{\}; expected scales by name"),
-        ({"sources": {"BioASQ": 2.5}}, "expected licences by source"),
+        ({"train": [{"file": "train.jsonl.gz", "epochs": 0}]}, r"documents: train: train\.jsonl\.gz: epochs"),
+        ({"train": [{"file": "train.jsonl.gz", "epochs": 0.001}]}, "epochs leave no"),
+        ({"train": [{"file": "train.jsonl.gz"}] * 2}, r"train\.jsonl\.gz'.*twice"),
+        ({"train": [{"triples": "train.tsv"}]}, "no file of"),
+        ({"document_outputs": {"sts": "probability"}}, "two .*'sts'"),
+        ({"document_outputs": {}}, r"documents: document_outputs is \{\}"),
+        ({"sources": {"BioASQ": 2.5}}, r"documents: sources .*2\.5"),
         ({"tain": "x"}, "documents: a key"),
-        ({"train": None}, "documents: train is missing; expected a list of files"),
+        ({"train": None}, "documents: train is missing"),
     ],
 )
 def test_invalid_mixtures_are_refused(mixture: Path, change: dict[str, Any], message: str) -> None:

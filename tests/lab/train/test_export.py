@@ -27,7 +27,7 @@ def test_a_best_checkpoint_that_has_changed_makes_no_bundle(
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
     best = tuner.run()
     damage.write(best / "config.json", (best / "config.json").read_bytes().replace(b"gelu", b"relu"))
-    with pytest.raises(ArtefactError, match=r"best: is damaged \(config\.json has changed since .*; remove \S+run and"):
+    with pytest.raises(ArtefactError, match=r"best: .*\(config\.json has .*\S+run"):
         make_bundle(best, tuner, tmp_path / "bundle")
     (best / "files.json").unlink()  # as 0.1 wrote it
     make_bundle(best, tuner, tmp_path / "bundle")

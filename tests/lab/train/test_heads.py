@@ -78,5 +78,5 @@ def test_two_classes_are_continued_and_calibrated(two_classes: Path, tmp_path: P
 
 def test_a_model_whose_outputs_are_made_otherwise_is_named() -> None:
     model = XLNetForSequenceClassification(XLNetConfig(vocab_size=20, d_model=16, n_layer=1, n_head=2, d_inner=16))
-    with pytest.raises(ArtefactError, match="XLNetForSequenceClassification has no layer known to make its outputs"):
+    with pytest.raises(ArtefactError, match=r"XLNetForSequenceClassification .*no layer"):
         output_layer(model)

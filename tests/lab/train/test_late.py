@@ -118,7 +118,7 @@ def test_a_question_that_is_cut_is_counted(
     with caplog.at_level(logging.WARNING):
         trained.run()
     assert trained.cut == {long}
-    assert "1 questions exceed the token limit of late interaction, and were truncated" in caplog.text
+    assert "1 questions exceed the token limit" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ def test_kernels_are_learned_ten_times_as_fast(make: Callable[..., Path], names:
 
 
 def test_what_a_mixture_cannot_say(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="p0: bce is a cross-encoder loss, but late needs a bi-encoder loss"):
+    with pytest.raises(InputError, match=r"p0: bce .*but late"):
         read_mixture(mixture(tmp_path, {"losses": ["bce"], "late": "wide"}))
-    with pytest.raises(InputError, match="p0: form is 'narrow'; choose from projected, wide, states, words"):
+    with pytest.raises(InputError, match="p0: form is 'narrow'"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "narrow"}))
-    with pytest.raises(InputError, match="p0: late is 'wide'; expected a form or an object, without pooling"):
+    with pytest.raises(InputError, match="p0: late is 'wide'"):
         read_mixture(mixture(tmp_path, {"losses": ["ranknet"], "late": "wide", "pooling": "cls"}))
     two = read_mixture(mixture(tmp_path, *({"losses": ["ranknet"], "late": "wide"} for _ in range(2))))
-    with pytest.raises(InputError, match="p1: no outputs remain for its projection"):
+    with pytest.raises(InputError, match="p1: no outputs"):
         allot(two)
     assert outputs_needed(allot(two[:1]), lambda: 768) == 768
     assert LateInteraction.from_options({"form": "states"}).width == 0

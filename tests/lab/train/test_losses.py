@@ -160,12 +160,12 @@ def test_a_loss_is_written_as_it_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("magic", "the loss is 'magic'; choose from bce"),
-        ("triplet(margin)", "margin is ''; expected a number above 0"),
-        ("triplet(margin=0)", "margin is '0'; expected a number above 0"),
-        ("triplet(margin=nan)", "margin is 'nan'; expected a number above 0"),
-        ("triplet(width=1)", "no parameter 'width'; triplet has margin"),
-        ("bce(margin=1)", "no parameter 'margin'; bce has none"),
+        ("magic", "loss is 'magic'"),
+        ("triplet(margin)", "margin is ''"),
+        ("triplet(margin=0)", "margin is '0'"),
+        ("triplet(margin=nan)", "margin is 'nan'"),
+        ("triplet(width=1)", "'width'; triplet .*margin"),
+        ("bce(margin=1)", "'margin'; bce .*none"),
     ],
 )
 def test_bad_losses(text: str, message: str) -> None:

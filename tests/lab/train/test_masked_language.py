@@ -47,7 +47,7 @@ def test_the_words_of_the_corpus_become_likelier(masked_encoder: Path, corpus: s
 
 
 def test_a_tokenizer_without_a_mask_is_refused(tiny_encoder: Path, corpus: str, tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match="its tokenizer has no mask"):
+    with pytest.raises(ArtefactError, match="no mask"):
         train_masked([corpus], TrainingSettings(checkpoint=str(tiny_encoder)), tmp_path / "none", device="cpu")
 
 
@@ -59,4 +59,4 @@ def test_the_command(masked_encoder: Path, corpus: str, tmp_path: Path, capsys: 
     assert main(words) == 2
     assert "training needs --corpus" in capsys.readouterr().err
     assert main([*words, "--corpus", corpus, "--mixture", "m.json"]) == 2
-    assert "--mixture is not for --objective mlm" in capsys.readouterr().err
+    assert "--mixture is not for" in capsys.readouterr().err

@@ -33,68 +33,68 @@ def test_what_is_left_out(mixture: Path) -> None:
     assert counts("bm25") == {"relevance": 24 + 2, "sts": 24}  # q0 alone has another negative
     write(folder / "kinds.jsonl", [{**row, "kind": None} for row in rows(1.0, 4)])
     assert counts() == {"relevance": 24 + 8, "sts": 24}
-    with pytest.raises(InputError, match=r"there is no 'None' to leave out; choose from kinds\.jsonl, relevance, "):
+    with pytest.raises(InputError, match=r"'None' .*kinds\.jsonl, relevance,"):
         read_mixture(mixture, without=["None"])
     write(folder / "kinds.jsonl", [*variants, single])
-    with pytest.raises(InputError, match=r"there is no 'magic' to leave out; choose from bm25, golden, kinds"):
+    with pytest.raises(InputError, match=r"'magic' .*bm25, golden, kinds"):
         read_mixture(mixture, without=["magic"])
-    with pytest.raises(InputError, match="no perspective is left to train"):
+    with pytest.raises(InputError, match="no perspective is"):
         read_mixture(mixture, without=["relevance", "sts"])
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"losses": ["magic"]}, "relevance: the loss is 'magic'; choose from bce"),
-        ({"losses": []}, r"'relevance': losses is \[\]; expected a list of one or more"),
-        ({"losses": [None]}, "relevance: the loss is missing; choose from bce"),
-        ({"losses": "bce"}, "'relevance': losses is 'bce'; expected a list"),
-        ({"name": 5}, "5: name is 5; expected a string"),
-        ({"train": {"file": "relevance.jsonl"}}, r"train is {'file': 'relevance.jsonl'}; expected a list of files"),
-        ({"train": ["relevance.jsonl"]}, "a file is 'relevance.jsonl'; expected an object such as"),
-        ({"train": [{"file": None}]}, "a file is {'file': None}; expected an object such as"),
-        ({"dev": 5}, "dev is 5; expected a file of rows, or what is searched"),
-        ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling is 'median'; choose from mean"),
+        ({"losses": ["magic"]}, "relevance: .*loss is 'magic'"),
+        ({"losses": []}, r"'relevance': losses is \[\]"),
+        ({"losses": [None]}, "relevance: .*loss is missing"),
+        ({"losses": "bce"}, "'relevance': losses is 'bce'"),
+        ({"name": 5}, "5: name is 5"),
+        ({"train": {"file": "relevance.jsonl"}}, r"train is {'file': 'relevance\.jsonl'}"),
+        ({"train": ["relevance.jsonl"]}, r"a file is 'relevance\.jsonl'"),
+        ({"train": [{"file": None}]}, "a file is {'file': None}"),
+        ({"dev": 5}, "dev is 5"),
+        ({"losses": ["cosine5"], "pooling": "median"}, "relevance: pooling is 'median'"),
         (
             {"train": [{"file": "relevance.jsonl", "epochs": 0}]},
-            r"relevance\.jsonl: epochs is 0; expected a number above",
+            r"relevance\.jsonl: epochs is 0",
         ),
-        ({"dev": "empty.jsonl"}, r"empty\.jsonl: has no rows, and the best checkpoint is chosen on them"),
-        ({"train": [{"file": "relevance.jsonl"}, {"file": "empty.jsonl"}]}, r"empty\.jsonl: has no rows; add some, or"),
-        ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: cannot be read"),
-        ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 is outside 0 to 1"),
-        ({"train": [{"file": "zeros.jsonl"}]}, "no row with a positive label"),
-        ({"train": [{"file": "alone.jsonl"}]}, "'q0' has no negative row"),
-        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: lacks question, sentence, label .got id, expected"),
-        ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: the sentence is missing; expected a text"),
-        ({"train": [{"file": "blank.jsonl"}]}, r"blank\.jsonl:1: the sentence is ' '; expected a text"),
-        ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: the question is \['why'\]; expected a text"),
-        ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: label is 1000.* .expected a number"),
-        ({"train": [{"file": "word.jsonl"}]}, r"word\.jsonl:1: label is 'yes' .expected a number"),
-        ({"train": [{"file": "none.jsonl"}]}, r"none\.jsonl:1: label is missing .expected a number"),
-        ({"train": [{"file": "teacher.jsonl"}]}, r"teacher\.jsonl:1: teacher is 'x' .expected a number"),
+        ({"dev": "empty.jsonl"}, r"empty\.jsonl: .*no rows, .*chosen"),
+        ({"train": [{"file": "relevance.jsonl"}, {"file": "empty.jsonl"}]}, r"empty\.jsonl: .*no rows; add"),
+        ({"train": [{"file": "nowhere.jsonl"}]}, r"nowhere\.jsonl: .*read"),
+        ({"train": [{"file": "high.jsonl"}]}, r"high\.jsonl:2: label 7\.0 .*\b0 to 1\b"),
+        ({"train": [{"file": "zeros.jsonl"}]}, "no row with"),
+        ({"train": [{"file": "alone.jsonl"}]}, "'q0' .*no negative"),
+        ({"train": [{"file": "broken.jsonl"}]}, r"broken\.jsonl:1: .* question, sentence, label .got"),
+        ({"train": [{"file": "null.jsonl"}]}, r"null\.jsonl:2: .*sentence is missing"),
+        ({"train": [{"file": "blank.jsonl"}]}, r"blank\.jsonl:1: .*sentence is ' '"),
+        ({"train": [{"file": "list.jsonl"}]}, r"list\.jsonl:1: .*question is \['why'\]"),
+        ({"train": [{"file": "huge.jsonl"}]}, r"huge\.jsonl:1: label is 1000"),
+        ({"train": [{"file": "word.jsonl"}]}, r"word\.jsonl:1: label is 'yes'"),
+        ({"train": [{"file": "none.jsonl"}]}, r"none\.jsonl:1: label is missing"),
+        ({"train": [{"file": "teacher.jsonl"}]}, r"teacher\.jsonl:1: teacher is 'x'"),
         (
             {"train": [{"file": "names.jsonl"}]},
-            r"names\.jsonl:1: lacks question .got id, sentence, label, query",
+            r"names\.jsonl:1: .* question .got id, sentence,",
         ),
         (
             {"train": [{"file": "shared.jsonl"}]},
-            "the id 'q0' is that of several questions .*a ranking loss would compare",
+            "id 'q0' .*ranking loss",
         ),
-        ({"lossess": 1}, "'relevance': a key is 'lossess'; choose from name, losses, train, dev, pooling"),
-        ({"train": [{"file": "relevance.jsonl", "epoch": 7}]}, "train: a key is 'epoch'; choose from file, epochs"),
-        ({"train": [{"file": "relevance.jsonl", "corpus": "c"}]}, "train: a key is 'corpus'; choose from file, epochs"),
-        ({"train": [{"epochs": 1}]}, "a file is {'epochs': 1}; expected an object such as"),
-        ({"train": [{"file": "a\0b"}]}, r"train: file is 'a\\x00b'; expected a path"),
-        ({"train": [{"file": " "}]}, "train: file is ' '; expected a path"),
+        ({"lossess": 1}, "'relevance': .*key is 'lossess'"),
+        ({"train": [{"file": "relevance.jsonl", "epoch": 7}]}, "train: .*key is 'epoch'"),
+        ({"train": [{"file": "relevance.jsonl", "corpus": "c"}]}, "train: .*key is 'corpus'"),
+        ({"train": [{"epochs": 1}]}, "a file is {'epochs': 1}"),
+        ({"train": [{"file": "a\0b"}]}, r"train: file is 'a\\x00b'"),
+        ({"train": [{"file": " "}]}, "train: file is ' '"),
         (
             {"train": [{"triples": None, "file": "relevance.jsonl"}]},
-            "a file is {'triples': None, .*; expected an object",
+            "a file is {'triples': None,",
         ),
-        ({"dev": "a\0b"}, r"'relevance': dev is 'a\\x00b'; expected a path"),
-        ({"name": "sts"}, "two perspectives are called 'sts'; rename one"),
-        ({"name": "bm25"}, "a perspective is called 'bm25', which means another column; rename it"),
-        ({"name": "context"}, "a perspective is called 'context', which means another column; rename it"),
+        ({"dev": "a\0b"}, r"'relevance': dev is 'a\\x00b'"),
+        ({"name": "sts"}, "two .*'sts'"),
+        ({"name": "bm25"}, "called 'bm25'"),
+        ({"name": "context"}, "called 'context'"),
     ],
 )
 def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> None:
@@ -125,7 +125,7 @@ def test_bad_mixtures(mixture: Path, changes: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize("identifier", [None, "", " ", True, 1.5, [1], {"q": 1}])
 def test_an_id_that_names_no_question_is_refused(tmp_path: Path, identifier: Any) -> None:
     write(tmp_path / "rows.jsonl", [rows(1.0, 1)[0], {**rows(1.0, 1)[1], "id": identifier}])
-    with pytest.raises(InputError, match=r"rows\.jsonl:2: the id is .*; expected a string or a whole number"):
+    with pytest.raises(InputError, match=r"rows\.jsonl:2: .*id is"):
         read_rows(tmp_path / "rows.jsonl", 1.0)
 
 
@@ -136,7 +136,7 @@ def test_dev_rows_by_which_no_checkpoint_can_be_chosen(
     """A ranking of positives alone is always perfect, and one without any is worth nothing: the first would be kept."""
     write(mixture.parent / "blind.jsonl", [{**rows(1.0, 1)[0], "label": label} for label in labels])
     mixture.write_text(mixture.read_text().replace('"dev": "relevance.jsonl"', '"dev": "blind.jsonl"'))
-    message = "the dev rows of relevance give every checkpoint the same figure, so none is chosen by them; add rows"
+    message = "rows of relevance"
     assert len(read_mixture(mixture)) == 2
     assert message in caplog.text
     with pytest.raises(InputError, match=message):
@@ -146,7 +146,7 @@ def test_dev_rows_by_which_no_checkpoint_can_be_chosen(
 def test_dev_rows_of_a_grade_by_which_no_checkpoint_can_be_chosen(mixture: Path) -> None:
     write(mixture.parent / "blind.jsonl", [{**row, "label": 2.0} for row in rows(5.0, 3)])
     mixture.write_text(mixture.read_text().replace('"dev": "sts.jsonl"', '"dev": "blind.jsonl"'))
-    with pytest.raises(InputError, match="the dev rows of sts give every checkpoint the same figure"):
+    with pytest.raises(InputError, match="rows of sts"):
         read_mixture(mixture, without=["relevance"])
 
 
@@ -157,13 +157,13 @@ def test_an_id_may_be_a_number(tmp_path: Path) -> None:
 
 def test_a_misspelt_key_of_a_mixture(mixture: Path) -> None:
     mixture.write_text(json.dumps({**json.loads(mixture.read_text()), "setings": {}}))
-    with pytest.raises(InputError, match=r"mixture\.json: a key is 'setings'; choose from settings, perspectives"):
+    with pytest.raises(InputError, match=r"mixture\.json: .*key is 'setings'"):
         read_mixture(mixture)
 
 
 def test_a_mixture_without_a_key(mixture: Path) -> None:
     mixture.write_text('{"perspectives": [{"name": "x"}]}')
-    with pytest.raises(InputError, match="the key 'losses' is missing"):
+    with pytest.raises(InputError, match="'losses' is missing"):
         read_mixture(mixture)
 
 
@@ -180,7 +180,7 @@ def test_a_mixture_of_documents_alone_is_refused_before_it_trains(mixture: Path)
     for item in declared["perspectives"]:
         item["level"] = "document"
     mixture.write_text(json.dumps(declared))
-    with pytest.raises(InputError, match="all perspectives read documents, but a bundle reads sentences, too"):
+    with pytest.raises(InputError, match=r"all .*read documents"):
         read_mixture(mixture)
 
 
@@ -188,5 +188,5 @@ def test_a_level_that_is_none_is_named(mixture: Path) -> None:
     declared = json.loads(mixture.read_text())
     declared["perspectives"][0]["level"] = "page"
     mixture.write_text(json.dumps(declared))
-    with pytest.raises(InputError, match="level is 'page'; choose from sentence, document"):
+    with pytest.raises(InputError, match="level is 'page'"):
         read_mixture(mixture)

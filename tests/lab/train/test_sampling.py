@@ -59,8 +59,8 @@ def test_pools_hold_every_pair_once() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"negatives": "easy"}, "sampling: negatives is 'easy'; choose from random, hard"),
-        ({"negatives": None}, "sampling: negatives is missing; choose from"),
+        ({"negatives": "easy"}, "sampling: negatives is 'easy'"),
+        ({"negatives": None}, "sampling: negatives is missing"),
         ({"among": 1}, "sampling: among is 1"),
         ({"among": 2.5}, "sampling: among is 2.5"),
         ({"among": True}, "sampling: among is True"),
@@ -196,9 +196,9 @@ class _Ending:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sampling": {"negatives": "easy"}}, "polarity: sampling: negatives is 'easy'"),
-        ({"sampling": {"size": 3}}, "polarity: sampling is {'size': 3}; expected"),
-        ({"losses": ["bce"]}, "polarity: sampling is .* for a bi-encoder loss"),
+        ({"sampling": {"negatives": "easy"}}, "polarity: .*negatives is 'easy'"),
+        ({"sampling": {"size": 3}}, "polarity: sampling is {'size': 3}"),
+        ({"losses": ["bce"]}, "polarity: sampling is .*bi-encoder"),
     ],
 )
 def test_a_mixture_that_declares_it_wrongly_is_refused(mixture: Path, change: dict[str, Any], message: str) -> None:

@@ -19,21 +19,21 @@ def test_an_option_counts_more_than_the_mixture_and_that_more_than_the_default(t
 
 def test_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "mixture.json").write_text("{}")
-    with pytest.raises(InputError, match="declares no checkpoint to start from; name one"):
+    with pytest.raises(InputError, match="declares no checkpoint"):
         TrainingSettings.read(tmp_path / "mixture.json", {"checkpoint": None})
 
 
 @pytest.mark.parametrize("checkpoint", [None, 5, "", " ", ["a"]])
 def test_a_checkpoint_that_is_no_name(tmp_path: Path, checkpoint: Any) -> None:
     (tmp_path / "mixture.json").write_text(json.dumps({"settings": {"checkpoint": checkpoint}}))
-    with pytest.raises(InputError, match=r"setting checkpoint is .*; expected a folder or a hub name"):
+    with pytest.raises(InputError, match=r"checkpoint is .*a hub"):
         TrainingSettings.read(tmp_path / "mixture.json", {})
 
 
 @pytest.mark.parametrize("declared", [{"learningrate": 1}, ["batch_size"]])
 def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
     (tmp_path / "mixture.json").write_text(json.dumps({"settings": declared}))
-    with pytest.raises(InputError, match=r"mixture\.json: settings: .* is not a setting; choose from adam_epsilon"):
+    with pytest.raises(InputError, match=r"mixture\.json: settings: .*adam_epsilon"):
         TrainingSettings.read(tmp_path / "mixture.json", {})
 
 
@@ -42,10 +42,10 @@ def test_no_such_setting(tmp_path: Path, declared: Any) -> None:
     [
         ({"batch_size": 0}, "setting batch_size is 0"),
         ({"batch_size": 2.5}, "setting batch_size is 2.5"),
-        ({"learning_rate": "high"}, "setting learning_rate is 'high'; expected a number of at least 0"),
-        ({"learning_rate": float("nan")}, "setting learning_rate is nan; expected a number of at least 0"),
-        ({"patience": True}, "setting patience is True; expected a whole number"),
-        ({"precision": "int8"}, "setting precision is 'int8'; choose from auto, bf16, fp32, fp16"),
+        ({"learning_rate": "high"}, "learning_rate is 'high'"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan"),
+        ({"patience": True}, "patience is True"),
+        ({"precision": "int8"}, "precision is 'int8'"),
     ],
 )
 def test_values_out_of_bounds(values: dict[str, Any], message: str) -> None:

@@ -48,14 +48,14 @@ def test_a_head_is_kept(tiny_checkpoint: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_shrunk(tiny_checkpoint: Path, tmp_path: Path) -> None:
     for layers in (0, 2):
-        with pytest.raises(InputError, match=f"has 2 layers, so {layers} cannot be kept; choose 1 to 1"):
+        with pytest.raises(InputError, match=rf"2 layers, .*\b{layers} cannot"):
             shrink(tiny_checkpoint, tmp_path / "small", layers)
-    with pytest.raises(ArtefactError, match="nowhere: cannot be loaded"):
+    with pytest.raises(ArtefactError, match="nowhere: cannot be"):
         shrink(tmp_path / "nowhere", tmp_path / "small", 1)
     second = tmp_path / "other"
     DistilBertModel(DistilBertConfig(vocab_size=30, dim=8, n_heads=2, n_layers=2, hidden_dim=8)).save_pretrained(second)
     for file in tiny_checkpoint.glob("tokenizer*"):
         (second / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(ArtefactError, match="other: has no layers to choose from"):
+    with pytest.raises(ArtefactError, match=r"other: .*no layers"):
         shrink(second, tmp_path / "small", 1)
     assert not (tmp_path / "small").exists()

@@ -113,11 +113,11 @@ def test_texts_are_cut_where_the_checkpoint_has_no_more_positions(
     task = {"name": "relevance", "losses": losses, "dev": "long.jsonl", "train": train}
     mixture.write_text(json.dumps({"perspectives": [task]}))
     FineTuner(replace(settings, max_length=192), read_mixture(mixture), tmp_path / "run", device="cpu").run()
-    assert "reads at most 64 tokens, so longer pairs are truncated there, and not at max_length 192" in caplog.text
+    assert "reads at most 64 tokens" in caplog.text
 
 
 def test_fp16_is_refused_on_a_cpu(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="fp16 cannot be trained with on cpu; choose bf16 or fp32, or a GPU"):
+    with pytest.raises(InputError, match=r"fp16 .*on cpu"):
         FineTuner(replace(settings, precision="fp16"), read_mixture(mixture), tmp_path / "run", device="cpu")
 
 
@@ -138,7 +138,7 @@ def test_a_small_model_is_taught_by_the_teachers_scores(
     np.testing.assert_allclose(result, [3.0, -2.0], atol=0.5)
     declared["perspectives"][0]["train"] = [{"file": "relevance.jsonl"}]
     mixture.write_text(json.dumps(declared))
-    with pytest.raises(InputError, match=r"relevance\.jsonl:1: the teacher's score is missing, but a loss learns"):
+    with pytest.raises(InputError, match=r"relevance\.jsonl:1: .*score is missing"):
         read_mixture(mixture)
 
 
@@ -148,16 +148,16 @@ def test_a_loss_that_is_not_finite_stops_the_run(
     broken = replace(LOSSES["mse5"], function=lambda scores, labels, mask: scores.sum() * float("nan"))
     monkeypatch.setitem(LOSSES, "mse5", broken)
     tuner = FineTuner(settings, read_mixture(mixture), tmp_path / "run")
-    with pytest.raises(MpirError, match="the loss is nan; no checkpoint was kept yet"):
+    with pytest.raises(MpirError, match="nan; no checkpoint"):
         tuner.run()
     first = FineTuner(replace(settings, evaluate_every=1), read_mixture(mixture), tmp_path / "later")
     first._keep_best()
-    with pytest.raises(MpirError, match=r"the loss is nan; the last good checkpoint is in \S*later/best; lower"):
+    with pytest.raises(MpirError, match=r"nan; .*\S*later/best"):
         first.run()
 
 
 def test_an_unreadable_checkpoint(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match="cannot be loaded as an encoder checkpoint"):
+    with pytest.raises(ArtefactError, match=r"nowhere: .*encoder checkpoint"):
         FineTuner(replace(settings, checkpoint=str(tmp_path / "nowhere")), read_mixture(mixture), tmp_path / "run")
 
 

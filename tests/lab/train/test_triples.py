@@ -97,10 +97,10 @@ def test_ids_are_looked_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("3\t7\t8", r"t\.tsv:3: the question '3' is none of its ids in .*q\.tsv; correct the line"),
-        ("1\t7\t12", r"t\.tsv:3: the negative '12' is none of its ids in .*docs\.jsonl; correct the line"),
-        ("1\t9\t7", r"t\.tsv:3: the positive '9' has no text in .*docs\.jsonl; correct the line"),
-        ("1\t7", r"t\.tsv:3: expected 3 tab-separated cells"),
+        ("3\t7\t8", r"t\.tsv:3: .*question '3' .*q\.tsv"),
+        ("1\t7\t12", r"t\.tsv:3: .*negative '12' .*docs\.jsonl"),
+        ("1\t9\t7", r"t\.tsv:3: .*positive '9' .*docs\.jsonl"),
+        ("1\t7", r"t\.tsv:3: .*\b3 tab-separated"),
     ],
 )
 def test_a_broken_line_is_found_before_training(line: str, message: str, tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_a_broken_line_is_found_before_training(line: str, message: str, tmp_pat
 
 def test_a_file_without_triples_or_without_the_scores_that_a_loss_wants(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("\n\n")
-    with pytest.raises(InputError, match=r"t\.tsv: no triples found; expected lines of question, positive, negative"):
+    with pytest.raises(InputError, match=r"t\.tsv: no triples"):
         TripleFile(tmp_path / "t.tsv")
-    with pytest.raises(InputError, match=r"t\.tsv:1: the triple has no teacher scores, but a loss needs"):
+    with pytest.raises(InputError, match=r"t\.tsv:1: .*no teacher"):
         TripleFile(numbered(tmp_path / "t.tsv"), distilled=True)
 
 
@@ -194,7 +194,7 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one(
     for parameter, alternative in zip(complete.model.parameters(), second.model.parameters(), strict=True):
         assert torch.equal(parameter, alternative)
     numbered(tmp_path / "t.tsv", 22)
-    with pytest.raises(ArtefactError, match="belongs to a run with other"):
+    with pytest.raises(ArtefactError, match="a run with"):
         FineTuner(settings, read_mixture(mixture), tmp_path / "parts", device="cpu").run()
 
 
@@ -239,22 +239,22 @@ def test_texts_that_answer_a_question_of_the_batch_do_not_count_against_it(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"losses": ["cosine5"]}, "dense: cosine5 needs graded labels, which triples do not have"),
+        ({"losses": ["cosine5"]}, "dense: cosine5 .*graded"),
         ({"train": [{"triples": "t.tsv", "block": 0}]}, r"t\.tsv: block is 0"),
-        ({"train": [{"triples": "t.tsv", "epochs": 0}]}, r"t\.tsv: epochs is 0; expected a number above 0"),
-        ({"sampling": {"among": 4}}, "dense: triples have negatives, so there is nothing to sample"),
-        ({"train": [{"triples": "x.tsv"}]}, r"x\.tsv: cannot be read"),
-        ({"train": [{"triples": "t.tsv", "questions": 5}]}, "'dense': train: questions is 5; expected a path"),
-        ({"train": [{"triples": "t.tsv", "questions": None}]}, "train: questions is missing; expected a path"),
-        ({"train": [{"triples": "t.tsv", "corpus": 5}]}, "train: corpus is 5; expected a path or a list of paths"),
-        ({"train": [{"triples": "t.tsv", "corpus": [5]}]}, "train: corpus is 5; expected a path"),
+        ({"train": [{"triples": "t.tsv", "epochs": 0}]}, r"t\.tsv: epochs is 0"),
+        ({"sampling": {"among": 4}}, "dense: triples .*sample"),
+        ({"train": [{"triples": "x.tsv"}]}, r"x\.tsv: .*read"),
+        ({"train": [{"triples": "t.tsv", "questions": 5}]}, "'dense': train: questions is 5"),
+        ({"train": [{"triples": "t.tsv", "questions": None}]}, "train: questions is missing"),
+        ({"train": [{"triples": "t.tsv", "corpus": 5}]}, "train: corpus is 5"),
+        ({"train": [{"triples": "t.tsv", "corpus": [5]}]}, "train: corpus is 5"),
         (
             {"train": [{"triples": "t.tsv", "corpus": {"path": "c.jsonl"}}]},
-            "train: corpus is {'path': 'c.jsonl'}; expected a path or a list of paths",
+            r"train: corpus is {'path': 'c\.jsonl'}",
         ),
         (
             {"train": [{"triples": "t.tsv", "file": "dev.jsonl"}]},
-            "train: a key is 'file'; choose from triples, epochs, questions, corpus, block",
+            "train: .*key is 'file'",
         ),
     ],
 )

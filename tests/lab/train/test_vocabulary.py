@@ -105,22 +105,22 @@ def test_a_bare_encoder_gets_no_outputs(whole: Path, tmp_path: Path) -> None:
 def test_a_checkpoint_without_weights_or_with_tokens_of_its_own_is_refused(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "odd")
     (tmp_path / "odd" / "model.safetensors").unlink()
-    with pytest.raises(ArtefactError, match="odd: cannot be loaded"):
+    with pytest.raises(ArtefactError, match="odd: cannot be"):
         keep_tokens(tmp_path / "odd", tmp_path / "small", TEXTS, 18)
     (tmp_path / "odd" / "tokenizer_config.json").write_text(json.dumps(OPTIONS | {"pad_token": "[NONE]"}))
-    with pytest.raises(ArtefactError, match=r"its token \[NONE\] is not in the vocabulary"):
+    with pytest.raises(ArtefactError, match=r"token \[NONE\]"):
         keep_tokens(tmp_path / "odd", tmp_path / "small", TEXTS, 18)
     assert not (tmp_path / "small").exists()
 
 
 @pytest.mark.parametrize(("texts", "size"), [(TEXTS, 17), (TEXTS, 28), ([], 20)])
 def test_sizes_that_cannot_be(whole: Path, tmp_path: Path, texts: list[str], size: int) -> None:
-    with pytest.raises(InputError, match=rf"cannot keep {size} of its 27 tokens.*choose a size between"):
+    with pytest.raises(InputError, match=rf"keep {size} .*\b27 tokens"):
         keep_tokens(whole, tmp_path / "small", texts, size)
     assert not (tmp_path / "small").exists()
 
 
 def test_other_vocabularies_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     for folder in (tiny_checkpoint, tmp_path / "nowhere"):
-        with pytest.raises(ArtefactError, match="has no WordPiece vocabulary to choose from"):
+        with pytest.raises(ArtefactError, match="no WordPiece vocabulary"):
             keep_tokens(folder, tmp_path / "small", TEXTS, 20)
