@@ -186,7 +186,7 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
 
     with (
         ExitStack() as stack,
-        pytest.raises(measure.ContenderError, match="nothing is left to measure: bad is left out"),
+        pytest.raises(measure.ContenderError, match="bad is left"),
     ):
         measure.start_all(stack, {"bad": (json.loads, "{")}, 1)
 
@@ -213,7 +213,7 @@ def test_scores_that_disagree_are_not_compared(measure: ModuleType) -> None:
     agreement = scoring.check_agreement({scoring.DEFAULT: expected, scoring.MPIR_FP32: expected[:, :1] + 5e-5})
     assert agreement[scoring.MPIR_FP32] == pytest.approx({"max_difference": 5e-5, "min_correlation": 1})
     for name, other in ((scoring.MPIR_FP32, expected + 2e-4), (scoring.MPIR, -expected)):
-        with pytest.raises(MpirError, match=f"{name}: its scores differ"):
+        with pytest.raises(MpirError, match=f"{name}: its scores"):
             scoring.check_agreement({scoring.DEFAULT: expected, name: other})
 
 

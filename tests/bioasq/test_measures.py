@@ -238,7 +238,7 @@ def test_a_span_of_another_section_is_not_shared():
 def test_gold_snippets_without_usable_offsets_are_left_out_with_a_warning(begin, end, caplog):
     gold = question("1", ["a"], [snippet("a", 0, 9), snippet("a", begin, end)])
     assert evaluate([gold], [question("1", ["a"], [snippet("a", 0, 9)])])["snippets"]["mean_recall"] == 1
-    assert "1 of 2 gold snippets have no usable offsets" in caplog.text
+    assert "1 of 2 gold snippets" in caplog.text
 
 
 def test_no_question_with_gold_snippets_gives_zeros():
@@ -258,15 +258,15 @@ GOLD = question("1", ["a"], [snippet("a", 0, 9)])
 @pytest.mark.parametrize(
     ("gold", "submission", "options", "message"),
     [
-        ([GOLD], [GOLD], {"version": 4}, r"the version of the BioASQ measures is 4; choose from 2, 3, 5, 8, 9"),
-        ([GOLD], [GOLD], {"omitted": "drop"}, "omitted is 'drop'; choose from skip, zero"),
-        ([GOLD, GOLD], [GOLD], {}, "gold question 2 repeats the id '1'"),
-        ([GOLD], [GOLD, GOLD], {}, "submitted question 2 repeats the id '1'"),
-        ([GOLD], [question("2")], {}, "none of the 1 submitted questions"),
-        ([GOLD], [], {"omitted": "zero"}, "none of the 0 submitted questions"),
-        ([Question("1", "Which?")], [GOLD], {}, "gold file, not its test file"),
-        ([GOLD], [question("1", [], [snippet("a", None, None)])], {}, "question 1: .* document a has no offsets"),
-        ([GOLD], [question("1", [], [snippet("a", 9, 3)])], {}, "ends at 3, before it begins at 9"),
+        ([GOLD], [GOLD], {"version": 4}, "measures is 4"),
+        ([GOLD], [GOLD], {"omitted": "drop"}, "omitted is 'drop'"),
+        ([GOLD, GOLD], [GOLD], {}, "gold question 2 .*'1'"),
+        ([GOLD], [GOLD, GOLD], {}, "submitted question 2 .*'1'"),
+        ([GOLD], [question("2")], {}, r"\b1 submitted questions"),
+        ([GOLD], [], {"omitted": "zero"}, r"\b0 submitted questions"),
+        ([Question("1", "Which?")], [GOLD], {}, "gold file"),
+        ([GOLD], [question("1", [], [snippet("a", None, None)])], {}, "question 1: .*document a .*offsets"),
+        ([GOLD], [question("1", [], [snippet("a", 9, 3)])], {}, r"at 3, .*\b9\b"),
     ],
 )
 def test_bad_input_is_refused(gold, submission, options, message):

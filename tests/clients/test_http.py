@@ -37,7 +37,7 @@ def test_cohere_s_errors(url: str) -> None:
     for client in (cohere.Client(api_key="none", base_url=url), cohere.ClientV2(api_key="none", base_url=url)):
         with pytest.raises(cohere.BadRequestError) as raised:
             client.rerank(model="rerank-v3.5", query="", documents=TEXTS)
-        assert "query is ''; expected a string that is not empty." in str(raised.value.body)
+        assert "query is '';" in str(raised.value.body)
 
 
 def test_voyage(url: str) -> None:

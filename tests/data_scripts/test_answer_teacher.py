@@ -57,7 +57,7 @@ def test_ideal_answers_are_lists_or_texts(script: dict[str, Any], tmp_path: Path
 @pytest.mark.parametrize("value", [5, [5], {"a": "b"}])
 def test_an_ideal_answer_that_is_no_text(script: dict[str, Any], tmp_path: Path, value: object) -> None:
     (tmp_path / "q.json").write_text(json.dumps({"questions": [{"id": "a", "ideal_answer": value}]}))
-    with pytest.raises(InputError, match=r"q\.json: question 'a': ideal_answer is .*; expected a text or a list of"):
+    with pytest.raises(InputError, match=rf"q\.json: question 'a': ideal_answer is {re.escape(repr(value))}"):
         script["ideal_answers"](tmp_path / "q.json")
 
 
@@ -66,9 +66,9 @@ def test_an_ideal_answer_that_is_no_text(script: dict[str, Any], tmp_path: Path,
     [
         ('{"id": "a", "question": "why", "sentence": null, "label": 1}', "some.train.jsonl:2: the sentence is missing"),
         ('{"id": "a", "question": "why", "sentence": "x", "label": "y"}', "some.train.jsonl:2: the label is 'y'"),
-        ('{"question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is missing; expected a text"),
-        ('{"id": ["a"], "question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is ['a']; exp"),
-        ("", "some.train.jsonl: has no rows; give a training file."),
+        ('{"question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is missing"),
+        ('{"id": ["a"], "question": "why", "sentence": "x", "label": 1}', "some.train.jsonl:2: the id is ['a']"),
+        ("", "some.train.jsonl: has no rows"),
     ],
 )
 def test_rows_are_read_before_anything_else(script: dict[str, Any], tmp_path: Path, row: str, message: str) -> None:
@@ -81,7 +81,7 @@ def test_rows_are_read_before_anything_else(script: dict[str, Any], tmp_path: Pa
 
 def test_rows_of_which_no_question_has_an_ideal_answer(script: dict[str, Any]) -> None:
     rows = [{"id": "c", "question": "?", "sentence": "liver", "label": 1.0, "kind": "golden"}]
-    with pytest.raises(InputError, match="none of the 1 rows is of a question with an ideal answer"):
+    with pytest.raises(InputError, match=r"\b1 rows .*ideal answer"):
         list(script["taught"](rows, script["Teacher"](Words(), {"a": ["the liver"]})))
 
 
@@ -123,4 +123,4 @@ def test_a_file_of_another_name_is_one_sentence(
     options = ["--data", tmp_path, "--output", tmp_path, "--encoder", "none", "--rows", tmp_path / "rows.jsonl"]
     monkeypatch.setattr(sys, "argv", ["answer_teacher.py", *map(str, options)])
     assert script["main"]() == 2
-    assert "expected a name that ends in .train.jsonl" in capsys.readouterr().err
+    assert "in .train.jsonl" in capsys.readouterr().err

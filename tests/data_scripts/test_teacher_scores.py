@@ -56,7 +56,7 @@ def test_a_second_teacher_is_added_to_the_first(
         status = MAIN()
         result += [row["teacher"] for _, row in read_json_lines(output)] if status == 0 else [status]
     assert result == [pytest.approx(result[1] - 7.5, abs=1e-3), result[1], 2]
-    assert "none.jsonl:1: the teacher's score is missing; expected a number to add to" in capsys.readouterr().err
+    assert "none.jsonl:1: the teacher's score is missing" in capsys.readouterr().err
 
 
 def test_bad_input(
@@ -66,7 +66,7 @@ def test_bad_input(
     (tmp_path / "rows.jsonl").write_text('{"id": "q", "question": "why", "sentence": "because"}\n')
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *options, "--perspective", "magic"])
     assert MAIN() == 2
-    assert "has no 'magic'; choose from relevance, sts, sia" in capsys.readouterr().err
+    assert "has no 'magic'" in capsys.readouterr().err
 
 
 def test_encoders_teach_by_the_sum_of_their_cosines(
@@ -123,13 +123,13 @@ def test_scores_that_were_kept_teach_without_a_model(
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     (tmp_path / "rows.jsonl").write_text(json.dumps(of("trial", "patients")[0]))
     assert MAIN() == 2
-    assert "has the score of none of the 1 rows" in capsys.readouterr().err
+    assert "none of the 1 rows" in capsys.readouterr().err
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in without_lower))
     assert MAIN() == 2
     assert "of no question of" in capsys.readouterr().err
     (tmp_path / "kept.npz").write_bytes(b"no scores")
     assert MAIN() == 2
-    assert "holds no scores of a teacher" in capsys.readouterr().err
+    assert "no scores of a teacher" in capsys.readouterr().err
 
 
 def test_some_rows_of_each_question(
@@ -236,7 +236,7 @@ def test_a_scale_that_is_no_logits_is_refused_before_scoring(
     (tmp_path / "rows.jsonl").write_text(json.dumps(GOOD) + "\n")
     monkeypatch.setattr(Bundle, "perspectives", lambda *_, **__: [Percent()])
     error = refusal("--bundle", tiny_bundle, "--perspective", "percent")
-    assert "the scale of the perspective 'percent' is 'percent'; choose from cosine, logit, probability" in error
+    assert "'percent' is 'percent'" in error
 
 
 @pytest.mark.parametrize(
@@ -249,11 +249,11 @@ def test_a_scale_that_is_no_logits_is_refused_before_scoring(
 )
 def test_kept_scores_that_fit_no_rows(tmp_path: Path, arrays: dict[str, Any]) -> None:
     np.savez(tmp_path / "kept.npz", **arrays)
-    with pytest.raises(InputError, match=r"kept\.npz: holds no scores of a teacher"):
+    with pytest.raises(InputError, match=r"kept\.npz: .*a teacher"):
         SCRIPT["read_kept"](tmp_path / "kept.npz")
 
 
 def test_an_array_is_no_file_of_kept_scores(tmp_path: Path) -> None:
     np.save(tmp_path / "kept.npy", np.zeros(3))
-    with pytest.raises(InputError, match=r"kept\.npy: holds no scores of a teacher"):
+    with pytest.raises(InputError, match=r"kept\.npy: .*a teacher"):
         SCRIPT["read_kept"](tmp_path / "kept.npy")

@@ -110,10 +110,10 @@ def test_both_names_of_the_number_of_results_are_taken(name: str, alone: Reranke
     results = DROP_INS[name](alone, TEXTS)
     for options in ({"top_n": 2}, {"top_k": 2}, {"top_n": 2, "top_k": 2}):
         assert DROP_INS[name](alone, TEXTS, **options) == results[:2]
-    with pytest.raises(InputError, match="top_n is 1 and top_k is 2; give only one of them"):
+    with pytest.raises(InputError, match=r"top_n is 1 .*top_k is 2"):
         DROP_INS[name](alone, TEXTS, top_n=1, top_k=2)
     for number in ("top_n", "top_k"):
-        with pytest.raises(InputError, match=f"{number} is 0; expected a whole number"):
+        with pytest.raises(InputError, match=f"{number} is 0"):
             DROP_INS[name](alone, TEXTS, **{number: 0})
 
 

@@ -49,7 +49,7 @@ def test_langchain(reranker: Reranker) -> None:
     assert 0 < result[1].metadata["relevance_score"] < result[0].metadata["relevance_score"] < 1
     check_own(result[0].metadata["mpir"], result[0].page_content)
     assert inputs[0].metadata == {"source": 0}
-    with pytest.raises(InputError, match="top_n is 0; expected a whole number"):
+    with pytest.raises(InputError, match="top_n is 0"):
         MpirCompressor(reranker=reranker, top_n=0).compress_documents(inputs, QUERY)
 
 
@@ -176,13 +176,13 @@ def test_rank_llm_s_lines(reranker: Reranker, tmp_path: Path) -> None:
     (result,) = rerank_requests(file, reranker)
     assert [candidate["docid"] for candidate in result["candidates"]] == ORDER
     file.write_text('{"query": "a string", "candidates": []}\n')
-    with pytest.raises(InputError, match=r"requests\.jsonl:1: expected \"query\" with a \"text\""):
+    with pytest.raises(InputError, match=r'requests\.jsonl:1: .*"query" .*"text"'):
         list(rerank_requests(file, reranker))
     file.write_text(json.dumps({**line, "candidates": [candidates[0], candidates[0]]}) + "\n")
-    with pytest.raises(InputError, match=r"requests\.jsonl:1: docs\[1\] and docs\[0\] both have the id '0'"):
+    with pytest.raises(InputError, match=r"requests\.jsonl:1: docs\[1\] and docs\[0\] .*id '0'"):
         list(rerank_requests(file, reranker))
     file.write_text(json.dumps({**line, "candidates": [{"docid": 1, "doc": "a string"}]}) + "\n")
-    with pytest.raises(InputError, match=r"requests\.jsonl:1: a candidate is .*; expected an object with") as caught:
+    with pytest.raises(InputError, match=r"requests\.jsonl:1: a candidate is") as caught:
         list(rerank_requests(file, reranker))
     assert str(caught.value).count("requests.jsonl:1") == 1
 
