@@ -149,7 +149,7 @@ def test_a_record_that_lacks_something_is_one_sentence(index: LuceneIndex, tmp_p
         ((_, scored),) = score_questions(QUESTIONS[:1], index, Reranker(perspectives=[Words()]), journal, candidates=2)
         record = scored.to_record()
         for change in ({"spans": []}, {"columns": {}}, {"document_of": [7] * SENTENCES}, {"sentence_scores": None}):
-            with pytest.raises(ArtefactError, match=r"^the record of 'q0'"):
+            with pytest.raises(ArtefactError, match=r"^the record of 'does aspirin risk the heart'"):
                 Candidates.from_record(record | change, scored.documents)
 
 

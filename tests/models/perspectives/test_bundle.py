@@ -138,9 +138,7 @@ def test_a_manifest_that_was_edited_is_refused_until_its_checksum_is_removed_or_
     path = bundle / "bundle.json"
     edited = path.read_text().replace('"tiny"', '"mine"')
     path.write_text(edited)
-    message = (
-        r'bundle\.json: its content does not match its checksum; restore the file, or remove its field "checksum" or'
-    )
+    message = r'bundle\.json: .*checksum; .*restore .*"checksum"'
     for action in (open_bundle, bundle_state, partial(seal_one, name="weights.json")):
         with pytest.raises(ArtefactError, match=message):
             action(bundle)

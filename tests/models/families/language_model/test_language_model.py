@@ -149,7 +149,7 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
         ("{{ raise_exception('no') }}", "rejects a query"),
         ("{{ messages[0].content }} {{ messages[1].content | upper }}", "leaves out .*document"),
         ("{{ messages[0].content }} {{ messages[1].content[:99] }}", "template changes"),
-        (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .*too much time"),
+        (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .*much time"),
         ("{% set ns = namespace(x='ab') %}" + "{% set ns.x = ns.x ~ ns.x %}" * 40, r"rejects .*\(MemoryError|too much"),
         ("{{ 'a' * 9999999999 }}", r"rejects .*(MemoryError|too much)"),
         ("{{ 'a' * 9999999 }}", "rejects .*without end"),
