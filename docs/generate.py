@@ -11,6 +11,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ MODULES = (
     "mpir.additions",
 )
 """Modules whose `__all__` is public, too. Everything else may change from one version to the next."""
+WRAPPED = ("__func__", "fget", "func")
+"""The function of a class method, a property and a cached property."""
 SECTION = re.compile(r"^(Args|Attributes|Raises|Returns|Yields):$")
 WIDTH = 100
 
@@ -76,10 +79,11 @@ def _entry(named: tuple[str, Any]) -> str:
 
 
 def _members(name: str, value: type) -> Iterator[str]:
-    for member, attribute in vars(value).items():
-        function = getattr(attribute, "__func__", getattr(attribute, "fget", attribute))
+    bases = [base for base in value.__mro__[1:] if base.__module__.startswith("mpir.reranking")]
+    for member, attribute in [item for owner in (value, *bases) for item in vars(owner).items()]:
+        function = next((getattr(attribute, name) for name in WRAPPED if hasattr(attribute, name)), attribute)
         if not member.startswith("_") and inspect.isfunction(function):
-            is_call = not isinstance(attribute, property)
+            is_call = not isinstance(attribute, property | cached_property)
             yield f"#### {name}.{member}\n\n" + _described(member, function, is_call)
 
 

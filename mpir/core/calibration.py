@@ -157,6 +157,13 @@ class Calibration:
             raise ArtefactError(f"{source}: {str(error).removeprefix('relevance: ')}") from error
 
 
+def ranks_unread(calibration: Calibration | None, weights: Weights, words: str | None) -> bool:
+    """Whether documents that no model reads have a probability by `words` (a column) alone, on the others' scale."""
+    if calibration is None or "unread" not in calibration.documents or words != weights.context:
+        return False
+    return calibration.is_of(weights)
+
+
 def _with_unread(blended: Blend, columns: Columns, unread: Bool, context: str, line: Line) -> Blend:
     """Return a blend in which unread documents have the log-odds of one document column alone."""
     column = columns.layout.documents.index(context)

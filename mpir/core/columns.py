@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -49,15 +49,32 @@ class Column:
 class Layout:
     """The columns of a scored set in order: document columns, then sentence columns.
 
+    Attributes:
+        columns: all of them.
+        document_columns, sentence_columns: the K columns of documents, and the P columns of sentences.
+        documents, sentences: the names of these columns.
+
     Raises:
         InputError: two columns have the same name.
     """
 
     columns: tuple[Column, ...]
+    _: KW_ONLY
+    document_columns: tuple[Column, ...] = field(init=False, repr=False, compare=False)
+    sentence_columns: tuple[Column, ...] = field(init=False, repr=False, compare=False)
+    documents: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    sentences: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(sorted(self.columns, key=lambda column: column.level == "sentence")))
-        names = [column.name for column in self.columns]
+        of_documents = tuple(column for column in self.columns if column.level == "document")
+        of_sentences = tuple(column for column in self.columns if column.level == "sentence")
+        documents, sentences = ([column.name for column in level] for level in (of_documents, of_sentences))
+        object.__setattr__(self, "columns", of_documents + of_sentences)
+        object.__setattr__(self, "document_columns", of_documents)
+        object.__setattr__(self, "sentence_columns", of_sentences)
+        object.__setattr__(self, "documents", tuple(documents))
+        object.__setattr__(self, "sentences", tuple(sentences))
+        names = documents + sentences
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             raise InputError(f"two columns have the name {format_value(duplicates[0])}; rename one.")
 
@@ -86,26 +103,6 @@ class Layout:
             for name in sentences
         ]
         return cls(tuple(columns))
-
-    @property
-    def document_columns(self) -> tuple[Column, ...]:
-        """The K columns of documents."""
-        return tuple(column for column in self.columns if column.level == "document")
-
-    @property
-    def sentence_columns(self) -> tuple[Column, ...]:
-        """The P columns of sentences."""
-        return tuple(column for column in self.columns if column.level == "sentence")
-
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """The names of the document columns."""
-        return tuple(column.name for column in self.document_columns)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The names of the sentence columns."""
-        return tuple(column.name for column in self.sentence_columns)
 
     @property
     def ordering(self) -> frozenset[str]:

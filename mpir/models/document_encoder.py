@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class DocumentEncoder:
         """
         self.encoder, self.checkpoint, self.depth, self.first_exit = encoder, encoder.checkpoint, depth, first_exit
         self.info: CheckpointInfo = encoder.info
+        self.outputs_count = encoder.outputs_count
         self._state_cache = state_cache
         for name, layer in (("depth", depth), ("first_exit", first_exit)):
             if layer is not None and layer not in encoder.info.exits:
@@ -55,11 +56,6 @@ class DocumentEncoder:
                     f"{self.checkpoint}: invalid {name} (got {format_value(layer)}, expected one of the exits "
                     f"{list(encoder.info.exits)}). Correct the bundle's manifest."
                 )
-
-    @property
-    def outputs_count(self) -> int:
-        """The number of raw outputs (K) that the checkpoint gives."""
-        return self.info.outputs_count
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -95,7 +91,7 @@ class DocumentEncoder:
             documents[start : start + DOCUMENTS_PER_PASS] for start in range(0, len(documents), DOCUMENTS_PER_PASS)
         ]
         with tqdm(total=len(documents), desc="reading documents", unit="document", disable=not progress) as bar:
-            results = [self._read(batch, bar) for batch in passes]
+            results = list(map(partial(self._read, bar=bar), passes))
         self.encoder.backend.trim_after(sum(len(values) for values, _ in results))
         empty = np.zeros((0, self.outputs_count), np.float32), np.zeros(0, bool)
         values, in_windows = zip(empty, *results, strict=True)

@@ -35,7 +35,7 @@ class SentenceOutputs:
     def unpadded(self, model: UnpaddedModel, sequences: Sequence[TokenSequence]) -> Tensor:
         """Raw outputs (R, K). Raises ArtefactError for a model without a pooled classifier."""
         lengths, is_read = _pieces(sequences)
-        plain = [_unmarked(tokens) for tokens in sequences]
+        plain = [TokenSequence(np.where(ids < 0, ~ids, ids), type_ids) for ids, type_ids in sequences]
         return model.sentence_outputs(plain, lengths, is_read, depth=self.depth, state_cache=self.state_cache)
 
     def padded(self, model: Any, inputs: Mapping[str, Tensor]) -> Tensor:
@@ -45,10 +45,6 @@ class SentenceOutputs:
     def reads(self, weight: str, body: str) -> bool:
         """True: all weights are used."""
         return True
-
-
-def _unmarked(tokens: TokenSequence) -> TokenSequence:
-    return TokenSequence(np.where(tokens.ids < 0, ~tokens.ids, tokens.ids), tokens.type_ids)
 
 
 def _pieces(sequences: Sequence[TokenSequence]) -> tuple[I64, Bool]:

@@ -145,7 +145,8 @@ class TorchBackend:
         if runner := self._runner or (self.workers if len(self.devices) > 1 else None):
             yield from runner.run(jobs, reading)  # workers finish their batches and stay for the next call
         else:
-            yield from ((rows, self.device_model.run(sequences, reading)) for rows, sequences in jobs)
+            for rows, sequences in jobs:
+                yield rows, self.device_model.run(sequences, reading)
         raise_if_cancelled()
 
     @contextmanager

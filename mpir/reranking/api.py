@@ -9,6 +9,7 @@ from typing import Any
 from mpir.core.cancellation import in_thread
 from mpir.models.bundles.bundle import bundle_state
 from mpir.models.identity import files_state
+from mpir.models.perspectives.named_models import NamedModels
 from mpir.reranking.inputs import DocumentLike
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.reranker import Reranker
@@ -16,13 +17,14 @@ from mpir.reranking.validation import ModelsLike, as_models
 
 MAX_LOADED = 2
 """The number of bundles that stay loaded."""
+NO_MODELS = NamedModels()
 _loaded: dict[str, tuple[tuple[object, ...], Reranker]] = {}
 """The rerankers by bundle and models, each with the state of their files when it was loaded."""
 
 
 def _reranker(bundle: str | Path, models: ModelsLike) -> Reranker:
     """Return the reranker of a bundle and models; load it again if a file of the bundle or model has changed since."""
-    choice = as_models(models)
+    choice = as_models(models) if models != () else NO_MODELS
     state, key = bundle_state(bundle), repr((bundle, choice))
     state += tuple(state for name in (*choice.names, *choice.encoders) for state in files_state(name))
     known = _loaded.get(key)

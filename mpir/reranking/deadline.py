@@ -12,10 +12,13 @@ from time import monotonic
 import numpy as np
 
 from mpir.core.candidates import Candidates
+from mpir.errors import InputError
+from mpir.models.perspectives import Perspective
 from mpir.models.perspectives.scoring import DocumentScores, score_documents
 from mpir.reranking.score import Scorer
 from mpir.reranking.stages import Stages, by_blend, read_on, to_read, with_columns
 from mpir.types import I64
+from mpir.validation import real_number
 
 AT_ONCE = 8
 """Most documents that are read together: more would save little, and be late by more where they take longer."""
@@ -45,6 +48,22 @@ class Clock:
         """Note how long a reading took; the first one, of one document, says too much for more."""
         pace = seconds / max(1, characters)
         self._pace = max(pace, (self._pace + pace) / 2)
+
+
+def deadline_in(within: float) -> float:
+    """Return the moment of the monotonic clock in that many seconds. Raises InputError for no positive number."""
+    seconds = real_number("within", within, "a number of seconds above 0", lambda value: value > 0)
+    return monotonic() + seconds
+
+
+def check_deadline(perspectives: Sequence[Perspective], *, ranks_unread: bool) -> None:
+    """Raise InputError where documents that time does not reach would have no probability."""
+    has_pairs = any(p.documents_model is None and p.level == "sentence" for p in perspectives)
+    if has_pairs or not ranks_unread:
+        raise InputError(
+            "within needs a bundle that reads documents and orders by probability, such as default or fast, with "
+            "its own weights; leave it out, or name such a bundle."
+        )
 
 
 def score_until(scorer: Scorer, candidates: Candidates, until: float) -> Candidates:

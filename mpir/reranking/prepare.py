@@ -53,10 +53,10 @@ def prepare(
     if limit is not None and words is not None and len(documents) > limit.words:
         by_words, before = _ranks(first_stage[words]), _ranks(first_stage[BM25])
         left_out = (by_words >= limit.words) & (before >= limit.first_stage)
-    split = [
-        [] if is_left_out else _split(document, splitting)
-        for document, is_left_out in zip(documents, left_out.tolist(), strict=True)
-    ]
+    split: list[list[Sentence]] = []
+    for document, is_left_out in zip(documents, left_out.tolist(), strict=True):
+        raise_if_cancelled()
+        split.append([] if is_left_out else split_sentences(document, splitting=splitting))
     sentences = [sentence for document_sentences in split for sentence in document_sentences]
     document_of = np.repeat(np.arange(len(documents)), [len(document_sentences) for document_sentences in split])
     columns = Columns(
@@ -101,11 +101,6 @@ def unscored_candidates(
         documents_in_part=np.zeros(len(documents), bool),
         **{"documents_left_out": np.zeros(len(documents), bool), **fields},
     )
-
-
-def _split(document: Document, splitting: Splitting) -> list[Sentence]:
-    raise_if_cancelled()
-    return split_sentences(document, splitting=splitting)
 
 
 def first_stage_scores(query: str, documents: Sequence[Document], *, words: str | None = None) -> dict[str, F64]:

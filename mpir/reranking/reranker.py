@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import zip_longest
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
+from mpir.core.calibration import ranks_unread
 from mpir.core.cancellation import in_thread
 from mpir.core.candidates import Candidates
 from mpir.core.columns import Column, Layout
 from mpir.core.text import Document
 from mpir.core.text.types import Pair
-from mpir.errors import InputError, format_value
 from mpir.models.perspectives import Perspective, ScoreCache, score_pairs
 from mpir.models.perspectives.bm25 import Bm25Perspective
+from mpir.reranking.deadline import check_deadline, deadline_in, score_until
 from mpir.reranking.inputs import DocumentLike, as_documents, documents_of_each
 from mpir.reranking.models import ModelOptions, chat_models, load_models
 from mpir.reranking.options import AUTO, RunOptions
-from mpir.reranking.prepare import BM25, Limit, prepare
+from mpir.reranking.prepare import BM25, Limit
 from mpir.reranking.present import rank
+from mpir.reranking.query_batches import batches_of, call_between, check_weighted, prepare_each
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.relevance import select_relevance
+from mpir.reranking.resources import Resources
 from mpir.reranking.score import Scorer, report_passages
 from mpir.reranking.stages import FIRST_STAGE, READ
 from mpir.reranking.validation import (
@@ -39,14 +41,10 @@ from mpir.reranking.validation import (
 )
 from mpir.reranking.weight_selection import WeightsLike, check_models, select_calibration, select_weights
 from mpir.types import F64
-from mpir.validation import optional_whole_number, real_number
+from mpir.validation import optional_whole_number
 
 
-def _seconds(within: float) -> float:
-    return real_number("within", within, "a number of seconds above 0", lambda value: value > 0)
-
-
-class Reranker:
+class Reranker(Resources):
     """Loaded perspectives and the weights that blend their scores, for many queries.
 
     Threads may share one. On one device they compute side by side; several devices have processes of their own, which
@@ -100,6 +98,7 @@ class Reranker:
         loaded = load_models(bundle, [*as_perspectives(perspectives), *judges], options, choice)
         opened, self.perspectives, self._loaded = loaded.bundle, loaded.perspectives, loaded
         check_columns(self.perspectives)
+        self._words = next((item.name for item in self.perspectives if isinstance(item, Bm25Perspective)), None)
         self.cache = as_cache(cache)
         self.weights, source = select_weights(
             weights,
@@ -114,26 +113,7 @@ class Reranker:
         self.calibration = select_calibration(opened, self.layout, self.perspectives, self.weights)
         self.relevance = select_relevance(self.weights, loaded, has_own_weights=weights is not None)
 
-    @property
-    def _limit(self) -> Limit | None:
-        """The number of documents that are read; None for all, unless probabilities by words alone order the others."""
-        is_limited = self.run.cascade == AUTO and self._has_words
-        return Limit(READ, FIRST_STAGE) if is_limited else None
-
-    @property
-    def _words(self) -> str | None:
-        """The name of the column of words, if there is one."""
-        return next((item.name for item in self.perspectives if isinstance(item, Bm25Perspective)), None)
-
-    @property
-    def _has_words(self) -> bool:
-        """Whether documents that were not read have a probability by words alone, on the scale of the others'."""
-        calibration = self.calibration
-        if calibration is None or "unread" not in calibration.documents or self._words != self.weights.context:
-            return False
-        return calibration.is_of(self.weights)
-
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """The columns: BM25 and the document perspectives'; the sentence perspectives'.
 
@@ -167,38 +147,6 @@ class Reranker:
 
         save_bundle(folder, self._loaded, self.weights, self.calibration)
 
-    def close(self) -> None:
-        """End the processes of several devices and close the cache; another call starts them anew."""
-        for perspective in self.perspectives:
-            perspective.close()
-        if self.cache is not None:
-            self.cache.close()
-
-    def forget_texts(self) -> None:
-        """Drop the vectors of the texts read last, so that scores do not depend on earlier calls.
-
-        The last digits of a vector depend on the texts that were read together with its own.
-        """
-        for perspective in self.perspectives:
-            if forget := getattr(perspective, "forget_texts", None):
-                forget()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the open cache: a pickled or copied reranker has the cache's folder, wherever it works."""
-        cache = None if self.cache is None else (self.cache.folder.absolute(), self.cache.limit)
-        return {**vars(self), "cache": cache}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Open the cache anew, as SQLite lets no two processes share one connection. Raises OutputError."""
-        cache = state["cache"]
-        vars(self).update(state, cache=None if cache is None else ScoreCache(cache[0], limit=cache[1]))
-
-    def __enter__(self) -> Reranker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def rerank(
         self,
         query: str,
@@ -223,12 +171,10 @@ class Reranker:
             InputError: a query that is no string, invalid documents, two of one id, a top_k below 1, or a `within` that
                 is no positive number or asks for what the bundle cannot do.
         """
-        until = None if within is None else monotonic() + _seconds(within)
+        until = None if within is None else deadline_in(within)
         top_k = optional_whole_number("top_k", top_k)
         documents = as_documents(docs, doc_ids=doc_ids, metadata=metadata)
-        if until is not None:
-            return self._rank_until(query, documents, until, top_k=top_k)
-        (ranking,) = self._rank([query], [documents], top_k=top_k)
+        (ranking,) = self._rank([query], [documents], top_k=top_k, until=until)
         return ranking
 
     async def arerank(
@@ -314,9 +260,7 @@ class Reranker:
 
         Batches after the first depend on their own texts alone (`forget_texts`).
         """
-        check_is_list("queries", queries)
-        check_is_list("docs", docs)
-        return self._score(self._prepare(queries, documents_of_each(docs)), progress=progress, forgetting=True)
+        return self._score(call_between(self.prepared_batches(queries, docs), self.forget_texts), progress=progress)
 
     def prepared_batches(
         self, queries: Iterable[str], docs: Iterable[Iterable[DocumentLike]]
@@ -328,7 +272,7 @@ class Reranker:
         """
         check_is_list("queries", queries)
         check_is_list("docs", docs)
-        return self._batches(self._prepare(queries, documents_of_each(docs)))
+        return batches_of(self._prepare(queries, documents_of_each(docs)), self.run.pairs_at_once)
 
     def score_prepared(self, candidates: Sequence[Candidates], *, progress: bool = False) -> list[Candidates]:
         """Score candidates that `reranking.prepare.prepare` made."""
@@ -338,20 +282,6 @@ class Reranker:
     def _scorer(self) -> Scorer:
         return Scorer(perspectives=self.perspectives, cache=self.cache, weights=self.weights, cascade=self.run.cascade)
 
-    def _rank_until(self, query: str, documents: Sequence[Document], until: float, *, top_k: int | None) -> Ranking:
-        """Rank as far as time allows. Raises InputError where unread documents would have no probability."""
-        from mpir.reranking.deadline import score_until
-
-        has_pairs = any(p.documents_model is None and p.level == "sentence" for p in self.perspectives)
-        if has_pairs or not self._has_words:
-            raise InputError(
-                "within needs a bundle that reads documents and orders by probability, such as default or fast, with "
-                "its own weights; leave it out, or name such a bundle."
-            )
-        (prepared,) = map(self._check_weighted, self._prepare([query], [documents], has_lexical=False))
-        scored = score_until(self._scorer, prepared, until)
-        return rank(scored, self.weights, top_k=top_k, calibration=self.calibration, relevance=self.relevance)
-
     def _rank(
         self,
         queries: Iterable[str],
@@ -359,57 +289,28 @@ class Reranker:
         *,
         top_k: int | None,
         progress: bool = False,
+        until: float | None = None,
     ) -> Iterator[Ranking]:
-        """Run the pipeline: prepare, score, blend, present."""
-        prepared = self._prepare(queries, documents, has_lexical=False)
-        scored = self._score(map(self._check_weighted, prepared), progress=progress)
+        """Run the pipeline: prepare, score, blend, present; with `until`, score as far as time allows."""
+        weights, prepared = self.weights, self._prepare(queries, documents, has_lexical=False)
+        checked = map(partial(check_weighted, weights=weights, layout=self.layout), prepared)
+        if until is None:
+            scored = self._score(batches_of(checked, self.run.pairs_at_once), progress=progress)
+        else:
+            check_deadline(self.perspectives, ranks_unread=ranks_unread(self.calibration, weights, self._words))
+            scored = map(partial(score_until, self._scorer, until=until), checked)
         fitted: dict[str, Any] = {"calibration": self.calibration, "relevance": self.relevance}
-        return map(partial(rank, weights=self.weights, top_k=top_k, **fitted), scored)
+        return map(partial(rank, weights=weights, top_k=top_k, **fitted), scored)
 
     def _prepare(
         self, queries: Iterable[str], documents: Iterable[Sequence[Document]], *, has_lexical: bool = True
     ) -> Iterator[Candidates]:
-        for number, (query, docs) in enumerate(zip_longest(queries, documents)):
-            if docs is None:
-                raise InputError(f"query {number} has no list of documents; give one list for each query.")
-            if not isinstance(query, str):
-                raise InputError(f"query {number} is {format_value(query)}; expected a string.")
-            if not query.strip():
-                raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
-            yield prepare(
-                query,
-                docs,
-                splitting=self.run.splitting,
-                words=self._words,
-                limit=self._limit,
-                has_lexical=has_lexical,
-            )
+        """Prepare queries; documents beyond a limit are not read, if words alone give them a probability."""
+        is_limited = self.run.cascade == AUTO and ranks_unread(self.calibration, self.weights, self._words)
+        limit = Limit(READ, FIRST_STAGE) if is_limited else None
+        options: dict[str, Any] = {"splitting": self.run.splitting, "words": self._words, "limit": limit}
+        return prepare_each(queries, documents, has_lexical=has_lexical, **options)
 
-    def _check_weighted(self, candidates: Candidates) -> Candidates:
-        """Raise InputError, before scoring, for weights of a column that neither documents nor perspectives give."""
-        first_stage = candidates.columns.layout
-        scored = [column for column in self.layout.columns if column.name not in first_stage.documents]
-        self.weights.check_columns(first_stage.with_columns(scored))
-        return candidates
-
-    def _score(
-        self, prepared: Iterable[Candidates], *, progress: bool, forgetting: bool = False
-    ) -> Iterator[Candidates]:
+    def _score(self, batches: Iterable[list[Candidates]], *, progress: bool) -> Iterator[Candidates]:
         """Score queries batch by batch, one by one as results are asked for."""
-        for number, batch in enumerate(self._batches(prepared)):
-            if forgetting and number:
-                self.forget_texts()
-            yield from self.score_prepared(batch, progress=progress)
-
-    def _batches(self, prepared: Iterable[Candidates]) -> Iterator[list[Candidates]]:
-        """Group queries until they have `pairs_at_once` sentences; no group is empty."""
-        batch: list[Candidates] = []
-        count = 0
-        for candidates in prepared:
-            batch.append(candidates)
-            count += max(1, len(candidates.sentences))
-            if count >= self.run.pairs_at_once:
-                yield batch
-                batch, count = [], 0
-        if batch:
-            yield batch
+        return chain.from_iterable(map(partial(self.score_prepared, progress=progress), batches))

@@ -31,11 +31,8 @@ def terms(text: str, *, stop_words: StopWords = "english") -> list[str]:
         InputError: the name is unknown.
     """
     left_out = stop_words_of(stop_words)
-    return [_singular(word) for word in _WORD.findall(_folded(text)) if word not in left_out]
-
-
-def _folded(text: str) -> str:
-    return greek_names(without_accents(composed(text).lower()))
+    folded = greek_names(without_accents(composed(text).lower()))
+    return [_singular(word) for word in _WORD.findall(folded) if word not in left_out]
 
 
 @cache

@@ -86,9 +86,10 @@ class Batch:
     def _added_to(self, query: Tensor) -> Tensor | None:
         """The term added to scores: the bias, and minus infinity for hidden positions. Cached."""
         if self._added is None:
-            biases = (None if self.even else self.outside, self.bias)
-            for bias in (tensor.to(query.dtype) for tensor in biases if tensor is not None):
-                self._added = bias if self._added is None else self._added + bias
+            for bias in (None if self.even else self.outside, self.bias):
+                if bias is not None:
+                    added = bias.to(query.dtype)
+                    self._added = added if self._added is None else self._added + added
         return self._added
 
     def attend_all(self, joined: Tensor, heads: int) -> Tensor:

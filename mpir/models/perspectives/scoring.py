@@ -128,8 +128,8 @@ def read_documents(
     interrupted job loses little. Documents are read in the order of their texts, because rounding depends on the
     batch, and the input order must not matter.
     """
-    number_of = {key: number for number, key in enumerate(sorted({_key(document) for document in documents}))}
-    distinct = [QueryDocument(*key) for key in number_of]
+    number_of = {texts: number for number, texts in enumerate(sorted({document[:2] for document in documents}))}
+    distinct = [QueryDocument(*texts) for texts in number_of]
     identity = fingerprint(model.identity) if cache else ""
     outputs: list[F32 | None] = [None] * len(distinct)
     if cache:
@@ -144,7 +144,7 @@ def read_documents(
             cache.keep_documents(identity, unread, read)
         for number, document_outputs in zip(portion, read, strict=True):
             outputs[number] = document_outputs
-    gathered = [known for document in documents if (known := outputs[number_of[_key(document)]]) is not None]
+    gathered = [known for document in documents if (known := outputs[number_of[document[:2]]]) is not None]
     if not gathered:
         return np.zeros((0, 0), np.float32), np.zeros(0, bool)
     return np.concatenate([rows[:, :-1] for rows in gathered]), np.array([rows[0, -1] > 0 for rows in gathered])
@@ -156,10 +156,6 @@ def _read(model: DocumentModel, documents: Sequence[QueryDocument], *, progress:
     starts, _ = row_starts(documents)
     flags = np.repeat(in_windows, np.diff(starts, append=len(outputs))).astype(np.float32)
     return np.split(np.column_stack([outputs, flags]), starts[1:])
-
-
-def _key(document: QueryDocument) -> tuple[str, tuple[str, ...]]:
-    return document.query, document.sentences
 
 
 def _pairs(documents: Sequence[QueryDocument], level: Level) -> Iterator[Pair]:
