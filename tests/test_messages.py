@@ -17,6 +17,8 @@ FILES = {
     "one.jsonl": '{"id": "1", "title": "Aspirin thins blood."}\n',
     "broken.jsonl": '{"id": "1", "title": "Aspirin"}\n{"id": "2" 3}\n',
     "empty.jsonl": "",
+    "words.jsonl": '{"id": "1", "words": "Aspirin thins blood."}\n',
+    "page.ris": "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
     "notes.xyz": "notes",
     "notes.txt": "These are notes.\n",
     "questions.json": '{"questions": [{"id": "q", "body": "Does aspirin thin blood?"}]}',
