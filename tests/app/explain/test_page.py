@@ -172,11 +172,11 @@ def test_the_command_takes_the_query_of_a_pipe(
     pipe = lambda text: SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)  # noqa: E731
     monkeypatch.setattr("sys.stdin", pipe(f"{result}\n{result}\n"))
     assert main(command) == 2
-    assert f"--output {page} shows the ranking of one query, but standard input has more" in capsys.readouterr().err
+    assert f"--output {page} shows the ranking of one query, but standard input" in capsys.readouterr().err
     queries = tmp_path / "queries.jsonl"
     queries.write_text(f"{result}\n{result}\n")
     assert main([*command, "--queries", str(queries)]) == 2
-    assert f"--output {page} shows the ranking of one query, but {queries} has more" in capsys.readouterr().err
+    assert f"but {queries} has more" in capsys.readouterr().err
     assert not page.exists()
     monkeypatch.setattr("sys.stdin", pipe(result))
     assert main(command) == 0

@@ -105,7 +105,7 @@ def test_any_order_of_files_is_one_review(tmp_path: Path) -> None:
         assert grades(open_library(paths, "ada")) == {"Salt": 2}
     (tmp_path / "b.mpir").write_bytes((tmp_path / "a.mpir").read_bytes())  # a copy is a back-up
     assert grades(open_library([str(tmp_path / "b.mpir")], "ada")) == {"Salt": 2}
-    with pytest.raises(InputError, match=r"several reviews; name the one to open"):
+    with pytest.raises(InputError, match="several reviews"):
         open_library(files)
 
 
@@ -145,7 +145,7 @@ def test_the_decisions_of_older_versions_are_taken_over_once(tmp_path: Path, cap
     old.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"query": "Is asp')
     library = open_library([str(documents)], "ada")
     assert grades(library) == {"Aspirin": 2}
-    assert "2 decisions name no record that is here (12, a.csv:4)" in caplog.text
+    assert "(12, a.csv:4)" in caplog.text
     library.add([decision("11", 0, 9)])
     assert grades(open_library([str(documents)], "ada")) == {"Aspirin": 0}
     assert len(old.read_text().splitlines()) == 5
@@ -154,15 +154,15 @@ def test_the_decisions_of_older_versions_are_taken_over_once(tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"grade": True}, "is not a grade"),
-        ({"grade": 7}, "is not a grade"),
-        ({"id": 1}, "is not a grade"),
-        ({"note": 3}, "is not a grade"),
-        ({"time": True}, "the time is True"),
+        ({"grade": True}, "not a grade"),
+        ({"grade": 7}, "not a grade"),
+        ({"id": 1}, "not a grade"),
+        ({"note": 3}, "not a grade"),
+        ({"time": True}, "time is True"),
         ({"time": 10**400}, "the time is"),
         ({"time": float("inf")}, "the time is"),
         ({"time": -1}, "the time is"),
-        ({"note": "x" * (LONGEST_NOTE + 1)}, "the note has 10001 characters"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, r"\b10001 characters"),
     ],
 )
 def test_fields_of_a_decision_are_checked(change: dict[str, Any], message: str) -> None:
@@ -173,7 +173,7 @@ def test_fields_of_a_decision_are_checked(change: dict[str, Any], message: str) 
 
 def test_a_decision_on_no_record_is_refused(library: Library) -> None:
     first = id_of(library, "Aspirin")
-    with pytest.raises(InputError, match="has no record 'unknown' with"):
+    with pytest.raises(InputError, match="record 'unknown'"):
         library.add([decision(first, 2), decision("unknown", 2)])
     with pytest.raises(InputError, match="has no record"):
         library.add([decision(first, 2, fingerprint="1-2")])
@@ -196,17 +196,17 @@ def test_a_file_that_mpir_did_not_make_is_refused(tmp_path: Path, library: Libra
             Review(tmp_path / "b.mpir")
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END")
-    with pytest.raises(InputError, match="is not a review of mpir"):
+    with pytest.raises(InputError, match="not a review"):
         Review(path)
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match=r"later version of mpir \(format 2"):
+    with pytest.raises(InputError, match=r"\(format 2"):
         Review(path)
 
 
 def test_a_review_that_is_gone_or_cannot_be_made_is_named(tmp_path: Path, library: Library) -> None:
     library.review.path.unlink()
-    with pytest.raises(OutputError, match=r"aspirin\.mpir: cannot be written"):
+    with pytest.raises(OutputError, match=r"aspirin\.mpir: .*written"):
         library.add([decision(id_of(library, "Aspirin"), 2)])
     assert not library.review.path.exists()
     with pytest.raises(OutputError, match=r"cannot be written"):
@@ -215,7 +215,7 @@ def test_a_review_that_is_gone_or_cannot_be_made_is_named(tmp_path: Path, librar
         open_library([str(tmp_path / "none.mpir")])
     bad = tmp_path / "bad.csv"
     bad.write_text("name,age\n")
-    with pytest.raises(InputError, match="no column named title"):
+    with pytest.raises(InputError, match=r"bad\.csv:1: .*title"):
         open_library([str(bad)])
     assert not bad.with_suffix(".mpir").exists()
 

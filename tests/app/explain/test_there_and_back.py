@@ -173,10 +173,10 @@ def test_a_column_that_the_user_names_is_the_reviewers(tmp_path: Path, capsys: p
     path = table(tmp_path / "a.csv", rows)
     library = open_library([path], "ada", column="Screening")
     assert decisions(library) == {title(0): (2, ""), title(1): (0, "")}
-    with pytest.raises(InputError, match=r"no column 'Decision' with decisions \(got Screening, number\)"):
+    with pytest.raises(InputError, match=r"'Decision' .*\(got Screening, number"):
         open_library([path], "ada", column="Decision")
     rows[0]["Screening"] = "blue"
-    with pytest.raises(InputError, match=r"a\.mpir: column 'Screening': unknown decision of .*got 'blue'"):
+    with pytest.raises(InputError, match=r"a\.mpir: column 'Screening': .*'blue'"):
         open_library([table(tmp_path / "a.csv", rows)], "ada", column="Screening")
     assert main(["explain", "--decisions", "Screening"]) == 2
 
@@ -187,14 +187,14 @@ def test_a_form_with_one_decision_asks_whose(tmp_path: Path, capsys: pytest.Capt
     decide(Library(review=library.review, reviewer="grace", records=library.records), {title(0): (0, "")})
     words = ["merge", str(library.review.path), "--format", "asreview", "--output", str(tmp_path / "b.csv")]
     assert main([*words, "--reviewer", "bob"]) == 2
-    assert "'bob' decided nothing (expected one of ada, grace)" in capsys.readouterr().err
+    assert "'bob' decided nothing" in capsys.readouterr().err
     assert main([*words, "--reviewer", "grace"]) == 0 and main([*words, "--reviewer", "grace"]) == 2
     assert main([*words[:-1], str(tmp_path / "b.ris")]) == 2
     assert main([*words[:-1], words[1]]) == 2
     capsys.readouterr()
     merged = ["merge", words[1], "--output", str(tmp_path / "both.mpir"), "--reviewer", "ada"]
     assert main(merged) == 2
-    assert "--reviewer says whose decisions a --format takes" in capsys.readouterr().err
+    assert "--reviewer says whose" in capsys.readouterr().err
     assert not (tmp_path / "both.mpir").exists()
 
 
@@ -220,12 +220,12 @@ def test_joined_records_are_listed_and_taken_apart(joined: Library, tmp_path: Pa
     (copy,) = {source for _, source, _ in listed} - {"10.1101/1", "10.1000/x"}
     assert listed[:2] == [("10.1101/1", "10.1101/1", "new"), ("10.1101/1", "10.1000/x", "changed")]
     assert listed[2:] == [("10.1101/1", copy, "copy")]
-    with pytest.raises(InputError, match="has no source 'gone'"):
+    with pytest.raises(InputError, match="source 'gone'"):
         open_library([str(joined.review.path)], "ada", split_id="gone")
     after = open_library([str(joined.review.path)], "ada", split_id="10.1101/1")
     assert sorted(document.id for document in after.documents) == ["10.1000/x", "10.1101/1"]
     assert {item["id"]: item["grade"] for item in after.decisions()} == {"10.1101/1": 2}
-    with pytest.raises(InputError, match="nothing was joined with this record"):
+    with pytest.raises(InputError, match="nothing was joined"):
         open_library([str(joined.review.path)], "ada", split_id="10.1101/1")
     for name in ("a.csv", "b.csv"):  # what was taken apart stays so
         after = open_library([str(joined.review.path), str(tmp_path / name)], "ada")

@@ -60,8 +60,6 @@ def test_documents_of_more_tokens_than_a_request_has_are_refused() -> None:
     for text, tokens in (("." * 9_000, 9_001), ("aspirin " * 3_000, 6_002)):
         assert read_rerank(RerankBody, {"query": "q", "documents": [text]}, limits).tokens > tokens - 5
     count("requests of too many tokens")
-    with pytest.raises(
-        ApiError, match="the documents have about 12000 tokens; expected at most 10000: send fewer"
-    ) as no:
+    with pytest.raises(ApiError, match=r"\b12000 tokens; .*\b10000\b") as no:
         read_rerank(RerankBody, {"query": "q", "documents": ["e.g. " * 1_000] * 3}, limits)
     assert no.value.status == 413

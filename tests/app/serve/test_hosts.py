@@ -160,6 +160,4 @@ def test_other_machines_are_served_with_a_key_or_where_that_is_said(
 @pytest.mark.parametrize("name", ["http://a.example", "a.example:80", "", "*", "a b"])
 def test_an_allowed_host_is_a_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--port", "0", "--allowed-host", name]) == 2
-    assert (
-        f"allowed hosts: invalid host {name!r} (expected a name or an address without a port" in capsys.readouterr().err
-    )
+    assert f"allowed hosts: invalid host {name!r}" in capsys.readouterr().err

@@ -104,14 +104,14 @@ def test_a_full_queue_says_when_to_come_back(start_server: Callable[..., Server]
     assert statuses == {200, 429}
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert int(refused.headers["retry-after"]) >= 1
-    assert "too many requests are waiting; try again in" in refused.json()["message"]
+    assert "requests are waiting" in refused.json()["message"]
 
 
 def test_a_ranking_that_takes_too_long_is_given_up(start_server: Callable[..., Server]) -> None:
     server = start_server("--set", "serve.timeout=0.05")
     refused = server.post("/v1/rerank", {"query": QUERY, "documents": texts(500, 2, 100)})
     assert refused.status_code == 504
-    assert "the request took longer than 0.05 s" in refused.json()["message"]
+    assert "longer than 0.05 s" in refused.json()["message"]
 
 
 def _head(length: int) -> bytes:
@@ -175,7 +175,7 @@ def test_a_port_that_is_taken(tiny_bundle: Path, capsys: pytest.CaptureFixture[s
     with socket.create_server(("127.0.0.1", 0)) as used:
         port = str(used.getsockname()[1])
         assert main(["serve", "--bundle", str(tiny_bundle), "--port", port]) == 2
-    assert f"mpir: cannot listen on '127.0.0.1' port {port} (Address already in use)" in capsys.readouterr().err
+    assert f"on '127.0.0.1' port {port} (Address already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, KERNELS[1]), ("7", "7")])

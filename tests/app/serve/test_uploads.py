@@ -48,20 +48,20 @@ def test_a_name_is_no_path(name: str) -> None:
 @pytest.mark.parametrize(
     ("values", "limits", "status", "message"),
     [
-        ({"name": "a.ris", "data": "?"}, {}, 400, "expected a file's content in base64"),
+        ({"name": "a.ris", "data": "?"}, {}, 400, "content in base64"),
         ({"name": "a.ris", "data": base64.b64encode(b"PK\3\4").decode()}, {}, 400, "a.ris: "),
         ({"name": "a.ris"}, {}, 400, "data"),
         (
             {"name": "a.jsonl.gz", "data": base64.b64encode(gzip.compress(TWO, mtime=0)).decode()},
             {"body": 1},
             413,
-            "exceed a request's limit of text",
+            "limit of text",
         ),
         (
             {"name": "a.jsonl", "data": base64.b64encode(TWO).decode()},
             {"documents": 1},
             413,
-            "a.jsonl: has more than 1 documents",
+            r"a\.jsonl: .*\b1 documents",
         ),
     ],
 )
