@@ -189,7 +189,7 @@ def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> Non
     ((name, places),) = test.candidates.items()
     assert places == list(range(14)) and sum(test.qrels[name].values()) == 7
     (tmp_path / "medquad.jsonl").write_text('{"url": "u", "qid": "1", "question": "q"}\n')
-    with pytest.raises(InputError, match=r"medquad.jsonl:1: 'answer' is missing"):
+    with pytest.raises(InputError, match=r"medquad\.jsonl:1: 'answer' is missing"):
         read_medquad(tmp_path)
 
 
@@ -281,7 +281,7 @@ def test_the_difference_of_two_bundles_by_hand(script: Any) -> None:
     a, b = script("ranking/compare_bundles")["differences"](first, second, "blend")
     assert a[:4] == ["a", "0.0000", "0.5000", "+0.5000"] and a[4] == "+0.5000 to +0.5000" and float(a[5]) < 0.001
     assert b[:4] == ["b", "0.3750", "0.3750", "+0.0000"] and b[5] == "1.0000"
-    with pytest.raises(InputError, match="x: no evaluation has it in both files"):
+    with pytest.raises(InputError, match="x: no evaluation"):
         script("ranking/compare_bundles")["differences"](first, second, "x")
 
 

@@ -100,6 +100,6 @@ def test_other_candidates_and_questions_left_out(
     options = ["--scored", tmp_path / "scored", "--free", tmp_path / "free", "--measures", "document-map"]
     result = run_script("experiments/ranking/few_candidates.py", *options)
     assert (result.returncode, result.stdout) == (2, "")
-    assert "few_candidates: --free: the question q1 is missing; score the same questions" in result.stderr
+    assert "few_candidates: --free: the question q1 is missing" in result.stderr
     result = run_script("experiments/ranking/few_candidates.py", *options, "--leave-out", "q1")
     assert "document-map, 1 questions" in result.stdout

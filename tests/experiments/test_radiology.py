@@ -54,7 +54,7 @@ def test_reports_are_halved_with_their_texts_once(data: ModuleType, tmp_path: Pa
 def test_a_file_without_its_columns_is_refused(data: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "reports.csv"
     path.write_text("uid,text\n1,Clear.\n", encoding="utf-8")
-    with pytest.raises(InputError, match="there is no column 'Problems'"):
+    with pytest.raises(InputError, match="no column 'Problems'"):
         data.read_openi(path)
 
 

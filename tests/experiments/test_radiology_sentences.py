@@ -27,10 +27,10 @@ def test_brat_is_read(tmp_path: Path) -> None:
     assert texts == ["small effusion.", "no edema."]
     assert answers == {"no edema": ["no edema."], "pleural effusion": ["small effusion."]}
     (tmp_path / "a.ann").write_text("T1\tEdema 190 240\tedema\n")
-    with pytest.raises(InputError, match=r"a\.ann:1: character 190 is in no sentence"):
+    with pytest.raises(InputError, match=r"a\.ann:1: character 190"):
         read_brat_pairs(tmp_path)
     (tmp_path / "a.ann").write_text("T1 Edema\n")
-    with pytest.raises(InputError, match=r"a\.ann:1: found 'T1 Edema'; expected"):
+    with pytest.raises(InputError, match=r"a\.ann:1: found 'T1 Edema'"):
         read_brat_pairs(tmp_path)
 
 

@@ -33,7 +33,7 @@ def test_a_folder_is_bound_by_what_finished_it_and_not_by_what_failed(folder: Pa
         check(tmp_path / "new", {"steps": steps}, finished="model")
     (tmp_path / "new/model").touch()
     check(tmp_path / "new", {"steps": 2}, finished="model")
-    with pytest.raises(InputError, match="new: was made with steps 2, and is asked for with 3"):
+    with pytest.raises(InputError, match=r"new: .*steps 2, .*\b3\b"):
         check(tmp_path / "new", {"steps": 3}, finished="model")
 
 
@@ -100,7 +100,7 @@ def test_documents_that_answer_training_questions_can_be_left_out(folder: Path) 
         "BM25": [{"p": {"a": 3.0, "c": 1.0}}],
         "TK": [{"p": {"a": 1.0, "c": 4.0}}],
     }
-    with pytest.raises(InputError, match="--unseen: whatever is relevant in the group tail is relevant to a training"):
+    with pytest.raises(InputError, match=r"--unseen: .*group tail"):
         script["unseen"]([Group("tail", group.queries[1:], {"q": group.qrels["q"]})], [result], trained)
 
 

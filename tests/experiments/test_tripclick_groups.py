@@ -74,15 +74,15 @@ def put(name: str, text: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (cut("topics/topics.torso.val.txt"), r"topics\.torso\.val\.txt: there is no such file, nor topics/topics\.torso"
-         r"\.val\.tsv; expected one for each group: topics\.head\.val\.txt, .*topics\.tail\.val\.txt"),
-        (cut("qrels/qrels.raw.tail.val.txt"), r"qrels\.raw\.tail\.val\.txt: there is no such file; expected one"),
-        (put("topics/topics.head.val.txt", "<top>\n<title> text\n</top>\n"), r"val\.txt:1: the topic has no number"),
-        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 1 5\n"), r"tail\.val\.txt:1: expected 4 columns .* got 5"),
-        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 yes\n"), r"tail\.val\.txt:1: the grade is 'yes'; expected"),
-        (put("qrels/qrels.raw.tail.val.txt", "91 0 d1 1\n"), r"judges none of the 2 queries of topics\.tail\.val\.txt"),
+        (cut("topics/topics.torso.val.txt"), r"torso\.val\.txt: .*topics\.torso\.val\.tsv; .*"
+         r"topics\.head\.val\.txt, .*topics\.tail\.val\.txt"),
+        (cut("qrels/qrels.raw.tail.val.txt"), r"qrels\.raw\.tail\.val\.txt: .*no such"),
+        (put("topics/topics.head.val.txt", "<top>\n<title> text\n</top>\n"), r"val\.txt:1: .*no number"),
+        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 1 5\n"), r"tail\.val\.txt:1: .*\b4 columns .*\b5\b"),
+        (put("qrels/qrels.raw.tail.val.txt", "21 0 d1 yes\n"), r"tail\.val\.txt:1: .*grade is 'yes'"),
+        (put("qrels/qrels.raw.tail.val.txt", "91 0 d1 1\n"), r"\b2 queries .*topics\.tail\.val\.txt"),
         (put("topics/topics.tail.val.txt", TOPIC.format("01").replace("query", "other")
-             + TOPIC.format("21")), "query 01 has two texts"),
+             + TOPIC.format("21")), "query 01 .*two"),
     ],
 )  # fmt: skip
 def test_what_is_missing_or_wrong_is_one_sentence(folder: Path, fault: Callable[[Path], None], message: str) -> None:
@@ -94,7 +94,7 @@ def test_what_is_missing_or_wrong_is_one_sentence(folder: Path, fault: Callable[
 
 def test_a_run_of_other_queries(folder: Path) -> None:
     groups = read_groups(folder, "val")
-    with pytest.raises(InputError, match="none of the run's 1 queries is among"):
+    with pytest.raises(InputError, match=r"\b1 queries"):
         table(groups, {"other": [{"99": {"d1": 1.0}}] * 3})
 
 

@@ -113,10 +113,10 @@ def test_nothing_is_left_by_what_is_refused(
 
 def test_a_question_or_candidates_that_are_not_those_scored(script: ModuleType, free: Dataset, tmp_path: Path) -> None:
     free.subset([1]).save(tmp_path / "one")
-    with pytest.raises(InputError, match="the question q0 is missing"):
+    with pytest.raises(InputError, match="q0 is missing"):
         script.by_free(script.load_free((tmp_path / "one",), script.BM25), Objective(free))
     replace(free, documents=np.array(list("abcdeg"))).save(tmp_path / "others")
-    with pytest.raises(InputError, match="the candidates are others"):
+    with pytest.raises(InputError, match="candidates are others"):
         script.by_free(script.load_free((tmp_path / "others",), script.BM25), Objective(free))
 
 
