@@ -55,7 +55,7 @@ def test_a_command_names_the_extra_that_it_needs(arguments: list[str], message: 
 def test_an_extra_that_cannot_follow_a_newer_python_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mpir.extras.NEWEST", (3, 10))
     with (
-        pytest.raises(MissingExtraError, match=r"the extra 'lucene' is there for Python 3\.10 only \(this is 3\.\d+\)"),
+        pytest.raises(MissingExtraError, match=r"extra 'lucene' .*Python 3\.10 .*3\.\d+\)"),
         needs("lucene", "an index"),
     ):
         import nothing_of_this_name  # noqa: F401
