@@ -93,7 +93,7 @@ def test_equal_weights_add_up_to_one_in_each_sum() -> None:
         ({"alpha": {"a": "much"}}, r"alpha\[a\] is 'much'"),
         ({"w": (True,)}, r"w\[0\] is True"),
         ({"w": ()}, "at least one"),
-        ({"w": 3}, "w is 3"),
+        ({"w": 3}, "weights: w is 3"),
         ({"alpha": [1]}, r"alpha is \[1\]"),
         ({"made_by": None}, "made_by is missing"),
         ({"alpha": {"a": 1, "context": 1}}, "name 'context' is"),

@@ -216,7 +216,7 @@ def test_a_redirect_is_not_followed(server: Engine) -> None:
 )
 def test_an_address_that_is_none_is_one_sentence(engine: str, rest: str, capsys: pytest.CaptureFixture[str]) -> None:
     kind = MilvusIndex if engine == "milvus" else EngineIndex
-    with pytest.raises(InputError, match=r"invalid URL|no (index|collection)|user, query") as error:
+    with pytest.raises(InputError, match=rf"{engine}.*(invalid URL|no (index|collection)|user, query)") as error:
         kind(f"{engine}+{rest}", timeout=0.1)
     assert main(["search", "--index", f"{engine}+{rest}", "aspirin"]) == 2
     assert main(["search", "--index", f"{engine}+{rest}", "--index", "other", "aspirin"]) == 2

@@ -87,7 +87,7 @@ def test_ids_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_a_changed_or_missing_file_is_refused(scored_set: Dataset, tmp_path: Path) -> None:
     folder = tmp_path / "scored"
-    with pytest.raises(ArtefactError, match="no scored questions"):
+    with pytest.raises(ArtefactError, match=r"scored questions \(manifest\.json is missing"):
         Dataset.load(folder)
     scored_set.save(folder)
     np.save(folder / "sentence_scores.npy", np.zeros(5))

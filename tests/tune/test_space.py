@@ -57,7 +57,7 @@ def test_shares_outside_the_bounds_are_moved_to_them() -> None:
     ("bounds", "message"),
     [
         ({"a": (0.5, 0.2)}, r"of a: 0\.5 to 0\.2"),
-        ({"a": (-1, 2)}, "bounds of a"),
+        ({"a": (-1, 2)}, "bounds of a: -1 to 2"),
         ({"a": (0.7, 1), "b": (0.7, 1)}, r"to 1\.4 at least"),
         ({"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}, "0.6 at most"),
     ],

@@ -153,8 +153,6 @@ def test_what_is_no_corpus_in_a_folder_is_passed_over(tmp_path: Path) -> None:
     for name, text in (others | {"corpus.txt": TEXTS["ris"]}).items():
         (tmp_path / name).write_text(text)
     assert list(read_corpus([tmp_path])) == EXPECTED
-    with pytest.raises(InputError, match=r"notes\.txt: unknown file format"):
-        read_corpus([tmp_path / "notes.txt"])
 
 
 def test_clinical_trials(tmp_path: Path) -> None:

@@ -86,5 +86,5 @@ def test_names_the_line_of_what_is_wrong(tmp_path: Path, line: bytes, message: s
 def test_truncated_gzip(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl.gz"
     path.write_bytes(gzip.compress(LINES.encode() * 100)[:-20])
-    with pytest.raises(InputError, match=r"c\.jsonl\.gz: .*truncated"):
+    with pytest.raises(InputError, match=r"c\.jsonl\.gz: .*gzip data"):
         list(read_jsonl(path))

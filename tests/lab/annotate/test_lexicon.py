@@ -36,11 +36,11 @@ def test_the_fingerprint_is_that_of_the_content() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("effusion effusion*\n", r"lexicon\.tsv:1: .*'effusion effusion\*'"),
+        ("effusion effusion*\n", r"lexicon\.tsv:1: found 'effusion effusion\*'"),
         ("# only\nedema\t\n", r"lexicon\.tsv:2: .*a concept"),
         ("\tedema\n", r"lexicon\.tsv:1: .*a concept"),
         ("edema\t*\n", r"lexicon\.tsv:1: .*a concept"),
-        ("edema\ted*ma\n", r"lexicon\.tsv:1: .*'ed\*ma'"),
+        ("edema\ted*ma\n", r"lexicon\.tsv:1: .*phrase 'ed\*ma'"),
         ("a\tmass\nb\tMASS\n", r"lexicon\.tsv:2: .*'mass' .*'b', .*:1 .*'a'"),
         ("", r"lexicon\.tsv: .*no phrases"),
         ("edema\t!leg edema\n", r"lexicon\.tsv: .*no phrases"),

@@ -2,7 +2,6 @@
 
 import json
 import resource
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,13 +102,6 @@ def test_only_one_run_at_a_time_writes_a_folder(mixture: Path, settings: Trainin
     assert len(refused) == len(first.batches)
     second.run()
     assert torch.equal(parameters(second), parameters(first))
-
-
-def test_a_run_whose_best_checkpoint_is_gone_says_so(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:
-    best = FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
-    shutil.rmtree(best)
-    with pytest.raises(ArtefactError, match=r"run/best: .*gone; .*state\.pt"):
-        FineTuner(settings, read_mixture(mixture), tmp_path / "run").run()
 
 
 def test_a_run_on_other_data_is_not_taken_up(mixture: Path, settings: TrainingSettings, tmp_path: Path) -> None:

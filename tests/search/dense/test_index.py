@@ -380,7 +380,7 @@ def test_texts_read_otherwise_are_of_another_encoder(
 
 
 def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match="no dense index"):
+    with pytest.raises(ArtefactError, match="index here; build"):
         DenseIndex(tmp_path / "nowhere", encoder)
     build_dense(documents, tmp_path / "i", encoder)
     file = tmp_path / "i/000000/index.faiss"
