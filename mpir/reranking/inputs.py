@@ -8,7 +8,8 @@ from typing import Any
 
 from mpir.core.text import TITLE, Document
 from mpir.errors import InputError, RepeatedIdError, error_context, format_value
-from mpir.files.corpora.fields import BODIES, COLLECTION_IDS, KNOWN, TITLES, field_name, telling_key
+from mpir.files.corpora.field_keys import field_name, telling_key
+from mpir.files.corpora.fields import BODIES, COLLECTION_IDS, KNOWN, TITLES
 from mpir.files.corpora.json_records import unwrapped
 from mpir.files.corpora.jsonl import check_has_text, record_text
 from mpir.validation import id_text, is_finite, is_missing

@@ -12,9 +12,11 @@ from mpir.core.text.latex import plain_latex
 from mpir.core.text.types import Document
 from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
-from mpir.files.corpora.fields import Value, field_name, report_unread
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.field_values import Value
 from mpir.files.corpora.record import document_of
 from mpir.files.corpora.source_fields import kept_fields
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.read import place_of, read_text
 
 if TYPE_CHECKING:

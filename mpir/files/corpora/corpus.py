@@ -24,7 +24,7 @@ from mpir.files.corpora.json_documents import read_json_documents
 from mpir.files.corpora.jsonl import read_jsonl, record_id
 from mpir.files.corpora.pdf import read_pdf
 from mpir.files.corpora.pubmed import PUBMED, latest_first, read_deleted, read_pubmed
-from mpir.files.corpora.record import ids_of
+from mpir.files.corpora.record_metadata import ids_of
 from mpir.files.corpora.references import REFER, WEB_OF_SCIENCE, read_references, read_tagged
 from mpir.files.corpora.tables import read_table
 from mpir.files.corpora.tripclick import read_documents

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mpir.core.text.types import Document
-from mpir.files.corpora.fields import Value, report_unread
+from mpir.files.corpora.field_values import Value
 from mpir.files.corpora.record import document_of
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.corpora.xml import read_elements, text_of
 
 ENDNOTE = ("xml", "records")

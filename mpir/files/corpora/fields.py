@@ -1,26 +1,11 @@
-"""Field names in document files: one list for all readers, independent of case and punctuation.
-
-A file whose titles or bodies are all blank is logged, because their field may have an unknown name.
-"""
+"""Field names in document files: one list for all readers, in the form of `field_keys.field_name`."""
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
 from itertools import chain
-from math import isnan
-from pathlib import Path
-from typing import Any
 
-from mpir.core.text.types import Document
-from mpir.errors import format_names
 from mpir.files.corpora.bibliography import AUTHORS, KEYWORDS, LANGUAGE, PAGES, TYPES, YEAR
-from mpir.files.corpora.placeholders import says_nothing
 
-Value = str | Sequence[str]
-"""A field's text, or its texts."""
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
 RANKED_ID = "rankeddocument"
@@ -160,86 +145,3 @@ KNOWN = frozenset((*IDS, *TEXTS))
 """Names of fields that a document itself has: its id, title and body."""
 READ = KNOWN.union(*BIBLIOGRAPHY.values(), chain(LINKS, (*NOTES, *REMARKS), DATABASES, FURTHER_IDS, RETRACTIONS))
 """All names that readers use."""
-_FEW = 64
-_PUNCTUATION = re.compile(r"[\W_]+")
-log = logging.getLogger(__name__)
-_LOOKED_AT = 1000
-"""Number of records from which a file's field names are collected."""
-
-
-@lru_cache(maxsize=2**12)
-def field_name(name: str) -> str:
-    """Normalise a field name: "Document Title" and "document_title" become documenttitle.
-
-    MongoDB's "_id" keeps its underscore, because some records also have an "id".
-    """
-    return "_id" if name == "_id" else _PUNCTUATION.sub("", name.lower())
-
-
-def telling_key(record: Mapping[Any, Any], names: tuple[str, ...]) -> Any:
-    """Return the record's key for the first of these names, in any case, whose value is not blank.
-
-    If all values are blank, return the first key that exists; None if there is none.
-    """
-    keys = _named_keys(tuple(record), names) if len(record) <= _FEW else _named_keys.__wrapped__(tuple(record), names)
-    present = [key for key in keys if record[key] is not None and not is_nan(record[key])]
-    if len(present) < 2:
-        return present[0] if present else None
-    return next((key for key in present if not is_blank(record[key])), present[0])
-
-
-@lru_cache(maxsize=2**8)  # the records of a file share a few sets of keys
-def _named_keys(keys: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the keys that match one of these names, in the order of the names."""
-    ranks = ranks_of(names)
-    return tuple(sorted((key for key in keys if _name(key) in ranks), key=lambda key: ranks[_name(key)]))
-
-
-def _name(key: Any) -> str:
-    return field_name(key) if isinstance(key, str) else ""
-
-
-@cache
-def ranks_of(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the rank of each name in a list by preference."""
-    return {name: rank for rank, name in enumerate(names)}
-
-
-def is_blank(value: Any) -> bool:
-    """Whether a value of a JSON object or a dictionary is missing: null, NaN, blank, or an empty list."""
-    if isinstance(value, str):
-        return says_nothing(value)
-    return value is None or is_nan(value) or (isinstance(value, list | dict) and not value)
-
-
-def is_nan(value: Any) -> bool:
-    """Whether a value is NaN, which Python and pandas write for missing values, also into JSON."""
-    return isinstance(value, float) and isnan(value)
-
-
-def report_unread(path: str | Path, records: Iterable[tuple[Document, Mapping[str, Any]]]) -> Iterator[Document]:
-    """Yield the documents of a file; at its end, log its field names if all titles or all bodies are blank.
-
-    Args:
-        path: the file, for the message.
-        records: each document with its values by the file's field names.
-    """
-    blank, lengths, count = {"title", "abstract"}, dict[str, int](), 0
-    for document, values in records:
-        if blank and count < _LOOKED_AT:
-            blank -= {section for section, text in document.sections.items() if text}
-            for name, value in values.items():
-                if field_name(name) not in READ:
-                    lengths[name] = max(lengths.get(name, 0), len(str(value)))
-        elif blank:
-            blank -= {section for section, text in document.sections.items() if text}
-        count += 1
-        yield document
-    if count and blank and lengths:
-        longest_first = sorted(lengths, key=lambda name: -lengths[name])
-        log.warning(
-            "%s: no document has %s; names that mpir does not read: %s",
-            path,
-            " or ".join(f"a{'n' if section == 'abstract' else ''} {section}" for section in sorted(blank)),
-            format_names(longest_first),
-        )

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from mpir.errors import InputError
 from mpir.files.corpora.containers import container_of
-from mpir.files.corpora.fields import TEXTS, field_name
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import TEXTS
 from mpir.files.corpora.json_documents import is_list_name
 from mpir.files.corpora.json_records import has_text, holds_records, unwrapped
 from mpir.files.corpora.tables import HEAD_LINES, SEPARATOR_LINE, SEPARATORS, find_header

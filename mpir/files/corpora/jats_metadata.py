@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from mpir.files.corpora.fields import Value
+from mpir.files.corpora.field_values import Value
 from mpir.files.corpora.publication_types import is_publication_type
 from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.xml import text_of, white_normal

@@ -13,10 +13,11 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.fields import field_name, report_unread
+from mpir.files.corpora.field_keys import field_name
 from mpir.files.corpora.identifiers import ListId
 from mpir.files.corpora.json_records import is_paper, records_inside, unwrapped
 from mpir.files.corpora.jsonl import record_document
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.json_stream import JsonStream
 
 _LISTS = frozenset(

@@ -8,7 +8,9 @@ from itertools import chain
 from typing import Any
 
 from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, YEAR
-from mpir.files.corpora.fields import BIBLIOGRAPHY, BODIES, DOIS, PMIDS, TEXTS, TITLES, field_name, is_blank
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.field_values import is_blank
+from mpir.files.corpora.fields import BIBLIOGRAPHY, BODIES, DOIS, PMIDS, TEXTS, TITLES
 
 _AROUND_RECORD = (
     *("source", "study", "document", "data", "attributes", "record", "article", "paper", "item", "doc", "node"),

@@ -8,17 +8,9 @@ from itertools import chain
 from typing import Any
 
 from mpir.files.corpora.bibliography import AUTHORS, reference_type_of
-from mpir.files.corpora.fields import (
-    BIBLIOGRAPHY,
-    FURTHER_IDS,
-    IDS,
-    READ,
-    RETRACTIONS,
-    TEXTS,
-    Value,
-    field_name,
-    is_blank,
-)
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.field_values import Value, is_blank
+from mpir.files.corpora.fields import BIBLIOGRAPHY, FURTHER_IDS, IDS, READ, RETRACTIONS, TEXTS
 from mpir.files.corpora.placeholders import says_nothing
 
 _NAMES = (

@@ -10,24 +10,16 @@ from typing import Any
 from mpir.core.text.types import TITLE, Document
 from mpir.errors import InputError, format_names, format_value
 from mpir.files.corpora.content import content_id
-from mpir.files.corpora.fields import (
-    BODIES,
-    IDS,
-    PMIDS,
-    TEXTS,
-    TITLES,
-    field_name,
-    is_blank,
-    is_nan,
-    report_unread,
-    telling_key,
-)
+from mpir.files.corpora.field_keys import field_name, telling_key
+from mpir.files.corpora.field_values import is_blank, is_nan
+from mpir.files.corpora.fields import BODIES, IDS, PMIDS, TEXTS, TITLES
 from mpir.files.corpora.identifiers import pmid_of
 from mpir.files.corpora.json_records import unwrapped, with_metadata
 from mpir.files.corpora.json_values import json_values, with_abstract
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
 from mpir.files.corpora.record import bibliography_of
 from mpir.files.corpora.source_fields import SOURCE_FIELDS, source_fields
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.read import place_of, read_json_lines
 
 ID_KEYS = ("pmid", "id", "_id", "docid", "docno", "doc_id", "pubmed_id", "uid", "cord_uid")

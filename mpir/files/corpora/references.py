@@ -21,13 +21,15 @@ from pathlib import Path
 from mpir.core.text.legible import without_markup
 from mpir.core.text.types import Document
 from mpir.errors import InputError
-from mpir.files.corpora.fields import BODIES, TEXTS, Value, report_unread
+from mpir.files.corpora.field_values import Value
+from mpir.files.corpora.fields import BODIES, TEXTS
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.record import document_of
 from mpir.files.corpora.screening_tools import list_field
 from mpir.files.corpora.source_fields import fields_of_tags
 from mpir.files.corpora.tagged import Fields, Syntax, records
+from mpir.files.corpora.unread_fields import report_unread
 
 _FIRST = ("PMID", "TY")
 _IDS = ("DO", "LID", "AID", "AN", "ID")

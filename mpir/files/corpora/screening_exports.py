@@ -15,7 +15,8 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.files.corpora.bibliography import Bibliography
-from mpir.files.corpora.fields import REMARKS, field_name
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import REMARKS
 from mpir.files.corpora.formula_guard import guarded
 from mpir.files.corpora.ris_lines import reference_text, ris_fields
 from mpir.files.corpora.screening_tools import (

@@ -18,7 +18,8 @@ from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.fields import REMARKS, field_name
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import REMARKS
 from mpir.files.corpora.source_fields import SOURCE_FIELDS, source_fields
 
 INCLUDED, MAYBE, EXCLUDED = 2, 1, 0

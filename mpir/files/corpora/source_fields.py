@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mpir.files.corpora.fields import READ, REMARKS, field_name
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import READ, REMARKS
 
 SOURCE_FIELDS = "source_fields"
 """The key of a document's metadata with these fields: a text, or several in a list, by name."""

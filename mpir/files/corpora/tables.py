@@ -14,11 +14,13 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.embase import records_by_row, separator_by_row
-from mpir.files.corpora.fields import IDS, KNOWN, RANKED_ID, READ, TEXTS, field_name, report_unread
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import IDS, KNOWN, RANKED_ID, READ, TEXTS
 from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.record import document_of
 from mpir.files.corpora.screening_tools import list_field
 from mpir.files.corpora.source_fields import fields_of_row, kept_columns
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.read import place_of, read_lines
 
 log = logging.getLogger(__name__)

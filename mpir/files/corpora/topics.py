@@ -22,7 +22,7 @@ from xml.etree import ElementTree as ET
 
 from mpir.core.text.types import Question
 from mpir.errors import InputError, format_names, shortened
-from mpir.files.corpora.fields import field_name
+from mpir.files.corpora.field_keys import field_name
 from mpir.files.corpora.tripclick import read_blocks, read_cells
 from mpir.files.corpora.xml import read_elements, text_of
 from mpir.files.read import STDIN, open_bytes, read_lines

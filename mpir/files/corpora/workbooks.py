@@ -12,8 +12,8 @@ from typing import Any
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.extras import needs
-from mpir.files.corpora.fields import report_unread
 from mpir.files.corpora.tables import HEAD_LINES, Header, row_documents
+from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.limits import check_archive, limit
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from mpir.core.text.types import Document
 from mpir.files.corpora import read_collection, read_corpus
 from mpir.files.corpora.content import shared_id
 from mpir.files.corpora.deduplicate import without_copies
-from mpir.files.corpora.fields import field_name
+from mpir.files.corpora.field_keys import field_name
 from mpir.files.corpora.identifiers import ListId, clean_id, pmid_of
 from tests.files.corpora.records import unnamed
 

@@ -16,7 +16,8 @@ from mpir.files.corpora.content import shared_id
 from mpir.files.corpora.deduplicate import without_copies
 from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing, without_remarks
-from mpir.files.corpora.record import RecordMetadata, bibliography_of, ids_of
+from mpir.files.corpora.record import bibliography_of
+from mpir.files.corpora.record_metadata import RecordMetadata, ids_of
 from tests.threads import from_threads
 
 LONG = "Forty skaters were weighed before and after an hour on the lake, and each of them had lost a little water."
