@@ -99,6 +99,6 @@ def test_the_command_ends_with_two_where_it_finds_a_problem(tmp_path: Path, caps
         capsys.readouterr().out == f"{path}: 1 questions, 1 documents, 1 snippets; the upload would refuse nothing.\n"
     )
     assert main(["bioasq", "--check", str(path), "--gold", str(path)]) == 2
-    with pytest.raises(InputError, match='"questions" list'):
+    with pytest.raises(InputError, match=r'submission\.json: .*no "questions"'):
         path.write_text("{}")
         check_submission(path)

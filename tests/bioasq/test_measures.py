@@ -264,7 +264,7 @@ GOLD = question("1", ["a"], [snippet("a", 0, 9)])
         ([GOLD], [GOLD, GOLD], {}, "submitted question 2 .*'1'"),
         ([GOLD], [question("2")], {}, r"\b1 submitted questions"),
         ([GOLD], [], {"omitted": "zero"}, r"\b0 submitted questions"),
-        ([Question("1", "Which?")], [GOLD], {}, "questions .*test file"),
+        ([Question("1", "Which?")], [GOLD], {}, r"\b1 gold questions .*test"),
         ([GOLD], [question("1", [], [snippet("a", None, None)])], {}, "question 1: .* a .*no offsets"),
         ([GOLD], [question("1", [], [snippet("a", 9, 3)])], {}, r"at 3, .*\b9\b"),
     ],

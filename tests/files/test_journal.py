@@ -102,7 +102,7 @@ def test_records_without_checksums_as_0_1_wrote_them_are_taken(path: Path) -> No
 def test_what_is_no_journal_is_refused_and_left_where_it_is(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     for replace in (False, True):
-        with pytest.raises(OutputError, match="not a journal"):
+        with pytest.raises(OutputError, match=r"journal: .*not a journal"):
             Journal(path, SETTINGS, replace=replace)
     assert [(file.name, file.read_bytes()) for file in path.parent.iterdir()] == [(path.name, content)]
 
@@ -162,7 +162,7 @@ def test_two_processes_do_not_write_one_journal(path: Path) -> None:
         command = [sys.executable, "-c", ASK, str(path)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    with Journal(path, SETTINGS), pytest.raises(OutputError, match="another process"):
+    with Journal(path, SETTINGS), pytest.raises(OutputError, match="journal: another process"):
         Journal(path, SETTINGS)
     with Journal(path, SETTINGS):
         assert "another process is writing it; wait until it has finished" in ask()

@@ -220,7 +220,7 @@ def test_templates_are_known_by_prefix() -> None:
 
 def test_a_folder_with_an_adapter_alone_says_so(tmp_path: Path) -> None:
     put(tmp_path / "m/adapter_config.json", {"base_model_name_or_path": "org/base"})
-    with pytest.raises(ArtefactError, match="contains an adapter"):
+    with pytest.raises(ArtefactError, match=r"/m: .*adapter \(adapter_config\.json"):
         declare_named_models(NamedModels(names=(str(tmp_path / "m"),)))
 
 

@@ -100,5 +100,5 @@ def test_a_file_that_changes_between_opening_and_scoring_is_an_error(
     make, option, file = MAKERS[kind]
     reranker = Reranker(**options, models=NamedModels(**{option: [make(tmp_path / "m")]}))
     rewrite(tmp_path / "m" / file)
-    with pytest.raises(ArtefactError, match="changed after the"):
+    with pytest.raises(ArtefactError, match=r"/m: .*changed after"):
         reranker.rerank(QUERY, DOCUMENTS)

@@ -1,5 +1,6 @@
 """Options, weights and documents that a reranker refuses, each in one sentence."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> N
     with pytest.raises(InputError, match=r"top_k is 1\.5"):
         reranker.rerank("q", ["a"], top_k=1.5)  # type: ignore[arg-type]
     for wrong in (len, type(reranker.perspectives[0])):
-        with pytest.raises(InputError, match="entry of perspectives"):
+        with pytest.raises(InputError, match=rf"perspectives is {re.escape(repr(wrong))}"):
             Reranker(perspectives=[wrong])  # type: ignore[list-item]
     with pytest.raises(InputError, match="2 queries and 1"):
         reranker.rerank_batch(["a", "b"], [["c"]])
@@ -110,7 +111,7 @@ def test_top_k_below_one_and_uneven_batches_are_refused(reranker: Reranker) -> N
 def test_weights_for_other_perspectives_are_refused() -> None:
     with pytest.raises(InputError, match=r"perspectives x, y, .*from z\b"):
         Reranker(perspectives=[Count("z")], weights=LETTERS)
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, match=r"\['x', 'x'\]"):
         Reranker(perspectives=[Count("x"), Count("x")])
 
 

@@ -140,7 +140,7 @@ def test_what_is_an_engine(server: Engine) -> None:
     assert not is_engine("opensearch+index")
     assert not is_engine(Path("index"))  # as the command of BioASQ names the sample's index
     assert not is_engine("pubmed-index")
-    with pytest.raises(InputError, match="needs the encoder"):
+    with pytest.raises(InputError, match=r"/pubmed: .*needs .*encoder"):
         EngineIndex(server.address("opensearch"), mode="dense")
 
 

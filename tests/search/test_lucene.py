@@ -132,7 +132,7 @@ def test_a_missing_or_half_built_folder_is_refused(tmp_path: Path, index_folder:
         ("anserini", "0.1", "its anserini is '0.1'"),
         ("analyzer", "none", "analyzer is 'none'"),
         ("documents", 3, r"\b7 documents, .*manifest .*\b3;"),
-        ("documents", None, "manifest lacks"),
+        ("documents", None, "/index: .*manifest lacks"),
     ],
 )
 def test_another_versions_index_is_refused(
@@ -161,7 +161,7 @@ def test_damage_is_one_sentence(tmp_path: Path, index_folder: Path) -> None:
         LuceneIndex(folder)
     assert "\n" not in str(caught.value)
     (folder / "manifest.json").write_text("{")
-    with pytest.raises(ArtefactError, match="manifest is damaged"):
+    with pytest.raises(ArtefactError, match=r"/index: .*\(.*manifest\.json"):
         LuceneIndex(folder)
 
 

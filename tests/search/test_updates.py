@@ -106,7 +106,7 @@ def test_vectors_follow(folder: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra dense")
     encoder = Counting()
     build_dense([Document("d1", "", "heart"), Document("d5", "", "gene")], folder / "dense", encoder)
-    with pytest.raises(InputError, match="needs their encoder"):
+    with pytest.raises(InputError, match=r"index/dense: .*their encoder"):
         update_index(NEW, folder)
     changed = [Document("d1", "", "blood"), Document("n1", "", "heart risk")]
     update_index(changed, folder, deleted=["d5"], encoder=encoder, source={"files": [{"name": "a", "sha256": "1"}]})

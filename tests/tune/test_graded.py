@@ -61,7 +61,7 @@ def test_weights_learn_from_grades(tiny_bundle: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([line("heart", 0, None)], "grade above 0"),
+        ([line("heart", 0, None)], r"graded\.jsonl: .*above 0"),
         ([line("heart", 1), line("heart", 1)], ":2: repeated query"),
         ([line("heart", -1)], "has the grade -1"),
         (['{"query": "heart"}'], ":1: .*another form"),

@@ -63,7 +63,7 @@ def test_verification_prints_what_it_verified_or_ends_with_one_sentence(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"mpir: {folder}: is damaged (lucene/{file.name} has changed since it was built); build")
     for arguments, message in (
-        ([corpus, "--verify"], "--verify reads"),
+        ([corpus, "--verify"], r"--verify .*PATH .*corpus\.jsonl"),
         ([], "PATH is missing"),
     ):
         with pytest.raises(InputError, match=message):

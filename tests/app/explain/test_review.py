@@ -105,7 +105,7 @@ def test_any_order_of_files_is_one_review(tmp_path: Path) -> None:
         assert grades(open_library(paths, "ada")) == {"Salt": 2}
     (tmp_path / "b.mpir").write_bytes((tmp_path / "a.mpir").read_bytes())  # a copy is a back-up
     assert grades(open_library([str(tmp_path / "b.mpir")], "ada")) == {"Salt": 2}
-    with pytest.raises(InputError, match="several reviews"):
+    with pytest.raises(InputError, match=r"a\.mpir, .*b\.mpir: several"):
         open_library(files)
 
 
@@ -175,7 +175,7 @@ def test_a_decision_on_no_record_is_refused(library: Library) -> None:
     first = id_of(library, "Aspirin")
     with pytest.raises(InputError, match="record 'unknown'"):
         library.add([decision(first, 2), decision("unknown", 2)])
-    with pytest.raises(InputError, match="has no record"):
+    with pytest.raises(InputError, match=rf"no record '{first}'"):
         library.add([decision(first, 2, fingerprint="1-2")])
     assert library.decisions() == []
 
@@ -196,7 +196,7 @@ def test_a_file_that_mpir_did_not_make_is_refused(tmp_path: Path, library: Libra
             Review(tmp_path / "b.mpir")
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END")
-    with pytest.raises(InputError, match="not a review"):
+    with pytest.raises(InputError, match=r"aspirin\.mpir: .*not a review"):
         Review(path)
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 2")
@@ -209,9 +209,9 @@ def test_a_review_that_is_gone_or_cannot_be_made_is_named(tmp_path: Path, librar
     with pytest.raises(OutputError, match=r"aspirin\.mpir: .*written"):
         library.add([decision(id_of(library, "Aspirin"), 2)])
     assert not library.review.path.exists()
-    with pytest.raises(OutputError, match=r"cannot be written"):
+    with pytest.raises(OutputError, match=r"a\.mpir: .*be written"):
         Review(tmp_path / "gone" / "a.mpir")
-    with pytest.raises(InputError, match="no such review"):
+    with pytest.raises(InputError, match=r"none\.mpir: no such"):
         open_library([str(tmp_path / "none.mpir")])
     bad = tmp_path / "bad.csv"
     bad.write_text("name,age\n")

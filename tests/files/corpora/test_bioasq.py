@@ -75,8 +75,8 @@ def test_keeps_empty_gold_apart_from_no_gold(tmp_path: Path) -> None:
     [
         (b"not json", r"JSON .*line 1, column 1\b"),
         (b"[]", "JSON object, .*list"),
-        (b"{}", 'no "questions" list'),
-        (b'{"questions": {}}', 'no "questions" list'),
+        (b"{}", r'questions\.json: .*no "questions"'),
+        (b'{"questions": {}}', r'questions\.json: .*no "questions"'),
         (b'{"questions": ["\xff"]}', "byte 0xff"),
     ],
 )

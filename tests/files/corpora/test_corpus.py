@@ -78,7 +78,7 @@ def test_missing_and_unknown_paths_fail_before_reading(tmp_path: Path) -> None:
         read_corpus([tmp_path / "notes.txt"])
     with pytest.raises(InputError, match="no corpus files"):
         read_corpus([tmp_path])
-    with pytest.raises(InputError, match="no path given"):
+    with pytest.raises(InputError, match="corpus: no path"):
         read_corpus([])
 
 

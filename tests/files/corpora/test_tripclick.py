@@ -102,7 +102,7 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
         (read_topics, "t.txt", "<top> <title> x </top>", r"t\.txt:1: .*no number"),
         (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "no text"),
         (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate .*\b3\b"),
-        (read_topics, "t.txt", "", "no topics found"),
+        (read_topics, "t.txt", "", r"t\.txt: no topics"),
     ],
 )
 def test_what_is_refused(read: Callable[[Path], Any], name: str, text: str, message: str, tmp_path: Path) -> None:

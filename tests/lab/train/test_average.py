@@ -40,7 +40,7 @@ def test_weights_lie_between_those_of_both(tiny_checkpoint: Path, tmp_path: Path
 
 def test_what_cannot_be_averaged_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     before, wider = (checkpoint(tmp_path / str(w), tiny_checkpoint, 1, w) for w in (16, 32))
-    with pytest.raises(ArtefactError, match="other weights"):
+    with pytest.raises(ArtefactError, match=r"32: .* than .*16;"):
         average(before, wider, tmp_path / "mean")
     with pytest.raises(ArtefactError, match="nowhere: cannot be"):
         average(tmp_path / "nowhere", before, tmp_path / "mean")
@@ -93,7 +93,7 @@ def test_two_outputs_become_one(tiny_checkpoint: Path, tmp_path: Path) -> None:
     old, new = (BertForSequenceClassification.from_pretrained(tmp_path / name).classifier for name in ("1", "merged"))
     torch.testing.assert_close(new.weight, torch.stack([(old.weight[0] + old.weight[1]) / 2, old.weight[2]]))
     torch.testing.assert_close(new.bias, torch.stack([(old.bias[0] + old.bias[1]) / 2, old.bias[2]]))
-    with pytest.raises(ArtefactError, match="one linear layer"):
+    with pytest.raises(ArtefactError, match=r"roberta: .*linear layer"):
         merge_outputs(scorer(tmp_path / "roberta", tiny_checkpoint), tmp_path / "none", output=0, merged=1)
 
 

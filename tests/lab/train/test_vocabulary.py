@@ -122,5 +122,5 @@ def test_sizes_that_cannot_be(whole: Path, tmp_path: Path, texts: list[str], siz
 
 def test_other_vocabularies_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     for folder in (tiny_checkpoint, tmp_path / "nowhere"):
-        with pytest.raises(ArtefactError, match="no WordPiece vocabulary"):
+        with pytest.raises(ArtefactError, match=r"(tiny\d*|nowhere): .*WordPiece vocabulary"):
             keep_tokens(folder, tmp_path / "small", TEXTS, 20)

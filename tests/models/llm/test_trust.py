@@ -63,8 +63,10 @@ def test_an_address_that_the_user_names_gets_the_key(
         assert scores == pytest.approx([0.8, 0.1])
 
 
-def test_another_address_than_the_users_is_asked_for(bundle: Path, start_chat: Callable[..., object]) -> None:
-    with start_chat() as url, pytest.raises(InputError, match="would send queries"):  # type: ignore[attr-defined]
+def test_another_address_than_the_users_is_asked_for(
+    bundle: Path, chat_url: str, start_chat: Callable[..., object]
+) -> None:
+    with start_chat() as url, pytest.raises(InputError, match=rf"'{chat_url}/'"):  # type: ignore[attr-defined]
         Reranker(bundle, models=NamedModels(llm=f"{url}#logprobs"))
 
 

@@ -289,7 +289,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     database.execute("INSERT INTO patients VALUES ('a')")
     database.commit()
     database.close()
-    with pytest.raises(OutputError, match="belongs to another"):
+    with pytest.raises(OutputError, match=r"scores\.sqlite: .*another program"):
         ScoreCache(tmp_path)
     with sqlite3.connect(tmp_path / "scores.sqlite") as repeated:
         assert repeated.execute("SELECT * FROM patients").fetchall() == [("a",)]

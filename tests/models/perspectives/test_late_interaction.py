@@ -297,7 +297,7 @@ def test_what_it_cannot_be(colbert: Path, tiny_checkpoint: Path, tmp_path: Path)
         loaded(colbert, markers="Q")
     with pytest.raises(InputError, match=r"no token '\[Q\]'"):
         loaded(colbert, markers=["[Q]", "[D]"]).score_pairs(PAIRS)
-    with pytest.raises(InputError, match="no mask token"):
+    with pytest.raises(InputError, match=r"tiny\d*: .*no mask"):
         loaded(tiny_checkpoint, width=2, markers=None).score_pairs(PAIRS)
     plain = tmp_path / "plain"
     BertModel.from_pretrained(colbert, add_pooling_layer=False).save_pretrained(plain)

@@ -186,7 +186,7 @@ def test_documents_are_added_and_removed_without_a_rebuild(
     assert len(DenseIndex(folder, encoder)) == 5
     with pytest.raises(InputError, match="'d0' occurs"):
         add_documents(folder, [Document("d0", "", "blood")], encoder)
-    with pytest.raises(InputError, match="no documents"):
+    with pytest.raises(InputError, match=r"/i: .*no documents"):
         add_documents(folder, [], encoder)
     assert (folder / "000000/index.faiss").read_bytes() == before
     files = read_dense_info(folder).files  # the hashes have kept up
@@ -208,7 +208,7 @@ def test_an_open_index_stays_as_it_was_opened(encoder: Any, documents: list[Docu
 
 def test_documents_of_another_encoder_are_not_added(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
     build_dense(documents, tmp_path / "i", type(encoder)(weights="two"))
-    with pytest.raises(ArtefactError, match="another encoder"):
+    with pytest.raises(ArtefactError, match=r"/i: .*model\.safetensors two, .* one\)"):
         add_documents(tmp_path / "i", [Document("x", "", "heart")], encoder)
 
 
@@ -276,7 +276,7 @@ def test_the_sentences_of_a_document_for_a_query(encoder: Any, documents: list[D
     assert result[0][1] == pytest.approx(np.sqrt(0.5), abs=1e-3)
     assert [score for _, score in result[1:]] == [0.0, 0.0]
     build_dense(documents, tmp_path / "bare", encoder)
-    with pytest.raises(InputError, match="no vectors of"):
+    with pytest.raises(InputError, match=r"/bare: .*no vectors"):
         DenseIndex(tmp_path / "bare", encoder).sentences_of("blood", ["d3"])[0]
 
 
@@ -357,7 +357,7 @@ def test_passages_without_prompts_are_made_anew(encoder: Any, tmp_path: Path) ->
 
     long = Document("long", "", "gene gene cell heart attack heart blood risk trial risk")
     build_dense([long], tmp_path / "long", Former(window=3))
-    with pytest.raises(ArtefactError, match="former mpir"):
+    with pytest.raises(ArtefactError, match=r"/long: .*former mpir"):
         DenseIndex(tmp_path / "long", Prompted(window=3))
     build_dense([Document("short", "", "heart gene")], tmp_path / "short", Former(window=3))
     DenseIndex(tmp_path / "short", Prompted(window=3)).close()
@@ -380,7 +380,7 @@ def test_texts_read_otherwise_are_of_another_encoder(
 
 
 def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_path: Path) -> None:
-    with pytest.raises(ArtefactError, match="index here; build"):
+    with pytest.raises(ArtefactError, match=r"nowhere: .*here; build"):
         DenseIndex(tmp_path / "nowhere", encoder)
     build_dense(documents, tmp_path / "i", encoder)
     file = tmp_path / "i/000000/index.faiss"
@@ -396,7 +396,7 @@ def test_damage_is_one_sentence(encoder: Any, documents: list[Document], tmp_pat
     with pytest.raises(ArtefactError, match=r"i: .*\(000000/ids\.npy is missing"):
         DenseIndex(tmp_path / "i", encoder)
     (tmp_path / "i/dense.json").write_text("{")
-    with pytest.raises(ArtefactError, match="manifest is damaged"):
+    with pytest.raises(ArtefactError, match=r"/i: .*\(.*dense\.json"):
         read_dense_info(tmp_path / "i")
 
 

@@ -143,12 +143,12 @@ def test_a_tokenizer_without_padding_token_scores_the_same(make: Callable[..., P
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        (None, "no chat template"),
-        ("{{ messages[0].content }}", "leaves out .*document"),
-        ("{{ messages[1].content }}", "leaves out .*query"),
-        ("{{ raise_exception('no') }}", "rejects a query"),
-        ("{{ messages[0].content }} {{ messages[1].content | upper }}", "leaves out .*document"),
-        ("{{ messages[0].content }} {{ messages[1].content[:99] }}", "template changes"),
+        (None, r"Qwen3\d*: .*no chat"),
+        ("{{ messages[0].content }}", r"Qwen3\d*: .*leaves .*document"),
+        ("{{ messages[1].content }}", r"Qwen3\d*: .*leaves .*query"),
+        ("{{ raise_exception('no') }}", r"Qwen3\d*: .*rejects .*\(TemplateError: no"),
+        ("{{ messages[0].content }} {{ messages[1].content | upper }}", r"Qwen3\d*: .*leaves .*document"),
+        ("{{ messages[0].content }} {{ messages[1].content[:99] }}", r"Qwen3\d*: .*template changes"),
         (f"{LOOP * 4}{{{{ messages }}}}{'{% endfor %}' * 4}", "rejects .*much time"),
         ("{% set ns = namespace(x='ab') %}" + "{% set ns.x = ns.x ~ ns.x %}" * 40, r"rejects .*\(MemoryError|too much"),
         ("{{ 'a' * 9999999999 }}", r"rejects .*(MemoryError|too much)"),
@@ -173,7 +173,7 @@ def test_a_chat_template_is_rendered_as_transformers_does(trim: str, make: Calla
 
 def test_an_instruction_without_a_slot_is_refused(make: Callable[..., Path]) -> None:
     template = "{{ messages[-2].content }} {{ messages[-1].content }}"
-    with pytest.raises(InputError, match="no slot for"):
+    with pytest.raises(InputError, match=r"Qwen3\d*: .*no slot"):
         LanguageModel(str(make("Qwen3", template=template)), instruction="trial", device="cpu")
 
 
