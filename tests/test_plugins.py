@@ -71,6 +71,14 @@ def test_a_command_of_a_package_does_not_load_while_another_runs(packages: Path)
     assert "loaded" in run(packages, "ids", "--help").stderr
 
 
+def test_a_command_of_a_package_without_a_dataclass_of_arguments_is_refused(packages: Path) -> None:
+    (packages / "mpir_additions/ids.py").write_text("OPTIONS = ()\ndef run(arguments): return 0\n")
+    finished = run(packages, "ids")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("mpir: mpir-additions: the type of its command's arguments is 'None' (expected")
+    assert run(packages, "doctor", "--help").returncode == 0
+
+
 def test_a_file_of_settings_may_have_those_of_a_package(packages: Path, notes: Path) -> None:
     settings = packages.parent / "mpir.toml"
     for file, status in (("[ids]\nwidth = 3\n", 0), ("[ids]\nheight = 3\n", 2)):

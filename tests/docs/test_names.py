@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import make_parser
-from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.command_table import own_options
 from mpir.models.perspectives.registration import ENTRY_POINTS
 from mpir.plugins import GROUPS
 
@@ -109,7 +109,7 @@ def absent_names(path: Path) -> Iterator[str]:
         yield from (name for name in names if name not in (*FIELDS, ENTRY_POINTS, *GROUPS) and not is_name(name))
 
 
-SETTINGS = {word for item in OPTIONS for word in (item.name, item.name.partition(".")[0]) if "." in item.name}
+SETTINGS = {word for item in own_options() for word in (item.name, item.name.partition(".")[0]) if "." in item.name}
 FILES = ("bin", "faiss", "json", "jsonl", "md", "mjs", "npy", "png", "py", "toml", "txt")
 """Ends of the names of files."""
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 from collections.abc import Collection, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from mpir.errors import InputError, format_value
 from mpir.plugins import COMMANDS as GROUP
 from mpir.plugins import load_plugin, plugins_of
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from mpir.app.cli.option import Option
 
 _log = logging.getLogger(__name__)
@@ -22,12 +26,13 @@ class Command:
     """A command or, with a `parent`, an action of one.
 
     Attributes:
-        name: the words after `mpir`, joined by "_", as `option_table` names it.
+        name: the words after `mpir`, joined by "_".
         help: the line in the list of commands.
         description: the first paragraph of its help; "" repeats `help`.
         module: the module with EPILOG and with the function `run`; "" is the one of `app/cli` with the command's name.
+        run: the function that runs it, whose parameter `arguments` has the dataclass that declares its options as type.
         is_group: whether it has actions alone, and no module.
-        package: the distribution that has it, whose module also has OPTIONS; "" is mpir.
+        package: the distribution that has it, "" is mpir.
     """
 
     name: str
@@ -59,18 +64,33 @@ class Command:
         return str(texts.get(f"EPILOG_{self.run.removeprefix('run_').upper()}", texts.get("EPILOG", "")))
 
     def options(self) -> tuple[Option, ...]:
-        """Its options, settings and positional arguments: of the table, or OPTIONS of a package's module."""
-        if self.package:
-            return tuple(self._names().get("OPTIONS", ()))
+        """Its options, settings and positional arguments, as the dataclass of its arguments declares them."""
         if self.is_group:
             return ()
+        if (arguments := self._arguments()) is not None:
+            from mpir.app.cli.option import options_of
+
+            return options_of(arguments)
         from mpir.app.cli.option_table import OPTIONS
 
-        return tuple(item for item in OPTIONS if self.name in item.help)
+        return tuple(row.of_command(self.name) for row in OPTIONS if self.name in row.help)
 
-    def __call__(self, arguments: Any) -> int:
+    def _arguments(self) -> type[DataclassInstance] | None:
+        """The dataclass that its function takes."""
+        cls: Any = get_type_hints(self._names()[self.run]).get("arguments")
+        if self.package and not is_dataclass(cls):
+            raise InputError(
+                f"{self.package}: the type of its command's arguments is {format_value(str(cls))} (expected a "
+                "dataclass of options). Update or remove the package."
+            )
+        return cls if is_dataclass(cls) else None  # type: ignore[return-value]
+
+    def __call__(self, parsed: argparse.Namespace) -> int:
         """Run the command and return its exit status."""
-        return int(self._names()[self.run](arguments))
+        from mpir.app.cli.option import arguments_of
+
+        function, arguments = self._names()[self.run], self._arguments()
+        return int(function(parsed if arguments is None else arguments_of(arguments, parsed)))
 
 
 # fmt: off
@@ -175,6 +195,12 @@ def _of_packages(own: Collection[str]) -> Iterator[Command]:
             continue
         summary = entry.dist.metadata["Summary"] if entry.dist else None
         yield Command(name, summary or f"a command of {package}", package=package)
+
+
+def own_options() -> Iterator[Option]:
+    """Yield the options of mpir's own commands, whose modules it imports."""
+    for command in COMMANDS:
+        yield from command.options()
 
 
 def package_options() -> Iterator[Option]:

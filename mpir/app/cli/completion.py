@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
+from mpir.app.cli.option import positional
 from mpir.extras import needs
 
 EPILOG = """\
@@ -15,7 +16,14 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class CompletionArguments:
+    """The arguments of `mpir completion`."""
+
+    shell: str = positional(help="the shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
+
+
+def run(arguments: CompletionArguments) -> int:
     """Print the script; 0 is the exit status. Raises MissingExtraError without shtab."""
     with needs("completion", "shell completion"):
         import shtab

@@ -42,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs([Output("--output", arguments.output, is_never_ours)], read, overwrite=arguments.overwrite)
     options = {name: value for name, value in vars(arguments).items() if name != "run"}
     names = {field.name for field in fields(TripleSettings)} - {"search", "depth", "number", "evaluation"}
-    search = {item.attribute: options[item.attribute] for item in SEARCH_OPTIONS}
+    rows = [row.of_command("search") for row in SEARCH_OPTIONS]
+    search = {item.attribute: options[item.attribute] for item in rows}
     settings = TripleSettings(
         **{name: options[name] for name in names},
         depth=arguments.k,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 
+from mpir.app.cli.option import NoArguments
 from mpir.errors import MpirError
 from mpir.version import __version__
 
@@ -23,7 +23,7 @@ EXTRAS = ("lucene", "tune", "train", "sia", "dense", "pdf", "mcp", "formats", "c
 BUNDLES = ("default", "fast")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: NoArguments) -> int:
     """Print the report; return 1 if something is broken."""
     checks: dict[str, Callable[[], str]] = {
         "mpir": lambda: f"{__version__} in {Path(__file__).parents[2]}",

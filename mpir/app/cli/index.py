@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
 from mpir.app.cli.index_arguments import IndexArguments
-from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError
 
 EPILOG = """\
@@ -49,23 +46,22 @@ MPIR_JAVA_OPTIONS=-Xmx8g for a large corpus.
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: IndexArguments) -> int:
     """Build, keep, update or verify the index; 0 is the exit status. Raises MpirError for a user's mistake."""
-    job = arguments_of(IndexArguments, arguments)
-    if job.verify:
-        _verify(job)
-    elif job.vectors or job.ids:
+    if arguments.verify:
+        _verify(arguments)
+    elif arguments.vectors or arguments.ids:
         from mpir.app.cli.index_vector_files import index_vector_files
 
-        index_vector_files(job)
-    elif job.update:
+        index_vector_files(arguments)
+    elif arguments.update:
         from mpir.app.cli.index_update import update_by_corpus
 
-        update_by_corpus(job)
+        update_by_corpus(arguments)
     else:
         from mpir.app.cli.index_build import index_corpus
 
-        index_corpus(job)
+        index_corpus(arguments)
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.first_stage import keep_vectors, open_encoder
 from mpir.app.cli.index_arguments import UNCHANGED, IndexArguments
-from mpir.app.cli.ray_options import RayOptions, check_ray_options, chosen_shard, encoding_on_actors
+from mpir.app.cli.ray_options import check_ray_options, chosen_shard, encoding_on_actors
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,15 +22,14 @@ def index_corpus(job: IndexArguments) -> None:
 
     job.check_paths()
     threads, source = job.threads(), corpus_fingerprint(job.paths)
-    ray = RayOptions(ray=job.ray, workers=job.workers, gpus_per_worker=job.gpus_per_worker)
-    check_ray_options(ray)
+    check_ray_options(job)
     _check_vector_options(job)
     if not job.dense:
         is_current = keep_words(job, source, threads)
         _report(job, is_current=is_current)
         return
     shard, encoder = chosen_shard(job.shard), _open_encoder(job)
-    with encoding_on_actors(ray, encoder, partial(open_encoder, job.encoder_name)):
+    with encoding_on_actors(job, encoder, partial(open_encoder, job.encoder_name)):
         if shard.count > 1:
             _make_shard(job, encoder, shard, source)
         else:

@@ -26,7 +26,8 @@ def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) 
     from mpir.app.cli.option_table import MODEL_OPTIONS
     from mpir.app.cli.parser_options import add_options
 
-    add_options(parser, "rerank" if weights else "score", MODEL_OPTIONS)
+    command = "rerank" if weights else "score"
+    add_options(parser, [row.of_command(command) for row in MODEL_OPTIONS if command in row.help])
     parser.set_defaults(cascade="all")
 
 

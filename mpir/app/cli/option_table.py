@@ -1,4 +1,4 @@
-"""Every option, positional argument and setting of `mpir`: declared here once, for the parsers and the reference.
+"""Options, positional arguments and settings of the commands that do not declare theirs in a dataclass yet.
 
 A name with a dot is a setting (`--set NAME=VALUE`), a name without dashes a positional argument. `help` has a text for
 each group of commands; the command of `mpir data sia` is called "data_sia" here.
@@ -6,11 +6,13 @@ each group of commands; the command of `mpir data sia` is called "data_sia" here
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from mpir.app.cli.option import Option, option
-from mpir.app.cli.settings import switch
+from mpir.app.cli.option import UNGROUPED, Option
 from mpir.app.cli.value_options import (
+    DOCS,
     cutoff,
     file_path,
     json_object,
@@ -22,12 +24,67 @@ from mpir.app.cli.value_options import (
     price,
     probability,
     query_text,
+    switch,
     text_path,
     two_numbers,
 )
 from mpir.core.text.terms import StopWords
 from mpir.core.weights import PUBLISHED, Normalise
 from mpir.search.memory import DEFAULT_B, DEFAULT_K1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """An option ("--top-k"), a setting ("llm.timeout") or a positional argument ("query"), and the commands with it.
+
+    Attributes:
+        help: the help text for each command; a key may name several commands, separated by spaces.
+        default: the value without the option, for all commands or for each.
+        advanced: commands whose `--help` leaves the option to `--help-all`.
+        required: commands that cannot do without it.
+        needs: the option without which a setting has no effect.
+        keywords: further arguments of argparse's `add_argument`.
+    """
+
+    name: str
+    help: Mapping[str, str]
+    group: str = UNGROUPED
+    type: Callable[[str], Any] = str
+    default: Any = None
+    dest: str = ""
+    advanced: Collection[str] = ()
+    required: Collection[str] = ()
+    needs: str = ""
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_command(self, command: str) -> Option:
+        """The option as a command has it."""
+        keywords = {name: value for name, value in self.keywords.items() if name != "aliases"}
+        default = self.default.get(command) if isinstance(self.default, Mapping) else self.default
+        return Option(
+            name=self.name,
+            help=self.help[command],
+            attribute=self.dest or self.name.strip("-").replace("-", "_").replace(".", "_").replace("_*", ""),
+            aliases=tuple(self.keywords.get("aliases", {}).get(command, ())),
+            group=self.group,
+            type=self.type,
+            default=default,
+            advanced=command in self.advanced,
+            required=command in self.required,
+            needs=self.needs,
+            keywords=keywords,
+        )
+
+
+def option(
+    name: str, help: Mapping[str, str], *, advanced: str | bool = "", required: str = "", **settings: Any
+) -> Row:
+    """Declare an option. `help` has a text for each group of commands; the rest is as in `Row` or argparse."""
+    texts = {command: text for commands, text in help.items() for command in commands.split()}
+    declared = {key: settings.pop(key) for key in ("group", "type", "default", "dest", "needs") if key in settings}
+    rare = tuple(texts) if advanced is True else (advanced or "").split()
+    return Row(name=name, help=texts, advanced=rare, required=required.split(), keywords=settings, **declared)
+
 
 MODELS = "rerank pubmed bioasq benchmark score serve mcp explain"
 RERANKERS = "rerank pubmed bioasq score serve mcp explain"
@@ -40,10 +97,6 @@ NUMBER: dict[str, Any] = {"metavar": "N"}
 EXPORTS = ("rayyan", "covidence", "asreview", "eppi", "csv", "sources")
 FORMATS = ("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md")
 BOOL: dict[str, Any] = {"type": switch, "choices": (True, False)}
-DOCS = (
-    "files or folders (.xml .nxml .nbib .ris .ciw .enw .bib .csv .tsv .tab .txt .jsonl .ndjson .json, also .gz; "
-    ".xlsx .pdf)"
-)
 SEED = "the same seed gives the same file (%(default)s)"
 
 # fmt: off
@@ -587,7 +640,7 @@ LAB = (
 )
 """Of `mpir data` and `mpir train`."""
 
-OPTIONS: tuple[Option, ...] = (
+OPTIONS: tuple[Row, ...] = (
     *INPUTS,
     *OUTPUTS,
     *MODEL_OPTIONS,

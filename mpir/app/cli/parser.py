@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mpir.app.cli.command_table import Command, commands, package_options
+from mpir.app.cli.command_table import Command, commands, own_options, package_options
 from mpir.errors import shortened
 from mpir.version import __version__
 
 if TYPE_CHECKING:
     from mpir.app.cli.option import Option
-    from mpir.app.cli.stored_settings import StoredSettings
+    from mpir.app.cli.stored_settings import Table
 
 
 class Arguments(argparse.Namespace):
@@ -68,7 +68,6 @@ class Parser(argparse.ArgumentParser):
         self,
         *,
         allow_abbrev: bool = False,
-        command: str = "",
         examples: str = "",
         options: Sequence[Option] = (),
         **settings: Any,
@@ -79,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         """
         settings.setdefault("formatter_class", _Formatter)
         super().__init__(allow_abbrev=allow_abbrev, add_help=False, **settings)
-        self.command, self.examples, self.options = command, examples, options
+        self.examples, self.options = examples, options
         self.add_argument("-h", "--help", action=_Help, help="show the usual options, and examples")
         self.add_argument("--help-all", action=_Help, help="show every option and setting, and notes")
 
@@ -110,13 +109,13 @@ class Parser(argparse.ArgumentParser):
 
     def advanced(self) -> set[str]:
         """The options that `--help` leaves out."""
-        return {item.name for item in self.options if self.command in item.advanced}
+        return {item.name for item in self.options if item.advanced}
 
     def settings(self) -> list[argparse.Action]:
         """A line of help for each setting."""
         from mpir.app.cli.parser_options import setting_line
 
-        return [setting_line(item, self.command) for item in self.options if item.is_setting]
+        return [setting_line(item) for item in self.options if item.is_setting]
 
     def _add_usage(self, formatter: argparse.HelpFormatter) -> None:
         shown = [action for action in self._actions if action.required or not action.option_strings]
@@ -171,7 +170,7 @@ def _hint(words: Sequence[str], command: Command) -> str:
         return "; put a question of several words in quotation marks"
     from mpir.app.cli.nearest_option import nearest_option
 
-    names = dict.fromkeys(nearest for flag in flags if (nearest := nearest_option(flag, command.name)))
+    names = dict.fromkeys(nearest for flag in flags if (nearest := nearest_option(flag, command)))
     return f"; use {' and '.join(names)}" if names else ""
 
 
@@ -187,25 +186,17 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
     parser.add_argument("--version", action="version", version=f"mpir {__version__}")
     groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND", required=True)}
     called: dict[str, Parser] = {}
-    stored = cache(_stored_settings)
+    tables = cache(lambda: [*own_options()]), cache(lambda: [*package_options()])
     for command in commands(words or ()):
         if command.parent and command.parent not in called:
             continue
         if command.parent not in groups:
             groups[command.parent] = _add_actions(called[command.parent])
         if words is None or command.word in words:
-            called[command.name] = _add_command(groups[command.parent], command, stored)
+            called[command.name] = _add_command(groups[command.parent], command, tables)
         else:
             groups[command.parent].add_parser(command.word, help=command.help)
     return parser
-
-
-def _stored_settings(package_command: Command | None) -> StoredSettings:
-    from mpir.app.cli.option_table import OPTIONS
-    from mpir.app.cli.stored_settings import stored_settings
-
-    called = package_command.options() if package_command else ()
-    return stored_settings((*OPTIONS, *called), package_options)
 
 
 def _add_actions(parser: Parser) -> Any:
@@ -215,8 +206,8 @@ def _add_actions(parser: Parser) -> Any:
     return parser.add_subparsers(title=title, metavar="ACTION", required=is_group)
 
 
-def _add_command(subparsers: Any, command: Command, stored: Callable[[Command | None], StoredSettings]) -> Parser:
-    """Add the parser of a command with its options, some of which may be stored."""
+def _add_command(subparsers: Any, command: Command, tables: tuple[Table, Table]) -> Parser:
+    """Add the parser of a command with its options; the tables, of mpir and of packages, have those of all others."""
     epilog, options = command.epilog(), command.options()
     parser: Parser = subparsers.add_parser(
         command.word,
@@ -224,12 +215,12 @@ def _add_command(subparsers: Any, command: Command, stored: Callable[[Command | 
         description=command.description or f"{command.help[0].upper()}{command.help[1:]}.",
         epilog=epilog,
         examples="".join(EXAMPLES.findall(epilog)),
-        command=command.name,
         options=options,
     )
     if not command.is_group:
         from mpir.app.cli.parser_options import add_options
+        from mpir.app.cli.stored_settings import stored_settings
 
-        add_options(parser, command.name, options, stored(command if command.package else None))
+        add_options(parser, options, stored_settings(options, *tables))
         parser.set_defaults(run=command)
     return parser

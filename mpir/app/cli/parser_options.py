@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from mpir.app.cli.option import UNGROUPED, Option, text_of
@@ -12,26 +12,22 @@ from mpir.app.cli.stored_settings import NOTHING_STORED, StoredSettings
 
 
 def add_options(
-    parser: argparse.ArgumentParser,
-    command: str,
-    table: Iterable[Option],
-    stored: StoredSettings = NOTHING_STORED,
+    parser: argparse.ArgumentParser, options: Sequence[Option], stored: StoredSettings = NOTHING_STORED
 ) -> None:
     """Add a command's options to a parser; `stored` has settings of a file and the environment.
 
     Raises:
         InputError: an invalid value among `stored`.
     """
-    options = [item for item in table if command in item.help]
     settings = {item.name: item for item in options if item.is_setting}
     groups: dict[str, argparse._ArgumentGroup] = {}
     for item in options:
         if item.is_setting:
-            parser.set_defaults(**{item.attribute: item.default_of(command)})
+            parser.set_defaults(**{item.attribute: item.default})
             continue
         if item.group != UNGROUPED and item.group not in groups:
             groups[item.group] = parser.add_argument_group(item.group)
-        _add(groups.get(item.group, parser), command, item)
+        _add(groups.get(item.group, parser), item)
     if settings:
         action = parser.add_argument(
             "--set",
@@ -45,23 +41,20 @@ def add_options(
         parser.set_defaults(**action.values_of(stored.texts, parser._defaults), of_folder=stored.of_folder)
 
 
-def _add(container: argparse._ActionsContainer, command: str, item: Option) -> None:
+def _add(container: argparse._ActionsContainer, item: Option) -> None:
     """Add one option or positional argument."""
     keywords: dict[str, Any] = dict(item.keywords)
-    default = item.default_of(command)
     if keywords.get("action") not in ("store_true", "store_const"):
         keywords["type"] = item.type
     if keywords.get("action") != "store_true":
-        keywords["default"] = default
-    flags = [item.name, *keywords.pop("aliases", {}).get(command, ())]
+        keywords["default"] = item.default
     if item.name.startswith("-"):
-        keywords |= {"dest": item.attribute, "required": command in item.required}
-    container.add_argument(*flags, help=item.help[command], **keywords)
+        keywords |= {"dest": item.attribute, "required": item.required}
+    container.add_argument(item.name, *item.aliases, help=item.help, **keywords)
 
 
-def setting_line(item: Option, command: str) -> argparse.Action:
+def setting_line(item: Option) -> argparse.Action:
     """The line of help for a setting of a command."""
-    default = item.default_of(command)
-    note = "" if default is None or default == () else f" ({text_of(default)})"
-    text = f"{item.help[command]}{note}".replace("%", "%%")
+    note = "" if item.default is None or item.default == () else f" ({text_of(item.default)})"
+    text = f"{item.help}{note}".replace("%", "%%")
     return argparse.Action([item.name], item.attribute, metavar=item.metavar(), help=text)

@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.model_options import load_reranker
+from mpir.app.cli.option import option, setting
 from mpir.app.cli.parser import replace
 from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.value_options import positive
 from mpir.errors import InputError
 from mpir.validation import is_finite
 
@@ -25,17 +27,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RayOptions:
-    """The address of a cluster, or None for this machine, and its workers; `llm` is the chat model of the command."""
+class RayArguments:
+    """Workers on this machine or, with the address of a cluster, there."""
 
-    ray: str | None
-    workers: int | None
-    gpus_per_worker: float | None
-    llm: str | None = None
+    workers: int | None = option(
+        "--workers",
+        help="processes on this machine, or on the cluster of --ray",
+        type=positive,
+        metavar="N",
+        group="parallel",
+    )
+    ray: str | None = option(
+        "--ray",
+        help="share the queries among the workers of a Ray cluster: the HOST:PORT of its head, auto, or local "
+        "(docs/guides/ray.md)",
+        metavar="ADDRESS",
+        group="parallel",
+        advanced=True,
+    )
+    gpus_per_worker: float | None = setting(
+        "ray.gpus_per_worker",
+        help="GPUs of each worker; 0.5 lets two share one (default: 0)",
+        type=float,
+        metavar="G",
+        needs="--ray",
+    )
+
+    @property
+    def local_workers(self) -> int | None:
+        """The processes on this machine."""
+        return None if self.ray else self.workers
 
 
-def check_ray_options(options: RayOptions) -> None:
-    """Refuse invalid options before anything is read.
+def check_ray_options(options: RayArguments, llm: str | None = None) -> None:
+    """Refuse invalid options, and the chat model `llm`, before anything is read.
 
     Raises:
         InputError: an invalid number, or a chat model, which needs no actors.
@@ -46,7 +71,7 @@ def check_ray_options(options: RayOptions) -> None:
         return
     if gpus is not None and not (is_finite(gpus) and (0 <= gpus <= 1 or (gpus > 1 and gpus.is_integer()))):
         raise InputError(f"ray.gpus_per_worker is {gpus:g}; expected a whole number, or a share from 0 to 1.")
-    if options.llm is not None:
+    if llm is not None:
         raise InputError("--llm asks a server, which needs no actors; leave --ray out.")
     from mpir.lab.ray.ray_cluster import import_ray
 
@@ -62,7 +87,7 @@ def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator
     from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job
 
     job = scoring_job(reranker, partial(load_reranker, arguments, keeps=False))
-    with _opened_pool(arguments_of(RayOptions, arguments), job) as pool:
+    with _opened_pool(arguments_of(RayArguments, arguments), job) as pool:
         yield PooledScorer(reranker, pool)
 
 
@@ -78,13 +103,13 @@ def opened_ranker(
 
     quiet = replace(arguments, quiet=True)
     job = ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
-    with _opened_pool(arguments_of(RayOptions, arguments), job) as pool:
+    with _opened_pool(arguments_of(RayArguments, arguments), job) as pool:
         yield pool.map
 
 
 @contextmanager
 def encoding_on_actors(
-    options: RayOptions, encoder: PooledEncoder, load: Callable[[], PooledEncoder]
+    options: RayArguments, encoder: PooledEncoder, load: Callable[[], PooledEncoder]
 ) -> Iterator[None]:
     """With --ray, run the encoder's batches on actors. Raises MpirError if there is no such cluster."""
     if options.ray is None:
@@ -100,7 +125,7 @@ def encoding_on_actors(
 
 
 @contextmanager
-def _opened_pool(options: RayOptions, job: ActorJob) -> Iterator[ActorPool]:
+def _opened_pool(options: RayArguments, job: ActorJob) -> Iterator[ActorPool]:
     from mpir.lab.ray.actor_pool import ActorPool
     from mpir.lab.ray.ray_cluster import cluster
 

@@ -18,7 +18,7 @@ from mpir.app.cli.ranking_output import (
     ranking_lines,
     visible_ranking,
 )
-from mpir.app.cli.ray_options import RayOptions, check_ray_options, chosen_shard, opened_ranker
+from mpir.app.cli.ray_options import RayArguments, check_ray_options, chosen_shard, opened_ranker
 from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError
 from mpir.files.output_checks import Named
@@ -52,7 +52,7 @@ def check_file_options(arguments: argparse.Namespace) -> FileJob | None:
         MissingExtraError: --ray without Ray.
         OutputError: an output is not writable, or is another kind of file.
     """
-    check_ray_options(arguments_of(RayOptions, arguments))
+    check_ray_options(arguments_of(RayArguments, arguments), arguments.llm)
     has_file = (arguments.run_file or arguments.query_file or STDIN) != STDIN
     forms = [form_of(arguments, path) for path in arguments.outputs]
     if not (has_file and len(forms) == 1 and forms[0] in LINES):

@@ -13,7 +13,7 @@ from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
 from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress
-from mpir.app.cli.ray_options import RayOptions, check_ray_options, chosen_shard, opened_scorer
+from mpir.app.cli.ray_options import RayArguments, check_ray_options, chosen_shard, opened_scorer
 from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError, format_paths, format_value
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tune.score_shards import shard_facts
 
     check_options(arguments)
-    check_ray_options(arguments_of(RayOptions, arguments))
+    check_ray_options(arguments_of(RayArguments, arguments), arguments.llm)
     shard = chosen_shard(arguments.shard)
     read = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
     for name in ("index", "questions", "qrels", "graded"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -52,12 +52,13 @@ class SetAction(argparse.Action):
         raise InputError(unknown(name, self.settings))
 
 
-def check_needs(table: Iterable[Option], arguments: argparse.Namespace) -> None:
+def check_needs(options: Sequence[Option], parsed: argparse.Namespace) -> None:
     """Raise InputError for a setting of the command line without the option that it is for."""
-    needs = {item.name: item.needs for item in table if item.needs}
-    for name in getattr(arguments, "changed", ()):
+    needs = {item.name: item.needs for item in options if item.needs}
+    values = {item.name: getattr(parsed, item.attribute, None) for item in options}
+    for name in getattr(parsed, "changed", ()):
         option = needs.get(name)
-        if option and not getattr(arguments, option.strip("-").replace("-", "_"), True):
+        if option and not values.get(option, True):
             raise InputError(f"--set {name}: needs {option}. Add it, or leave this out.")
 
 
@@ -80,11 +81,3 @@ def unknown(name: str, names: Iterable[str]) -> str:
     """A message about an unknown setting, with the nearest known ones."""
     near = get_close_matches(name, list(names), 3, 0.4) or sorted(names)[:3]
     return f"unknown setting {format_value(name)} (expected one of --help-all, such as {' or '.join(near)})"
-
-
-def switch(text: str) -> bool:
-    """Parse true or false."""
-    values = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if (value := values.get(text.strip().lower())) is None:
-        raise argparse.ArgumentTypeError(f"invalid {format_value(text)} (expected true or false)")
-    return value

@@ -15,16 +15,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mpir.app.cli.option import Option, text_of
-from mpir.app.cli.settings import parse_setting, switch, unknown
-from mpir.app.cli.value_options import json_value, not_negative, positive, price, probability, two_numbers
+from mpir.app.cli.settings import parse_setting, unknown
+from mpir.app.cli.value_options import json_value, not_negative, positive, price, probability, switch, two_numbers
 from mpir.errors import InputError, error_context, format_names, format_value, shortened
 
 FILE = Path("mpir.toml")
 MAX_FILE_BYTES = 2**16
 """Bytes of the file."""
 PREFIX = "MPIR_"
-OTHER_VARIABLES = ("MPIR_LLM_KEY", "MPIR_LLM_CASSETTE")
-"""Variables that are no settings, although their names begin like some."""
+OTHER_VARIABLES = (
+    "MPIR_API_KEY",
+    "MPIR_CACHE",
+    "MPIR_EUROPEPMC",
+    "MPIR_EUTILS",
+    "MPIR_JAVA_OPTIONS",
+    "MPIR_LLM_CASSETTE",
+    "MPIR_LLM_KEY",
+    "MPIR_MAX_EXPANSION",
+    "MPIR_MAX_FILE_MB",
+    "MPIR_MAX_RECORD_MB",
+)
+"""Variables of mpir that are no settings. For any other one, the settings of all commands are looked through."""
 _NUMBERS = (int, float, positive, not_negative, probability, price, two_numbers)
 _log = logging.getLogger(__name__)
 
@@ -44,26 +55,27 @@ class StoredSettings(NamedTuple):
 NOTHING_STORED = StoredSettings({})
 
 
-def stored_settings(table: Iterable[Option], package_table: Callable[[], Iterable[Option]] = tuple) -> StoredSettings:
-    """Return the settings of `mpir.toml` and the environment; the environment takes precedence.
+Table = Callable[[], Iterable[Option]]
+"""Returns the options of further commands, whose modules it imports."""
 
-    A file may also set what packages have, in the `package_table`, which is called only for a name that is not in the
-    `table`.
+
+def stored_settings(options: Iterable[Option], own_table: Table, package_table: Table) -> StoredSettings:
+    """Return the settings of `mpir.toml` and the environment for a command with these options.
+
+    The environment takes precedence. Settings that the command does not have are looked up among mpir's own commands,
+    and those of the file then among the commands of packages.
 
     Raises:
         InputError: the file is no TOML, it sets what only the user may set, or a name is unknown to every command.
     """
-    known = _by_name(table)
-    of_file, of_environment = _of_file(known, package_table), _of_environment(known)
+    known = _by_name(options)
+    of_file, of_environment = _of_file(known, (own_table, package_table)), _of_environment(known, own_table)
     return StoredSettings({**of_file, **of_environment}, of_file.keys() - of_environment.keys())
 
 
-def _by_name(table: Iterable[Option]) -> dict[str, list[Option]]:
-    known: dict[str, list[Option]] = {}
-    for item in table:
-        if item.is_setting:
-            known.setdefault(item.name, []).append(item)
-    return known
+def _by_name(options: Iterable[Option]) -> dict[str, Option]:
+    """The settings by name. Those of one name have one type, whatever command has them."""
+    return {item.name: item for item in options if item.is_setting}
 
 
 def report_folder_settings(arguments: argparse.Namespace) -> None:
@@ -77,7 +89,7 @@ def _group(name: str) -> str:
     return f"{name.partition('.')[0]}.*"
 
 
-def _of_file(known: Mapping[str, Sequence[Option]], package_table: Callable[[], Iterable[Option]]) -> dict[str, str]:
+def _of_file(known: Mapping[str, Option], further: Sequence[Table]) -> dict[str, str]:
     if not FILE.is_file():
         return {}
     with FILE.open("rb") as stream:
@@ -90,26 +102,32 @@ def _of_file(known: Mapping[str, Sequence[Option]], package_table: Callable[[], 
         reason = "too deeply nested" if isinstance(error, RecursionError) else shortened(str(error))
         raise InputError(f"{FILE}: is no TOML ({reason}). Write lines such as llm.timeout = 120.") from None
     settings = dict(_flat(tables, known))
-    if any(name not in known and _group(name) not in known for name in settings):
-        known = _by_name(package_table()) | {**known}
+    for table in further:
+        if all(_setting(name, known) for name in settings):
+            break
+        known = {**_by_name(table()), **known}
         settings = dict(_flat(tables, known))
     with error_context(str(FILE)):
         for name, value in settings.items():
-            _check(name, value, known.get(name) or known.get(_group(name)) or (), known)
+            _check(name, value, known)
     return {name: text_of(value) for name, value in settings.items()}
 
 
-def _check(name: str, value: Any, options: Sequence[Option], known: Collection[str]) -> None:
+def _setting(name: str, known: Mapping[str, Option]) -> Option | None:
+    return known.get(name) or known.get(_group(name))
+
+
+def _check(name: str, value: Any, known: Mapping[str, Option]) -> None:
     """Raise InputError for an unknown setting, one that a file of the folder may not set, and an invalid value."""
-    if not options:
+    item = _setting(name, known)
+    if item is None:
         raise InputError(f"{unknown(name, known)}. Correct the name, or remove it.")
-    for item in options:
-        if not _is_plain(item, value):
-            raise InputError(
-                f"{name} is not taken from a file of the working folder (got {format_value(value)}, expected only "
-                f"numbers, true or false, and words of a fixed list). Remove it; --set {name}=VALUE gives it."
-            )
-        parse_setting(name, item, text_of(value))
+    if not _is_plain(item, value):
+        raise InputError(
+            f"{name} is not taken from a file of the working folder (got {format_value(value)}, expected only "
+            f"numbers, true or false, and words of a fixed list). Remove it; --set {name}=VALUE gives it."
+        )
+    parse_setting(name, item, text_of(value))
 
 
 def _is_plain(setting: Option, value: Any) -> bool:
@@ -134,12 +152,15 @@ def _variable(name: str) -> str:
     return PREFIX + name.upper().replace(".", "_")
 
 
-def _of_environment(known: Collection[str]) -> dict[str, str]:
+def _of_environment(known: Mapping[str, Option], own_table: Table) -> dict[str, str]:
+    texts = {name: text for name, text in os.environ.items() if name.startswith(PREFIX) and name not in OTHER_VARIABLES}
+    if texts.keys() - {_variable(name) for name in known}:
+        known = {**_by_name(own_table()), **known}
     names = {_variable(name): name for name in known}
     groups = tuple({PREFIX + name.partition(".")[0].upper() + "_" for name in known})
     settings = {}
-    for variable, text in os.environ.items():
-        if not variable.startswith(groups) or variable in OTHER_VARIABLES:
+    for variable, text in texts.items():
+        if not variable.startswith(groups):
             continue
         if variable not in names:
             raise InputError(f"${variable}: {unknown(variable, names)}. Correct the name, or unset it.")

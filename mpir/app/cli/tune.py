@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from mpir.app.cli.option import flag, option, positional, setting
 from mpir.app.cli.progress import shows_progress
-from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.value_options import not_negative, output_path, text_path, two_numbers
+from mpir.core.weights import Normalise
 from mpir.errors import InputError
 from mpir.files.paths import resolved
 
 if TYPE_CHECKING:
-    from mpir.core.weights import Normalise, Weights
+    from mpir.core.weights import Weights
     from mpir.files.output_checks import Named
     from mpir.tune.cross_validation import Adoption, Comparison
     from mpir.tune.objective import Objective
@@ -64,29 +65,79 @@ examples:
 class TuneArguments:
     """The arguments of `mpir tune`."""
 
-    scored: Sequence[str]
-    also: Sequence[str]
-    output: Path
-    against: str | None
-    measure: str
-    version: int
-    method: str
-    seed: int
-    context: str
-    normalise: Normalise
-    bounds: Sequence[tuple[str, tuple[float, float]]]
-    cutoffs: bool
-    calls: int
-    loops: int
-    initial: int
-    tolerance: float
-    acquisition: Acquisition
-    folds: int
-    level: float
-    log: Path | None
-    plots: Path | None
-    format: str
-    quiet: bool
+    scored: Sequence[str] = positional(
+        help="folder from `mpir score`; several are fitted together", type=text_path, nargs="+", metavar="SCORED"
+    )
+    output: Path = option("--output", help="where the weights go", type=output_path, required=True, metavar="PATH")
+    format: str = option(
+        "--format", help="form of standard output (%(default)s)", default="table", choices=("table", "json")
+    )
+    quiet: bool = flag("--quiet", help="no progress (never shown in a pipe)")
+    version: int = option(
+        "--version",
+        help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)",
+        type=int,
+        default=9,
+        metavar="N",
+        advanced=True,
+    )
+    also: Sequence[str] = option(
+        "--also",
+        help="further sets to tune on: other questions, or other candidates",
+        type=text_path,
+        default=[],
+        nargs="+",
+        metavar="SCORED",
+    )
+    measure: str = option(
+        "--measure",
+        help=f"{MEASURES} (%(default)s)",
+        default="document-map",
+        metavar="NAME",
+    )
+    against: str | None = option(
+        "--against", help="weights to compare with if OUTPUT does not exist yet", type=text_path, metavar="FILE|NAME"
+    )
+    method: str = option(
+        "--method",
+        help="how to search (%(default)s)",
+        default="alternating",
+        choices=("alternating", "joint", "random", "cutoffs"),
+    )
+    plots: Path | None = option("--plots", help="write pictures (PNG and SVG)", type=output_path, metavar="DIR")
+    seed: int = option(
+        "--seed", help="seed of folds and search (%(default)s)", type=not_negative, default=0, metavar="N"
+    )
+    context: str = setting(
+        "tune.context", help="S_CONTEXT: a document column, document, or fixpoint", default="bm25", metavar="COLUMN"
+    )
+    normalise: Normalise = setting(
+        "tune.normalise", help="scaling of columns", default="none", choices=get_args(Normalise)
+    )
+    bounds: Sequence[tuple[str, tuple[float, float]]] = setting(
+        "bounds.*",
+        help="bounds of the share of a perspective, context, bm25, w1 … in its sum, such as bounds.context=0,0.5",
+        type=two_numbers,
+        default=(),
+        metavar="LOW,HIGH",
+    )
+    cutoffs: bool = setting("tune.cutoffs", help="search cut-offs with document-f1 or snippet-f1", default=True)
+    calls: int = setting("tune.calls", help="evaluations per half and loop", type=int, default=25, metavar="N")
+    loops: int = setting("tune.loops", help="most loops over both halves", type=int, default=3, metavar="N")
+    initial: int = setting("tune.initial", help="calls before the model is used", type=int, default=8, metavar="N")
+    tolerance: float = setting(
+        "tune.tolerance", help="smallest gain to continue with", type=float, default=0.0001, metavar="X"
+    )
+    acquisition: Acquisition = setting(
+        "tune.acquisition", help="acquisition function", default="EI", choices=("EI", "PI", "LCB")
+    )
+    folds: int = setting(
+        "tune.folds", help="parts of the questions, each held out once", type=int, default=5, metavar="N"
+    )
+    level: float = setting("tune.level", help="significance level for adoption", type=float, default=0.05, metavar="P")
+    log: Path | None = setting(
+        "tune.log", help="log of trials (default: OUTPUT.trials.jsonl)", type=output_path, metavar="FILE"
+    )
 
     @property
     def log_file(self) -> Path:
@@ -101,20 +152,19 @@ def log_beside(output: Path) -> Path:
     return target.with_name(f"{target.name}.trials.jsonl")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: TuneArguments) -> int:
     """Tune, compare, write or keep the weights, and report. Raises MpirError for a user's mistake."""
     from mpir.files.write import check_folder
     from mpir.models.bundles.bundle import check_sealed
 
-    job = arguments_of(TuneArguments, arguments)
-    _check_outputs(job)
-    if job.plots:
-        check_folder(job.plots)
-    check_sealed(job.output.parent, but=job.output.name)
-    objective = _objective(job)
-    old, name = _in_place(job, objective)
-    tune = _tune_cutoffs if job.method == CUTOFFS else _tune_weights
-    adoption = tune(job, objective, old, name)
+    _check_outputs(arguments)
+    if arguments.plots:
+        check_folder(arguments.plots)
+    check_sealed(arguments.output.parent, but=arguments.output.name)
+    objective = _objective(arguments)
+    old, name = _in_place(arguments, objective)
+    tune = _tune_cutoffs if arguments.method == CUTOFFS else _tune_weights
+    adoption = tune(arguments, objective, old, name)
     return EXIT_NOT_ADOPTED if adoption == "kept" else 0
 
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from mpir.core.cutoffs import Cutoff
 
 Value = TypeVar("Value")
+DOCS = (
+    "files or folders (.xml .nxml .nbib .ris .ciw .enw .bib .csv .tsv .tab .txt .jsonl .ndjson .json, also .gz; "
+    ".xlsx .pdf)"
+)
+"""How help describes the documents that a command reads."""
 
 
 def text_path(text: str) -> str:
@@ -140,3 +145,11 @@ def json_object(text: str) -> dict[str, Any]:
 def path_list(text: str) -> tuple[str, ...]:
     """Parse names or paths with commas between."""
     return tuple(text_path(item.strip()) for item in text.split(",") if item.strip())
+
+
+def switch(text: str) -> bool:
+    """Parse true or false."""
+    values = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if (value := values.get(text.strip().lower())) is None:
+        raise argparse.ArgumentTypeError(f"invalid {format_value(text)} (expected true or false)")
+    return value

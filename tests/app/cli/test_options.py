@@ -11,7 +11,7 @@ import pytest
 import mpir
 from mpir.app.cli import make_parser, script_parser
 from mpir.app.cli.command_table import COMMANDS as COMMAND_TABLE
-from mpir.app.cli.option_table import DOCS, OPTIONS
+from mpir.app.cli.value_options import DOCS
 from mpir.files.corpora import formats
 
 ROOT = Path(mpir.__file__).parents[1]
@@ -66,18 +66,24 @@ def test_the_parser_of_scripts_takes_no_abbreviation() -> None:
     assert "\n    python script.py --limit 3\n" in parser.format_help()
 
 
-FLAGS = {
-    command.name: [item.name for item in OPTIONS if command.name in item.help and item.name.startswith("--")]
-    for command in COMMAND_TABLE
-}
+OPTIONS = {command.name: command.options() for command in COMMAND_TABLE}
+FLAGS = {name: [item.name for item in options if item.name.startswith("--")] for name, options in OPTIONS.items()}
 
 
-def test_every_option_is_declared_once_for_a_command_that_exists() -> None:
-    pairs = [(item.name, command) for item in OPTIONS for command in item.help]
-    assert len(pairs) == len(set(pairs))
-    assert {command for _, command in pairs} <= set(FLAGS)
-    values = [(item.attribute, command) for item in OPTIONS for command in item.help if "*" not in item.name]
-    assert len(values) == len(set(values))
+@pytest.mark.parametrize("command", OPTIONS)
+def test_every_option_of_a_command_is_declared_once(command: str) -> None:
+    names = [item.name for item in OPTIONS[command]]
+    assert len(names) == len(set(names))
+
+
+def test_a_setting_has_one_type_in_all_commands() -> None:
+    """So a file of settings, which names no command, can be checked."""
+    types: dict[str, set[object]] = {}
+    for options in OPTIONS.values():
+        for item in options:
+            if item.is_setting:
+                types.setdefault(item.name, set()).add((item.type, item.keywords.get("choices"), item.needs))
+    assert {name: values for name, values in types.items() if len(values) > 1} == {}
 
 
 def test_the_help_of_docs_names_every_form() -> None:
@@ -99,7 +105,7 @@ def test_help_is_short_and_complete_help_has_every_option_and_setting(command: s
     usual, full = parser.format_help(), parser.format_full_help()
     assert len(usual.splitlines()) <= 60
     assert len(re.findall(r"^  --", usual, re.MULTILINE)) - 1 <= 20  # without --help-all
-    declared = [item.name for item in OPTIONS if parser.command in item.help and ("-" in item.name or "." in item.name)]
+    declared = [item.name for item in parser.options if "-" in item.name or "." in item.name]
     assert [name for name in declared if name not in full] == []
 
 

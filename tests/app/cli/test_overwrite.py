@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpir.app.cli import main
-from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.command_table import COMMANDS as COMMAND_TABLE
 from mpir.app.cli.value_options import output_path
 from tests.faults.report import count
 
@@ -184,7 +184,8 @@ MERGED = {("merge", "--output")}
 
 
 def test_the_walk_has_every_output_option() -> None:
-    outputs = {(command, item.name) for item in OPTIONS if item.type is output_path for command in item.help}
+    options = [(command.name, item) for command in COMMAND_TABLE for item in command.options()]
+    outputs = {(command, item.name) for command, item in options if item.type is output_path}
     assert outputs == WALK.keys() | MERGED
 
 

@@ -1,14 +1,17 @@
 """Rare settings: by --set, from mpir.toml and from the environment, in that order, and unknown names refused."""
 
 import argparse
+import re
 from pathlib import Path
 
 import pytest
 
+import mpir
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.option_table import OPTIONS
+from mpir.app.cli.command_table import own_options
 from mpir.app.cli.parser import Arguments, replace
 from mpir.app.cli.settings import check_needs
+from mpir.app.cli.stored_settings import OTHER_VARIABLES
 from mpir.errors import InputError
 
 RERANK = ["rerank", "a query", "--docs", "d.jsonl"]
@@ -92,6 +95,14 @@ def test_a_wrong_file_or_variable_is_refused(
     assert "$MPIR_LLM_TIMOUT: unknown setting 'MPIR_LLM_TIMOUT'" in (capsys.readouterr().err)
 
 
+def test_every_variable_is_a_setting_or_known_to_be_none() -> None:
+    """So that none of them makes a command look for settings in the modules of all others."""
+    texts = [path.read_text(encoding="utf-8") for path in Path(mpir.__file__).parent.rglob("*.py")]
+    variables = {name for text in texts for name in re.findall(r"\bMPIR_[A-Z_]*[A-Z]\b", text)}
+    settings = {f"MPIR_{item.name.upper().replace('.', '_')}" for item in own_options()}
+    assert variables - settings == {*OTHER_VARIABLES}
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -123,7 +134,7 @@ def test_a_file_that_nobody_named_gives_no_address_path_or_text(
 
 def test_only_numbers_switches_and_fixed_words_may_come_from_the_folder(empty_folder: Path) -> None:
     """A setting of a new type is refused there until somebody has thought about it."""
-    for item in OPTIONS:
+    for item in {item.name: item for item in own_options()}.values():
         if item.is_setting and "choices" not in item.keywords and item.type not in (int, float):
             (empty_folder / "mpir.toml").write_text(f'{item.name.replace("*", "name")} = "./theirs"\n')
             with pytest.raises(InputError, match=r"working folder|theirs"):
@@ -153,8 +164,9 @@ def test_what_the_folder_sets_is_named_once(
     [("llm.timeout=3", "--llm"), ("lexicon.partial=0.6", "--lexicon"), ("ray.gpus_per_worker=1", "--ray")],
 )
 def test_a_setting_needs_its_option(setting: str, option: str) -> None:
+    parsed = parse("--set", setting)
     with pytest.raises(InputError, match=rf"needs {option}\."):
-        check_needs(OPTIONS, parse("--set", setting))
+        check_needs(parsed.run.options(), parsed)
 
 
 def test_parsed_arguments_do_not_change() -> None:
