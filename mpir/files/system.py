@@ -1,8 +1,11 @@
-"""What only some systems have: modules of POSIX, and Linux's record of a process's memory."""
+"""What only some systems have: modules and signals of POSIX, and Linux's record of a process's memory."""
 
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,32 @@ def posix_module(name: str) -> Any:
         return import_module(name)
     except ImportError:
         return None
+
+
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL")
+_SIGACTION_BYTES = 1024
+"""More than C's structure has on any system."""
+
+
+@contextmanager
+def fault_handlers_kept() -> Iterator[None]:
+    """Give back C's handlers of faults as they were, for a library that installs its own or takes all away.
+
+    Java stops its threads by faults that its own handlers expect: without these, the process ends.
+    """
+    handlers = {}
+    if os.name == "posix":
+        import ctypes
+
+        sigaction = ctypes.CDLL(None).sigaction
+        for number in (int(getattr(signal, name)) for name in _FAULTS):
+            handlers[number] = ctypes.create_string_buffer(_SIGACTION_BYTES)
+            sigaction(number, None, handlers[number])
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            sigaction(number, handler, None)
 
 
 def reset_peak_memory() -> None:

@@ -64,6 +64,7 @@ def start() -> Iterator[START]:
     yield make
     ended.set()
     for listening in sockets:
+        listening.shutdown(socket.SHUT_RDWR)  # ends the thread that accepts, which closing alone does not
         listening.close()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from mpir.errors import DeviceError, InputError, format_value, shortened
 from mpir.extras import needs
+from mpir.files.system import fault_handlers_kept
 
 LOCAL, AUTO = "local", "auto"
 LISTENS, ANSWERS = 10.0, 60.0
@@ -42,10 +43,11 @@ def cluster(address: str) -> Iterator[Any]:
         _check_answers(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a local cluster sends no usage statistics
     try:
-        if address == LOCAL:
-            ray.init(LOCAL, include_dashboard=False, logging_level=logging.ERROR)
-        else:
-            _connect(ray, address)
+        with fault_handlers_kept():  # Lucene's Java may run in this process
+            if address == LOCAL:
+                ray.init(LOCAL, include_dashboard=False, logging_level=logging.ERROR)
+            else:
+                _connect(ray, address)
     except (OSError, RuntimeError, ValueError) as error:
         reason = shortened(str(error) or f"no answer in {ANSWERS:g} seconds", 200)
         raise DeviceError(
@@ -62,7 +64,8 @@ def cluster(address: str) -> Iterator[Any]:
     except ray.exceptions.RayError as error:  # not a task's error
         raise DeviceError(f"Ray at {address}: {shortened(str(error), 200)}; run the same command again.") from error
     finally:
-        ray.shutdown()
+        with fault_handlers_kept():
+            ray.shutdown()
 
 
 def _connect(ray: Any, address: str) -> None:

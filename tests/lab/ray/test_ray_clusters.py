@@ -38,6 +38,28 @@ except MpirError as error:
 """Twelve tasks of 60 MiB with results as large; eight are in flight."""
 
 
+JAVA_STOPS = """
+from threading import Thread
+from mpir.lab.ray.ray_cluster import cluster
+from mpir.search.lucene.java import java_class
+
+number, system = java_class("java.math.BigInteger").valueOf(3), java_class("java.lang.System")
+
+def stop_while_computing():
+    thread = Thread(target=lambda: [number.pow(20_000).toString() for _ in range(200)])
+    thread.start()
+    while thread.is_alive():
+        system.gc()
+
+stop_while_computing()
+with cluster("local"):
+    stop_while_computing()
+stop_while_computing()
+print("computed")
+"""
+"""Java stops its compiled code by a fault, which its own handler expects."""
+
+
 def words(graded: Path, bundle: Path, *more: object) -> list[object]:
     how = ["--bundle", bundle, "--device", "cpu", "--precision", "fp32", "--set", "cache.folder=none"]
     return ["score", "--graded", graded, *how, "--output", graded.with_name("scored"), "--ray", "auto", *more]
@@ -72,6 +94,14 @@ def test_a_cluster_by_its_address_and_token(graded: Path, tiny_bundle: Path, tmp
     assert "no cluster can be used" in errors.splitlines()[-1]
     assert "set RAY_AUTH_MODE=token" in errors.splitlines()[-1]
     assert not (tmp_path / "scored").exists()
+
+
+def test_java_computes_on_beside_ray_and_after_it() -> None:
+    pytest.importorskip("jpype", reason="needs the extra lucene")
+    command = [sys.executable, "-c", JAVA_STOPS]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    assert (finished.returncode, finished.stdout) == (0, "computed\n"), finished.stderr
 
 
 def hiding(mount: str) -> list[str]:
