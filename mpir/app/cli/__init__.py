@@ -16,7 +16,8 @@ from mpir.errors import MpirError, OutputError, SafeFormatter, printable, shorte
 if TYPE_CHECKING:
     from mpir.app.cli.parser import Parser
 
-MISTAKE, INTERRUPTED = 2, 130
+NOT_ADOPTED, MISTAKE, INTERRUPTED = 1, 2, 130
+"""Exit statuses: what was fitted is not better, a user's mistake, and an interrupt."""
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = "mpir") -> int:

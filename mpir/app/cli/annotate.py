@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, load_annotation
+from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, AnnotationArguments, load_annotation
 
 if TYPE_CHECKING:
     from mpir.core.text import Document
@@ -30,7 +29,7 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: AnnotationArguments) -> int:
     """Annotate and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.files.corpora.corpus import read_corpus
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from mpir.app.cli.option import flag, positional
+from mpir.app.cli.value_options import text_path
 
 EPILOG = """\
 examples:
@@ -39,7 +44,16 @@ def run_new(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_push(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class PushArguments:
+    """The arguments of `mpir bundle push`."""
+
+    bundle: str = positional(help="a folder with a bundle.json", type=text_path, metavar="DIR")
+    repository: str = positional(help="the hub's repository, created if it does not exist", metavar="ORG/NAME")
+    private: bool = flag("--private", help="make a new repository private")
+
+
+def run_push(arguments: PushArguments) -> int:
     """Upload a bundle. Raises MpirError for one that cannot be used elsewhere, or if the hub refuses."""
     from mpir.models.bundles.bundle_push import push_bundle
 
@@ -47,7 +61,21 @@ def run_push(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_show(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ShowArguments:
+    """The arguments of `mpir bundle show`."""
+
+    bundle: str = positional(
+        help="default: the one that ships", type=text_path, default="default", nargs="?", metavar="DIR|NAME"
+    )
+    trust_code: bool = flag(
+        "--trust-code",
+        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
+        group="models",
+    )
+
+
+def run_show(arguments: ShowArguments) -> int:
     """Check the bundle and print its card. Raises MpirError if it is missing or damaged, or cannot rerank."""
     from tabulate import tabulate
 
@@ -64,7 +92,14 @@ def run_show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_seal(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class SealArguments:
+    """The arguments of `mpir bundle seal`."""
+
+    bundle: str = positional(help="a folder with a bundle.json", type=text_path, metavar="DIR")
+
+
+def run_seal(arguments: SealArguments) -> int:
     """Seal the bundle. Raises MpirError if there is none or it cannot be written."""
     from mpir.models.bundles.bundle import open_bundle, seal
 
@@ -74,7 +109,17 @@ def run_seal(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_calibrate(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class CalibrateArguments:
+    """The arguments of `mpir bundle calibrate`."""
+
+    bundle: str = positional(help="a folder with a bundle.json", type=text_path, metavar="DIR")
+    scored: Sequence[str] = positional(
+        help="folder from `mpir score`; several are fitted together", type=text_path, nargs="+", metavar="SCORED"
+    )
+
+
+def run_calibrate(arguments: CalibrateArguments) -> int:
     """Fit the probabilities and write them to the bundle. Raises MpirError for a user's mistake."""
     from tabulate import tabulate
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mpir.app.cli import NOT_ADOPTED
 from mpir.app.cli.judgements import JudgedList, read_judged_lists
-from mpir.app.cli.tune import EXIT_NOT_ADOPTED
+from mpir.app.cli.option import option, positional
+from mpir.app.cli.value_options import DOCS, file_path, output_path, text_path
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
+    from mpir.files.output_checks import Named
     from mpir.reranking.reranker import Reranker
     from mpir.tune.refit_calibration import Refit
     from mpir.types import F64
@@ -32,7 +36,31 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class CalibrateArguments:
+    """The arguments of `mpir calibrate`."""
+
+    file: Path = positional(
+        help="judgements: a review NAME.mpir, a table, or graded lists", type=file_path, metavar="FILE"
+    )
+    docs: Sequence[str] | None = option(
+        "--docs", help=f"documents of TREC qrels: {DOCS}", type=text_path, nargs="+", metavar="PATH"
+    )
+    query_file: str | None = option("--queries", help="the queries of TREC qrels", type=text_path, metavar="FILE")
+    output: Path = option(
+        "--output", help="a new folder for the bundle", type=output_path, required=True, metavar="PATH"
+    )
+    bundle: str = option(
+        "--bundle",
+        help="bundle whose probabilities are fitted (%(default)s)",
+        type=text_path,
+        default="default",
+        metavar="DIR|NAME",
+        group="models",
+    )
+
+
+def run(arguments: CalibrateArguments) -> int:
     """Fit, report, and write the bundle; 1 where there is none to write. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import Output, check_outputs
     from mpir.models.bundles.bundle import BUNDLE
@@ -40,10 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.reranking.reranker import Reranker
     from mpir.tune.refit_calibration import refit, with_refit
 
-    read = [("FILE", arguments.file), ("--queries", arguments.query_file), ("--bundle", arguments.bundle)]
+    read: list[Named] = [("FILE", arguments.file), ("--queries", arguments.query_file), ("--bundle", arguments.bundle)]
     read += [("--docs", path) for path in arguments.docs or ()]
     check_outputs([Output("--output", arguments.output, BUNDLE)], read)
-    judged = read_judged_lists(arguments.file, arguments.query_file, arguments.docs or ())
+    judged = read_judged_lists(str(arguments.file), arguments.query_file, arguments.docs or ())
     reranker = Reranker(arguments.bundle, run=RunOptions(cascade="all"))
     if reranker.calibration is None:
         raise InputError(
@@ -55,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(_report(fitted, len(judged)))
     if not fitted.is_better:
         print(_reason(fitted))
-        return EXIT_NOT_ADOPTED
+        return NOT_ADOPTED
     reranker.calibration = with_refit(reranker.calibration, fitted)
     reranker.save_pretrained(arguments.output)
     print(f"\n{arguments.output}: a bundle with these probabilities; use it with --bundle {arguments.output}.")

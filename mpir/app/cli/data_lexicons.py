@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpir.app.cli.common_options import OverwriteArguments
+from mpir.app.cli.lexicon_options import AnnotationArguments, load_annotation
+from mpir.app.cli.option import option, positional, setting
+from mpir.app.cli.value_options import file_path, output_path, positive
 
 EPILOG_CHEXPERT = """\
 PHRASES is the folder `phrases` of https://github.com/stanfordmlgroup/chexpert-labeler.
@@ -12,7 +18,15 @@ example:
 """
 
 
-def run_chexpert(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ChexpertArguments(OverwriteArguments):
+    """The arguments of `mpir data chexpert`."""
+
+    phrases: Path = positional(help="folder with mention/*.txt and unmention/*.txt", type=file_path, metavar="PHRASES")
+    output: Path = option("--output", help="the lexicon", type=output_path, required=True, metavar="PATH")
+
+
+def run_chexpert(arguments: ChexpertArguments) -> int:
     """Convert, and print the number of phrases; return 0. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.annotate.lexicon import read_chexpert
@@ -36,9 +50,18 @@ example:
 """
 
 
-def run_lexicon_pairs(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class LexiconPairsArguments(AnnotationArguments, OverwriteArguments):
+    """The arguments of `mpir data lexicon-pairs`."""
+
+    output: Path = option("--output", help="the pairs to write", type=output_path, required=True, metavar="PATH")
+    fewest: int = setting(
+        "pairs.fewest", help="leave out queries with fewer sentences", type=positive, default=1, metavar="N"
+    )
+
+
+def run_lexicon_pairs(arguments: LexiconPairsArguments) -> int:
     """Label, write, and print the number of pairs; return 0. Raises MpirError for a user's mistake."""
-    from mpir.app.cli.lexicon_options import load_annotation
     from mpir.files.corpora.corpus import read_corpus
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.annotate.pairs import lexicon_pairs, report_sentences, write_pairs

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpir.app.cli.option import option, positional, setting
+from mpir.app.cli.value_options import not_negative, output_path, positive, text_path
 
 EPILOG = """\
 The corpus is PubMed XML or JSON lines, files or folders, and is read from disk in every pass. OUTPUT gets vectors.bin
@@ -15,7 +19,25 @@ example:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class VectorsArguments:
+    """The arguments of `mpir data vectors`."""
+
+    corpus: Sequence[str] = positional(help="corpus file or folder", type=text_path, nargs="+", metavar="PATH")
+    output: Path = option("--output", help="folder for the vectors", type=output_path, required=True, metavar="PATH")
+    workers: int = option(
+        "--workers", help="threads (%(default)s)", type=positive, default=1, metavar="N", group="parallel"
+    )
+    seed: int = option(
+        "--seed", help="seed of the initial values (%(default)s)", type=not_negative, default=1, metavar="N"
+    )
+    size: int = setting("vectors.size", help="dimensions", type=int, default=100, metavar="N")
+    window: int = setting("vectors.window", help="words on either side", type=int, default=5, metavar="N")
+    min_count: int = setting("vectors.least", help="how often a word must occur", type=int, default=5, metavar="N")
+    epochs: int = setting("vectors.epochs", help="passes over the corpus", type=int, default=5, metavar="N")
+
+
+def run(arguments: VectorsArguments) -> int:
     """Train, save, and print the size of the vocabulary. Raises MpirError for a user's mistake."""
     from tqdm import tqdm
 
@@ -29,9 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
         """Show a progress bar at a terminal."""
         return tqdm(sentences, desc="counting words", unit=" sentences", disable=not sys.stderr.isatty())
 
-    names = ("size", "window", "epochs", "workers", "seed")
-    options = {name: getattr(arguments, name) for name in names}
-    train_vectors(arguments.corpus, arguments.output, min_count=arguments.least, progress=progress, **options)
+    train_vectors(
+        arguments.corpus,
+        arguments.output,
+        size=arguments.size,
+        window=arguments.window,
+        min_count=arguments.min_count,
+        epochs=arguments.epochs,
+        workers=arguments.workers,
+        seed=arguments.seed,
+        progress=progress,
+    )
     provenance = read_json(arguments.output / MADE_BY)
     print(
         f"{arguments.output}: {provenance['vocabulary']:,} words of {provenance['words']:,} in "

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.common_options import ComparisonArguments
+from mpir.app.cli.option import option
+from mpir.app.cli.value_options import text_path
+
 if TYPE_CHECKING:
     from mpir.evaluate.comparison import Comparison
+    from mpir.files.output_checks import Named
 
 PICTURES = ("forest", "differences")
 """The pictures of a comparison."""
@@ -38,29 +43,94 @@ examples:
 """
 
 
-def run_bioasq(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateBioasqArguments(ComparisonArguments):
+    """The arguments of `mpir evaluate bioasq`."""
+
+    gold: str = option("--gold", help="gold questions (BioASQ JSON)", type=text_path, required=True, metavar="FILE")
+    submission: Sequence[str] = option(
+        "--submission",
+        help="submitted questions (BioASQ JSON); several are compared",
+        type=text_path,
+        required=True,
+        nargs="+",
+        metavar="FILE",
+    )
+    version: int = option(
+        "--version",
+        help="version of the measures: 2, 3, 5, 8, or 9 for BioASQ 9 and later (%(default)s)",
+        type=int,
+        default=9,
+        metavar="N",
+    )
+    omitted: str = option(
+        "--omitted",
+        help="treatment of gold questions left out (default: skip, as the official program)",
+        default="skip",
+        choices=("skip", "zero"),
+    )
+    by: Sequence[str] = option(
+        "--by",
+        help="break MAP down by type, relevant (their number) or length (words)",
+        default=[],
+        nargs="+",
+        choices=("type", "relevant", "length"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRunArguments(ComparisonArguments):
+    """The arguments of `mpir evaluate run`."""
+
+    run_file: Sequence[str] = option(
+        "--run",
+        help="query Q0 document rank score tag; several are compared",
+        type=text_path,
+        required=True,
+        nargs="+",
+        metavar="FILE",
+    )
+    query_file: str | None = option(
+        "--queries", help="the queries' texts, for --by length", type=text_path, metavar="FILE"
+    )
+    qrels: str = option(
+        "--qrels", help="judgements: query 0 document grade", type=text_path, required=True, metavar="FILE"
+    )
+    by: Sequence[str] = option(
+        "--by",
+        help="break the first measure down by relevant (their number) or length (words)",
+        default=[],
+        nargs="+",
+        choices=("type", "relevant", "length"),
+    )
+    measures: Sequence[str] | None = option(
+        "--measures", help="default: nDCG@10 RR R@100 P@10 AP", nargs="+", metavar="NAME"
+    )
+
+
+def run_bioasq(arguments: EvaluateBioasqArguments) -> int:
     """Print the official measures of submissions; 0 is the exit status. Raises InputError for bad files."""
     from mpir.bioasq.compare import compare_submissions
     from mpir.bioasq.measures import evaluate
     from mpir.files.corpora.bioasq import read_questions
 
-    _check_outputs(arguments, arguments.submission)
+    _check_outputs(arguments, arguments.submission, [("--gold", arguments.gold)])
     gold = read_questions(arguments.gold)
     submissions = {name: read_questions(path, submission=True) for name, path in _names(arguments.submission).items()}
-    how = {"version": arguments.version, "omitted": arguments.omitted}
+    how: dict[str, Any] = {"version": arguments.version, "omitted": arguments.omitted}
     figures = {name: evaluate(gold, submission, **how) for name, submission in submissions.items()}
     compared = compare_submissions(gold, submissions, groupings=arguments.by, **how)
     _report(arguments, figures, compared)
     return 0
 
 
-def run_run(arguments: argparse.Namespace) -> int:
+def run_run(arguments: EvaluateRunArguments) -> int:
     """Print the standard measures of TREC runs; 0 is the exit status. Raises InputError for bad files."""
     from mpir.evaluate.ir import DEFAULT_MEASURES, compare_runs
     from mpir.files.corpora.queries import read_queries
     from mpir.files.corpora.trec import read_qrels, read_run
 
-    _check_outputs(arguments, arguments.run_file)
+    _check_outputs(arguments, arguments.run_file, [("--qrels", arguments.qrels), ("--queries", arguments.query_file)])
     qrels = read_qrels(arguments.qrels)
     texts = dict(read_queries(arguments.query_file)) if arguments.query_file else {}
     runs = {name: read_run(path) for name, path in _names(arguments.run_file).items()}
@@ -77,7 +147,7 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     return dict(zip(stems if len(set(stems)) == len(paths) else paths, paths, strict=True))
 
 
-def _check_outputs(arguments: argparse.Namespace, read: Sequence[str]) -> None:
+def _check_outputs(arguments: ComparisonArguments, read: Sequence[str], inputs: Sequence[Named]) -> None:
     """Raise InputError or OutputError for outputs that cannot be written, and for one file that is given twice."""
     from mpir.errors import InputError
     from mpir.files.output_checks import Output, are_values, check_outputs, is_picture
@@ -91,8 +161,6 @@ def _check_outputs(arguments: argparse.Namespace, read: Sequence[str]) -> None:
             raise InputError("--plots draws differences between systems; give two or more.")
         check_folder(arguments.plots)
         pictures = [Output("--plots", arguments.plots / name, is_picture) for name in picture_names()]
-    names = ("gold", "qrels", "query_file")
-    inputs = [(f"--{name.removesuffix('_file')}", getattr(arguments, name, None)) for name in names]
     values = Output("--per-query", arguments.per_query, are_values)
     check_outputs([values, *pictures], [*inputs, *(("an input", path) for path in read)])
 
@@ -109,7 +177,7 @@ def _picture(level: str, kind: str) -> str:
     return "-".join(filter(None, (level, kind)))
 
 
-def _report(arguments: argparse.Namespace, figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> None:
+def _report(arguments: ComparisonArguments, figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> None:
     from mpir.evaluate.comparison_tables import describe, write_values
 
     if arguments.format == "json":
@@ -125,7 +193,7 @@ def _report(arguments: argparse.Namespace, figures: Mapping[str, Any], compared:
     if arguments.per_query:
         write_values(arguments.per_query, compared)
     if arguments.plots:
-        _draw(Path(arguments.plots), compared)
+        _draw(arguments.plots, compared)
 
 
 def _as_json(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> Any:

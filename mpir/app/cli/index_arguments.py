@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from mpir.app.cli.common_options import QuietArguments
 from mpir.app.cli.first_stage import DEFAULT, DENSE_FOLDER
 from mpir.app.cli.option import flag, option, positional, setting
 from mpir.app.cli.progress import report_index, shows_progress
@@ -21,14 +22,13 @@ UNCHANGED = ", kept: the corpus has not changed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexArguments(RayArguments):
+class IndexArguments(RayArguments, QuietArguments):
     """The arguments of `mpir index`; `factory` is faiss's string, `vectors` and `ids` are files."""
 
     paths: Sequence[str] = positional(help=f"corpus: {DOCS}", type=text_path, nargs="*", metavar="PATH")
     index: Path = option(
         "--index", help="folder that the index goes to", type=output_path, required=True, metavar="DIR"
     )
-    quiet: bool = flag("--quiet", help="no progress (never shown in a pipe)")
     encoder: str | None = option(
         "--encoder",
         help="encoder for vectors: a bundle with a bi-encoder, or a sentence encoder's folder or hub name (default: "

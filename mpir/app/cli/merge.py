@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mpir.app.cli.common_options import OverwriteArguments
+from mpir.app.cli.option import option, positional
+from mpir.app.cli.value_options import output_path, text_path
 from mpir.errors import ArtefactError, InputError, OutputError, format_names, format_value
 
 if TYPE_CHECKING:
@@ -43,7 +46,30 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class MergeArguments(OverwriteArguments):
+    """The arguments of `mpir merge`."""
+
+    shards: Sequence[str] = positional(
+        help="folders of all shards, or reviews (.mpir), in any order", type=text_path, nargs="+", metavar="SHARD"
+    )
+    output: Path = option(
+        "--output", help="where the joined result goes", type=output_path, required=True, metavar="PATH"
+    )
+    format: str | None = option(
+        "--format",
+        help="export a review in the form that another program imports",
+        choices=("rayyan", "covidence", "asreview", "eppi", "csv", "sources"),
+    )
+    reviewer: str = option(
+        "--reviewer",
+        help="whose decisions a form with one decision has (default: your account, or the only reviewer)",
+        default="",
+        metavar="NAME",
+    )
+
+
+def run(arguments: MergeArguments) -> int:
     """Join the shards; 0 is the exit status. Raises MpirError for shards that do not belong together."""
     from mpir.app.cli.rerank_file import check_rankings_file
     from mpir.app.explain.library import SUFFIX
@@ -72,15 +98,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _merge_reviews(arguments: argparse.Namespace) -> int:
+def _merge_reviews(arguments: MergeArguments) -> int:
     from mpir.app.explain.library import SUFFIX
     from mpir.app.explain.merge_reviews import merge_reviews
     from mpir.app.explain.review import Review
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
 
-    output = Path(arguments.output)
+    output = arguments.output
     if arguments.format:
-        return _export(arguments, output)
+        return _export(arguments, arguments.format)
     if arguments.reviewer:
         raise InputError(
             "--reviewer says whose decisions a --format takes; leave it out, since a merged review has all."
@@ -98,22 +124,22 @@ def _merge_reviews(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _export(arguments: argparse.Namespace, output: Path) -> int:
+def _export(arguments: MergeArguments, form: str) -> int:
     """Write the decisions of a review in the form of another program."""
     from mpir.app.explain.export import export_texts, suffix_of, write_texts
     from mpir.app.explain.library import SUFFIX, account
     from mpir.app.explain.review import Review
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
 
-    suffix = suffix_of(arguments.format)
+    suffix, output = suffix_of(form), arguments.output
     if output.suffix != suffix or len(arguments.shards) > 1:
         got = format_value(output.name) if output.suffix != suffix else f"{len(arguments.shards)} reviews"
         raise InputError(
-            f"--format {arguments.format}: invalid request (got {got}, expected one review and --output NAME{suffix}). "
+            f"--format {form}: invalid request (got {got}, expected one review and --output NAME{suffix}). "
             f"Merge several reviews into a {SUFFIX} file first."
         )
     review = Review(_existing(arguments.shards[0]))
-    texts = export_texts(review, output, arguments.format, arguments.reviewer or account())
+    texts = export_texts(review, output, form, arguments.reviewer or account())
     read = [("a review", arguments.shards[0])]
     outputs = [Output("--output", path, is_never_ours) for path in texts]
     check_outputs(outputs, read, overwrite=arguments.overwrite)
@@ -128,7 +154,7 @@ def _existing(path: str) -> Path:
     return Path(path)
 
 
-def _merge_scored(arguments: argparse.Namespace) -> int:
+def _merge_scored(arguments: MergeArguments) -> int:
     from mpir.files.output_checks import Output, check_outputs
     from mpir.tune.dataset import SCORED
     from mpir.tune.score_shards import merge

@@ -8,22 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mpir.files.read import at_terminal
+
+if TYPE_CHECKING:
+    from mpir.app.cli.common_options import QuietArguments
 
 _CLEAR_LINE = "\r\x1b[K"
 
 
-class Quiet(Protocol):
-    """Arguments of a command that may be quiet."""
-
-    @property
-    def quiet(self) -> bool:
-        """Whether --quiet is given."""
-
-
-def shows_progress(arguments: argparse.Namespace | Quiet) -> bool:
+def shows_progress(arguments: argparse.Namespace | QuietArguments) -> bool:
     """Whether progress is shown: on a terminal, unless --quiet is given."""
     return not arguments.quiet and at_terminal(sys.stderr)
 

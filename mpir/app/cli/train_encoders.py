@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from mpir.app.cli.option import option, positional, setting
+from mpir.app.cli.value_options import file_path, not_negative, output_path, text_path
 from mpir.errors import InputError
 from mpir.files.folder_format import CHECKPOINT, FolderFormat
 from mpir.files.output_checks import Named, Output, check_outputs
@@ -24,7 +26,25 @@ examples:
 """
 
 
-def run_average(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class AverageArguments:
+    """The arguments of `mpir train average`."""
+
+    before: str = positional(help="a bundle's folder or name, or a checkpoint", type=text_path, metavar="FIRST")
+    after: str = positional(help="another bundle or checkpoint", type=text_path, metavar="SECOND")
+    output: Path = option("--output", help="folder of the result", type=output_path, required=True, metavar="PATH")
+    calibrate: Path | None = option(
+        "--calibrate", help="rows with labels 0 and 1 (for bundles)", type=file_path, metavar="FILE"
+    )
+    stored: str = setting(
+        "bundle.stored", help="number format of the bundle's weights", default="fp16", choices=("fp16", "bf16")
+    )
+    share: float = option(
+        "--share", help="weight of the second one, 0 to 1 (%(default)s)", type=float, default=0.5, metavar="X"
+    )
+
+
+def run_average(arguments: AverageArguments) -> int:
     """Average and calibrate; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.extras import needs
 
@@ -32,23 +52,29 @@ def run_average(arguments: argparse.Namespace) -> int:
         from mpir.lab.train.average import average, average_bundles
     from mpir.models.bundles.bundle import BUNDLE
 
-    read = [("FIRST", arguments.before), ("SECOND", arguments.after), ("--calibrate", arguments.calibrate)]
-    _check_output(arguments, CHECKPOINT if arguments.calibrate is None else BUNDLE, read)
+    read: list[Named] = [("FIRST", arguments.before), ("SECOND", arguments.after), ("--calibrate", arguments.calibrate)]
+    _check_output(arguments.output, CHECKPOINT if arguments.calibrate is None else BUNDLE, read)
     if arguments.calibrate is None:
         _refuse_bundles(arguments.before, arguments.after)
         average(arguments.before, arguments.after, arguments.output, arguments.share)
         print(f"checkpoint: {arguments.output}")
         return 0
 
-    options = {"rows": arguments.calibrate, "share": arguments.share, "stored": arguments.stored}
-    lines = average_bundles(arguments.before, arguments.after, arguments.output, **options)
+    lines = average_bundles(
+        arguments.before,
+        arguments.after,
+        arguments.output,
+        rows=arguments.calibrate,
+        share=arguments.share,
+        stored=arguments.stored,
+    )
     print("\n".join([*lines, f"bundle: {arguments.output}"]))
     return 0
 
 
-def _check_output(arguments: argparse.Namespace, form: FolderFormat, read: Iterable[Named]) -> None:
+def _check_output(folder: Path, form: FolderFormat, read: Iterable[Named]) -> None:
     """Raise OutputError for a folder that must not be replaced."""
-    check_outputs([Output("--output", arguments.output, form)], read)
+    check_outputs([Output("--output", folder, form)], read)
 
 
 def _refuse_bundles(*names: str) -> None:
@@ -69,14 +95,39 @@ example:
 """
 
 
-def run_shrink(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ShrinkArguments:
+    """The arguments of `mpir train shrink`."""
+
+    checkpoint: Path = positional(help="folder of a BERT-like encoder", type=file_path, metavar="DIR")
+    corpus: Sequence[str] = option(
+        "--corpus", help="documents to count tokens in", type=text_path, default=[], nargs="+", metavar="PATH"
+    )
+    output: Path = option(
+        "--output", help="folder of the new checkpoint", type=output_path, required=True, metavar="PATH"
+    )
+    layers: int = option("--layers", help="number of layers to keep", type=int, required=True, metavar="N")
+    tokens: int = option("--tokens", help="number of tokens to keep", type=int, required=True, metavar="N")
+    rows: Sequence[Path] = option(
+        "--rows", help="training files to count tokens in", type=file_path, default=[], nargs="+", metavar="FILE"
+    )
+
+
+def run_shrink(arguments: ShrinkArguments) -> int:
     """Shrink, and print what remains; return 0. Raises MpirError for a user's mistake."""
     from mpir.lab.train.shrink import make_smaller
 
-    options = {name: getattr(arguments, name) for name in ("layers", "tokens", "corpus", "rows")}
-    texts = [(f"--{name}", path) for name in ("corpus", "rows") for path in options[name]]
-    _check_output(arguments, CHECKPOINT, [("DIR", arguments.checkpoint), *texts])
-    layers, share = make_smaller(arguments.checkpoint, arguments.output, **options)
+    texts: list[Named] = [("--corpus", path) for path in arguments.corpus]
+    texts += [("--rows", path) for path in arguments.rows]
+    _check_output(arguments.output, CHECKPOINT, [("DIR", arguments.checkpoint), *texts])
+    layers, share = make_smaller(
+        arguments.checkpoint,
+        arguments.output,
+        layers=arguments.layers,
+        tokens=arguments.tokens,
+        corpus=arguments.corpus,
+        rows=arguments.rows,
+    )
     numbers = ", ".join(str(number + 1) for number in layers)
     print(f"{arguments.output}: layers {numbers}; {arguments.tokens} tokens, {share:.1%} of those in the texts")
     return 0
@@ -93,11 +144,32 @@ examples:
 """
 
 
-def run_tk(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class TkArguments:
+    """The arguments of `mpir train tk`."""
+
+    vectors: Path = positional(help="word2vec's format, or a folder with it", type=file_path, metavar="VECTORS")
+    output: Path = option("--output", help="folder of the checkpoint", type=output_path, required=True, metavar="PATH")
+    seed: int = option(
+        "--seed", help="seed of the initial values (%(default)s)", type=not_negative, default=1, metavar="N"
+    )
+    heads: int = setting("tk.heads", help="attention heads; a divisor of the width", type=int, default=10, metavar="N")
+    layers: int = setting("tk.layers", help="layers of attention", type=int, default=2, metavar="N")
+    feed_forward: int = setting("tk.feed_forward", help="inner width of the layers", type=int, default=300, metavar="N")
+
+
+def run_tk(arguments: TkArguments) -> int:
     """Make the checkpoint; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.lab.train.tk_init import make_tk
 
-    options = {name: getattr(arguments, name) for name in ("heads", "layers", "feed_forward", "seed")}
-    _check_output(arguments, CHECKPOINT, [("VECTORS", arguments.vectors)])
-    print(f"checkpoint: {make_tk(arguments.vectors, arguments.output, **options)}")
+    _check_output(arguments.output, CHECKPOINT, [("VECTORS", arguments.vectors)])
+    checkpoint = make_tk(
+        arguments.vectors,
+        arguments.output,
+        heads=arguments.heads,
+        layers=arguments.layers,
+        feed_forward=arguments.feed_forward,
+        seed=arguments.seed,
+    )
+    print(f"checkpoint: {checkpoint}")
     return 0

@@ -10,7 +10,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from mpir.app.cli.option import flag, option, positional, setting
+from mpir.app.cli import NOT_ADOPTED
+from mpir.app.cli.common_options import QuietArguments, ReportArguments
+from mpir.app.cli.option import option, positional, setting
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.value_options import not_negative, output_path, text_path, two_numbers
 from mpir.core.weights import Normalise
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from mpir.tune.search import Plan, SearchResult
     from mpir.tune.space import Space
 
-EXIT_NOT_ADOPTED = 1
 PICTURES = [f"{name}{form}" for name in ("best-so-far", "weights", "dependence", "shares") for form in (".png", ".svg")]
 MEASURES = "document-map, document-f1, snippet-map, snippet-f1, sentence-map or document-sentence-map"
 FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
@@ -62,17 +63,13 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneArguments:
+class TuneArguments(ReportArguments, QuietArguments):
     """The arguments of `mpir tune`."""
 
     scored: Sequence[str] = positional(
         help="folder from `mpir score`; several are fitted together", type=text_path, nargs="+", metavar="SCORED"
     )
     output: Path = option("--output", help="where the weights go", type=output_path, required=True, metavar="PATH")
-    format: str = option(
-        "--format", help="form of standard output (%(default)s)", default="table", choices=("table", "json")
-    )
-    quiet: bool = flag("--quiet", help="no progress (never shown in a pipe)")
     version: int = option(
         "--version",
         help="version of BioASQ's measures; 9 is for BioASQ 9 and later (%(default)s)",
@@ -165,7 +162,7 @@ def run(arguments: TuneArguments) -> int:
     old, name = _in_place(arguments, objective)
     tune = _tune_cutoffs if arguments.method == CUTOFFS else _tune_weights
     adoption = tune(arguments, objective, old, name)
-    return EXIT_NOT_ADOPTED if adoption == "kept" else 0
+    return NOT_ADOPTED if adoption == "kept" else 0
 
 
 def _objective(job: TuneArguments) -> Objective:
