@@ -109,7 +109,7 @@ def test_bounds_name_weights_and_leave_a_fixed_point(learnable: Dataset) -> None
     with pytest.raises(InputError, match=r"no weight 'c'; .*a, b, context, bm25, w1, w2, w3"):
         Space.of(learnable.columns, bounds={"c": (0, 1)})
     for bounds in ({"context": (1.0, 1.0)}, {"a": (0.0, 0.0), "b": (0.0, 0.0)}):
-        with pytest.raises(InputError, match=r"bounds: .*fixed point"):
+        with pytest.raises(InputError, match=r"bounds: .* 1 at least"):
             Space.of(learnable.columns, context="fixpoint", bounds=bounds)
 
 
