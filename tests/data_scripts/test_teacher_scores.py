@@ -123,13 +123,13 @@ def test_scores_that_were_kept_teach_without_a_model(
     monkeypatch.setattr(sys, "argv", ["teacher_scores.py", *map(str, options)])
     (tmp_path / "rows.jsonl").write_text(json.dumps(of("trial", "patients")[0]))
     assert MAIN() == 2
-    assert "none of the 1 rows" in capsys.readouterr().err
+    assert "kept.npz: has the score of none of the 1" in capsys.readouterr().err
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in without_lower))
     assert MAIN() == 2
-    assert "of no question of" in capsys.readouterr().err
+    assert "kept.npz: of no question" in capsys.readouterr().err
     (tmp_path / "kept.npz").write_bytes(b"no scores")
     assert MAIN() == 2
-    assert "no scores of a teacher" in capsys.readouterr().err
+    assert "kept.npz: holds no scores" in capsys.readouterr().err
 
 
 def test_some_rows_of_each_question(

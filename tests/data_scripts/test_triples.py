@@ -153,11 +153,11 @@ def test_parts_of_other_settings_are_not_taken_up(tmp_path: Path) -> None:
     (tmp_path / "t.parts/manifest.json").write_text('{"settings": "others"}')
     finished = run(*options)
     assert finished.returncode == 2
-    assert "other settings or data" in finished.stderr
+    assert "t.parts: holds parts of other" in finished.stderr
     (tmp_path / "t.parts/manifest.json").rename(tmp_path / "t.parts/000000.tsv")  # parts of nobody knows what
     finished = run(*options)
     assert finished.returncode == 2
-    assert "other settings or data" in finished.stderr
+    assert "t.parts: holds parts of other" in finished.stderr
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
@@ -175,7 +175,7 @@ def test_parts_of_judgements_that_have_changed_are_not_taken_up(
     interrupted(monkeypatch, *options)
     (tmp_path / "qrels").write_text((tmp_path / "qrels").read_text().replace("d7-2 1", "d7-3 1"))
     assert runpy.run_path(str(SCRIPT))["main"](options) == 2
-    assert "other settings or data" in capsys.readouterr().err
+    assert "t.parts: holds parts of other" in capsys.readouterr().err
 
 
 WORDS = ("heart", "gene", "aspirin", "blood")
@@ -225,7 +225,7 @@ def test_parts_of_a_corpus_that_has_changed_are_not_taken_up(
     interrupted(monkeypatch, *options)
     corpus.write_text(corpus.read_text() + '{"id": "new", "text": "a new trial"}\n')
     assert runpy.run_path(str(SCRIPT))["main"](options) == 2
-    assert "other settings or data" in capsys.readouterr().err
+    assert "t.tsv.parts: holds parts of other" in capsys.readouterr().err
 
 
 def test_negatives_of_a_search_by_words_and_by_vectors(

@@ -137,10 +137,10 @@ def test_a_perspective_may_be_chosen_by_a_search_but_for_the_first(
     assert "everything, its blend without dense" in capsys.readouterr().out
     (tmp_path / "corpus.jsonl").write_text(texts.replace(BAD, WORSE))
     assert call(monkeypatch, *options) == 2  # what is searched counts as data, too
-    assert "was made with other" in capsys.readouterr().err
+    assert f"{tmp_path / 'runs/1/everything'}: was made with other" in capsys.readouterr().err
     mixture.write_text(json.dumps({**declared, "perspectives": [dense, relevance]}))
     assert call(monkeypatch, *options) == 2
-    assert "first perspective, dense," in capsys.readouterr().err
+    assert f"{mixture}: the blend is measured" in capsys.readouterr().err
 
 
 def test_runs_from_a_checkpoint_that_was_replaced_are_not_taken_up(

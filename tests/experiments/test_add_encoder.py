@@ -84,7 +84,7 @@ def test_a_cross_encoder_in_the_place_of_another(
     assert (after["sts"], after["sia"]) == pytest.approx((before["sts"], before["sia"]))
     AutoModel.from_pretrained(other_checkpoint).save_pretrained(tmp_path / "bare")
     assert add(monkeypatch, tiny_bundle, "--encoder", tmp_path / "bare", *together[:-1], tmp_path / "bad") == 2
-    assert "has no outputs," in capsys.readouterr().err
+    assert "bare: has no outputs," in capsys.readouterr().err
     assert not (tmp_path / "bad").exists()
 
 

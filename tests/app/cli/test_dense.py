@@ -132,7 +132,7 @@ def test_vectors_of_another_corpus_go_with_a_word(
         "old one; index it with vectors to compute new ones"
     ]
     assert main(["search", "--index", str(index), "--mode", "dense", "aspirin"]) == 2
-    assert "no dense index" in capsys.readouterr().err
+    assert f"{index / 'dense'}: there is no" in capsys.readouterr().err
 
 
 def test_another_path_to_the_encoder_is_the_same_encoder(

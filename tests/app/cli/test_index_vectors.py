@@ -65,12 +65,12 @@ def test_vectors_are_added_to_an_index_without_its_corpus(
 ) -> None:
     index = str(tmp_path / "index")
     assert main(["index", "--index", index, *vectors]) == 2
-    assert "no index folder" in capsys.readouterr().err
+    assert f"{index}: there is no" in capsys.readouterr().err
     assert main(["index", str(corpus), "--index", index]) == 0
     assert main(["index", "--index", index, *vectors]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["without_vector"] == 1
     assert main(["index", str(corpus), "--index", index, "--update"]) == 2
-    assert "came from files (--vectors)" in capsys.readouterr().err
+    assert f"{index}: its vectors came from" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

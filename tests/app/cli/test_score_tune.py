@@ -152,7 +152,7 @@ def test_other_situations_are_tuned_on_too(work: Path, tmp_path: Path, capsys: p
     single = len(Dataset.load(work / "scored").questions)
     assert json.loads(capsys.readouterr().out)["held_out"]["questions"] == single  # the same ones, counted once
     assert tune(work, *output, "--also", str(work / "nothing")) == 2
-    assert "holds no scored questions" in capsys.readouterr().err
+    assert "nothing: holds no scored questions" in capsys.readouterr().err
 
 
 def test_the_log_stays_out_of_a_bundle(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -243,11 +243,11 @@ def test_weights_without_a_column_stand_against_scores_with_it(
 def test_the_same_columns_twice_and_no_columns_are_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = [str(work / "scored")] * 2
     assert main(["tune", *twice, "--output", str(work / "twice.json")]) == 2
-    assert "both sets have the perspective" in capsys.readouterr().err
+    assert "the perspective 'relevance'" in capsys.readouterr().err
     assert tune(work, scored="index") == 2
     assert "(manifest.json is something else's" in capsys.readouterr().err
     assert tune(work, scored="nothing") == 2
-    assert "holds no scored questions" in capsys.readouterr().err
+    assert "nothing: holds no scored questions" in capsys.readouterr().err
 
 
 def test_gold_outside_the_index(
@@ -291,7 +291,7 @@ def test_questions_and_judgements_in_trecs_files(
         ("7", "heart risk", ("0",)), ("8", "gene in a trial", ("2",))]  # fmt: skip
     (tmp_path / "qrels").write_text("other 0 1 1\n")
     assert main(["score", "--questions", *files, "--qrels", str(tmp_path / "qrels"), *options]) == 2
-    assert "none of the 3 questions" in capsys.readouterr().err
+    assert "topics.tail.val.tsv: none of the 3" in capsys.readouterr().err
 
 
 def test_a_folder_of_the_users_is_not_replaced(
@@ -311,7 +311,7 @@ def test_questions_without_gold_are_refused_before_they_are_scored(
     (tmp_path / "test.json").write_text('{"questions": [{"id": "1", "body": "Does aspirin thin blood?"}]}')
     options = ["--index", str(work / "index"), "--bundle", str(tiny_bundle), "--output", str(tmp_path / "scored")]
     assert main(["score", "--questions", str(tmp_path / "test.json"), *options]) == 2
-    assert "none of the 1 questions" in capsys.readouterr().err
+    assert "test.json: none of the 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_a_part_of_another_job_is_refused(
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1/0", "a/b", "3", "-1/2", "1/3/5"])
 def test_a_shard_that_cannot_be(work: Path, tiny_bundle: Path, shard: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(work, tiny_bundle, "never", f"--shard={shard}") == 2
-    assert "from 1/n to n/n" in capsys.readouterr().err
+    assert f"shard is '{shard}'" in capsys.readouterr().err
     assert not (work / "never").exists()
 
 

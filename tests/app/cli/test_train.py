@@ -185,7 +185,7 @@ def test_a_bundle_that_was_changed_since_is_not_replaced(
     seal(tmp_path / "made")
     before = {path: path.read_bytes() for path in (tmp_path / "made").rglob("*.json")}
     assert train(options) == 2
-    assert "since weights.json may have been" in capsys.readouterr().err
+    assert "made: is not replaced, since weights.json" in capsys.readouterr().err
     (tmp_path / "made/notes.txt").write_text("a week of work")
     assert train(options) == 2
     assert "also contains notes.txt" in capsys.readouterr().err

@@ -35,4 +35,4 @@ def test_the_command_writes_rows_of_training(tmp_path: Path, capsys: pytest.Capt
     first = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
     assert first == {"id": "no edema", "question": "no edema", "sentence": "no edema.", "label": 1}
     assert main(["data", "lexicon-pairs", *files, *output, "--overwrite", "--set", "pairs.fewest=9"]) == 2
-    assert "no sentence mentions a concept" in capsys.readouterr().err
+    assert "pairs.jsonl: no sentence mentions" in capsys.readouterr().err
