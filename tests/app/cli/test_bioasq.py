@@ -411,11 +411,11 @@ def test_an_index_of_other_files_is_replaced_with_a_word(
 ) -> None:
     assert run() == 0
     assert run() == 0
-    assert "not a complete index of this corpus" not in caplog.text
+    assert "not a complete index" not in caplog.text
     with job["corpus.jsonl"].open("a") as stream:
         stream.write('{"id": "T5", "text": "Another cell."}\n')
     assert run() == 0
-    assert f"{job['index']}: not a complete index of this corpus; a new index replaces it" in caplog.messages
+    assert f"{job['index']}: not a complete index" in caplog.text
 
 
 def test_a_damaged_bundle_is_named(

@@ -56,7 +56,7 @@ def test_nothing_that_matches_is_said(run: Run, capsys: pytest.CaptureFixture[st
     assert run("xylophone zebra", "--source", "europepmc", "--format", "jsonl") == 0
     output = capsys.readouterr()
     assert json.loads(output.out)["documents"] == []
-    assert output.err == "mpir: no record matches; rephrase the question, or use fewer limits.\n"
+    assert output.err.startswith("mpir: no record matches") and output.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

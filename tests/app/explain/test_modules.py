@@ -214,8 +214,8 @@ def test_import_names_what_does_not_fit() -> None:
     code = f"return {json.dumps(texts)}.map((text) => {{ {each} }});"
     fits, other, broken, graded, empty = decided(code)
     assert fits == [{"changed": 1, "gone": ["9"], "others": 0, "read": 1}, 1]
-    assert other == [{"error": "f.jsonl: its grades are of other questions; nothing was imported."}, 0]
+    assert other[0]["error"].startswith("f.jsonl: its grades are of other") and other[1] == 0
     assert broken[0]["error"].startswith("f.jsonl:2: not a grade")
     assert broken[1] == 0
     assert graded == [{"changed": 1, "gone": [], "others": 0, "read": 1}, 1]
-    assert empty[0] == {"error": "f.jsonl: it has no grades; nothing was imported."}
+    assert empty[0]["error"].startswith("f.jsonl: it has no grades")

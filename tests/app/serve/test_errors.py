@@ -163,4 +163,4 @@ def test_a_body_that_stops_half_way(guarded: Server) -> None:
             answer = b"".join(iter(lambda item=item: item.recv(4096), b""))  # type: ignore[misc]
         head, _, body = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408")
-        assert form.message(json.loads(body)) == "the request did not arrive within 2 s; send it again."
+        assert "within 2 s;" in form.message(json.loads(body))

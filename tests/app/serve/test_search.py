@@ -44,7 +44,8 @@ def test_it_ranks_what_bm25_finds(start_server: Callable[..., Server], tmp_path:
     assert best["shares"]["bm25"] > 0
     assert server.post("/search", {"query": "xylophone"}).json()["results"] == []
     refused = server.post("/search", {"query": QUERY, "mode": "dense"})
-    assert (refused.status_code, refused.json()["message"]) == (400, "mode is 'dense'; expected one of bm25.")
+    message = refused.json()["message"]
+    assert (refused.status_code, message.partition(";")[0], message[-5:]) == (400, "mode is 'dense'", "bm25.")
     page = server.post("/explain/ranking", {"query": QUERY, "k": 1}).json()
     assert len(page["documents"]) == 1
 
@@ -87,7 +88,8 @@ def test_it_ranks_what_vectors_find_and_what_both_find(
     assert len(search("hybrid", k=2)) == 2
     assert len(search("dense", k=3, top_n=1)) == 1
     refused = server.post("/search", {"query": QUERY, "mode": "splade"})
-    assert refused.json()["message"] == "mode is 'splade'; expected one of bm25, dense, hybrid."
+    message = refused.json()["message"]
+    assert message.startswith("mode is 'splade'; ") and message.endswith("bm25, dense, hybrid.")
     page = server.post("/explain/ranking", {"query": QUERY, "mode": "hybrid"}).json()
     assert len(page["documents"]) == 4
 

@@ -194,9 +194,8 @@ def test_another_version_is_made_anew_and_said_once(
     assert not holds(repeated)
     repeated.keep("f", PAIRS, VALUES, IN_PASSAGES)
     assert holds(ScoreCache(cache.folder))
-    assert [record.getMessage() for record in caplog.records] == [
-        f"{cache.folder}: the score cache was made by mpir {mpir.__version__} and is recreated"
-    ]
+    (message,) = caplog.messages
+    assert message.startswith(f"{cache.folder}: ") and f"mpir {mpir.__version__} " in message
 
 
 def damage(path: Path, begin: int, content: bytes) -> None:
@@ -329,6 +328,5 @@ def test_a_damaged_vector_makes_the_cache_anew(
     with closing(sqlite3.connect(cache.folder / FILE)) as database, database:
         database.execute("UPDATE scores SET record = ? WHERE length(record) > 13", (content,))
     assert ScoreCache(cache.folder).look_up_vectors("v", list(VECTORS)) == {}
-    assert [record.getMessage() for record in caplog.records] == [
-        f"{cache.folder}: the score cache is damaged (a vector fails its checksum) and is recreated"
-    ]
+    (message,) = caplog.messages
+    assert message.startswith(f"{cache.folder}: ") and "(a vector fails its checksum)" in message
