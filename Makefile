@@ -67,7 +67,8 @@ fuzz: .venv/ready  ## 10,000 malformed requests to a running server, 5,000 mutat
 # hostile files, paths and requests, threads that share objects; over 1 h. The tests that count faults, and these:
 FAULTS := $(shell grep -rlE 'tests\.(faults\.report|damage|threads) import' tests --include='test_*.py') \
 	tests/faults tests/lab/ray tests/files tests/search tests/app/serve tests/app/explain tests/app/cli/test_path_options.py \
-	tests/models/llm/test_trust.py tests/models/test_checkpoint_code.py tests/models/test_damaged_checkpoints.py \
+	tests/models/llm/test_trust.py tests/models/loading/test_checkpoint_code.py \
+	tests/models/checkpoint_files/test_damaged_checkpoints.py \
 	tests/test_programs.py tests/test_code_from_files.py
 
 faults: .venv/ready  ## many faults, counted by kind, with how many did harm

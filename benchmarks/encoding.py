@@ -29,7 +29,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import check_figures, file_path, positive, text_path
 from mpir.core.text.split import sentences
 from mpir.files.write import write_json
-from mpir.models.checkpoint import open_checkpoint
+from mpir.models.loading.checkpoint import open_checkpoint
 from mpir.types import F32
 
 SHORT, FEW = 64, 8

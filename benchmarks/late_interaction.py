@@ -117,7 +117,7 @@ def tk(folder: str, texts: Sequence[str]) -> Callable[[Sequence[str]], F64]:
     """A model with random vectors of all words, that has read the texts."""
     from mpir.lab.train.tk_init import WORD, make_tk
     from mpir.models.encoder import Encoder
-    from mpir.models.late import FORMS
+    from mpir.models.late_interaction.late import FORMS
     from mpir.models.perspectives.late_interaction import LatePerspective
 
     words = sorted({word for text in texts for word in re.findall(WORD, text.lower())})
@@ -144,7 +144,7 @@ def maxsim_alone(
         from sentence_transformers.util import maxsim as theirs
 
         return lambda _: theirs(queries, text_vectors).numpy().astype(float)
-    from mpir.models.interaction import scores
+    from mpir.models.late_interaction.interaction import scores
 
     lengths = torch.tensor([len(vector) for vector in text_vectors])
 
@@ -166,7 +166,7 @@ def _encoder(bundle: str, precision: str) -> Any:
 
 
 def _late(bundle: str, precision: str) -> Any:
-    from mpir.models.late import FORMS
+    from mpir.models.late_interaction.late import FORMS
     from mpir.models.perspectives.late_interaction import LatePerspective
 
     return LatePerspective("late", _encoder(bundle, precision), FORMS["states"])

@@ -163,8 +163,8 @@ def report(figures: Mapping[str, Any]) -> None:
 def counted_operations() -> Iterator[list[float]]:
     """The floating-point operations of mpir's encoders meanwhile: matrix products on true tokens."""
     from mpir.models.bert.bert import UnpaddedBert
-    from mpir.models.device_model import DeviceModel
-    from mpir.models.sentence_outputs import SentenceOutputs
+    from mpir.models.devices.device_model import DeviceModel
+    from mpir.models.documents.sentence_outputs import SentenceOutputs
 
     counted, forward, read_to = [0.0], DeviceModel._forward, UnpaddedBert.read_to
     backends = list[DeviceModel]()

@@ -12,7 +12,7 @@ from torch.nn import functional
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-from mpir.models.pretrained import load_pretrained
+from mpir.models.loading.pretrained import load_pretrained
 from mpir.types import F64
 
 Pairs = Sequence[tuple[str, str]]

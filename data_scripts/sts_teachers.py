@@ -42,7 +42,7 @@ from mpir.core.text.characters import normalise
 from mpir.files.read import read_json_lines
 from mpir.files.write import check_folder
 from mpir.models.encoder import Encoder
-from mpir.models.pretrained import load_pretrained
+from mpir.models.loading.pretrained import load_pretrained
 from mpir.types import F64
 
 Pairs = list[tuple[str, str]]

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mpir.app.cli.option import flag, option, positional, setting
     from mpir.app.serve.dialects.base import Dialect
     from mpir.app.serve.requests import RerankBody
-    from mpir.models.model_family import ModelFamily
+    from mpir.models.recognition.model_family import ModelFamily
 
 __all__ = ["Dialect", "ModelFamily", "RerankBody", "flag", "option", "positional", "setting"]
 
@@ -16,7 +16,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Dialect": "mpir.app.serve.dialects.base",
-        "ModelFamily": "mpir.models.model_family",
+        "ModelFamily": "mpir.models.recognition.model_family",
         "RerankBody": "mpir.app.serve.requests",
         "flag": "mpir.app.cli.option",
         "option": "mpir.app.cli.option",

@@ -30,7 +30,7 @@ FORBIDDEN = (
     "exec",
 )
 BUILT_IN = ("eval", "exec")
-PICKLED = {ROOT / "mpir/models/workers.py": {"pickle.load"}}
+PICKLED = {ROOT / "mpir/models/devices/workers.py": {"pickle.load"}}
 """A worker process and the process that started it write to each other."""
 DYNAMIC_IMPORTS = {
     ROOT / "benchmarks/readers.py",
@@ -39,13 +39,13 @@ DYNAMIC_IMPORTS = {
     ROOT / "mpir/files/system.py",
     ROOT / "mpir/lazy_names.py",
     ROOT / "mpir/models/perspectives/registration.py",
-    ROOT / "mpir/models/recognition.py",
+    ROOT / "mpir/models/recognition/recognise.py",
     ROOT / "mpir/search/engine_address.py",
 }
 """What imports by name: public names, commands, families, engines, Python's own, and a bundle's, which need trust.
 
 The benchmark imports our own readers from a checkout that its user names."""
-USERS_WORD = {ROOT / "mpir/models/pretrained.py": "trust_remote_code"}
+USERS_WORD = {ROOT / "mpir/models/loading/pretrained.py": "trust_remote_code"}
 """The one loader that passes on what the user said, and the argument's name, which is False by default."""
 
 

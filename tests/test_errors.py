@@ -6,7 +6,7 @@ import pytest
 
 from mpir.errors import InputError, MpirError, RepeatedIdError, ServiceError
 from mpir.lab.sia.qasc import BadRowError
-from mpir.models.chat_endpoint import StatusError
+from mpir.models.chat.chat_endpoint import StatusError
 
 ERRORS = [
     InputError("a sentence"),

@@ -108,6 +108,40 @@ def test_no_modules_import_in_a_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
+ROOMS_OF_MODELS = (
+    "options",
+    "checkpoint_files",
+    "tokens",
+    "vectors",
+    "bert",
+    "recognition",
+    "loading",
+    "devices",
+    "encoder",
+    "late_interaction",
+    "documents",
+    "embedding_model",
+    "chat",
+    "perspectives",
+    "bundles",
+    "families",
+)
+"""The folders and modules of mpir/models, from the lowest up."""
+LISTED, GATHERED = "mpir.models.families.__init__", "mpir.models.perspectives.__init__"
+"""The folder whose modules recognition lists, and the public names, of which some are bundles'."""
+
+
+def test_rooms_of_models_import_downwards() -> None:
+    modules = {name: name.split(".")[2] for name in MODULES if name.startswith("mpir.models.")}
+    modules.pop("mpir.models.__init__")
+    assert {*modules.values()} == {*ROOMS_OF_MODELS}
+    rank = {room: number for number, room in enumerate(ROOMS_OF_MODELS)}
+    for module in {*modules} - {GATHERED}:
+        targets = {name if name in modules else f"{name}.__init__" for name in imports(module)} & {*modules} - {LISTED}
+        higher = [name for name in targets if rank[modules[name]] > rank[modules[module]]]
+        assert not higher, f"{module} imports {higher}"
+
+
 FAMILIES = "mpir.models.families."
 TRAINED = {"mpir.lab.train.tk_init": "kernels"}
 """The module that makes models of a family, and the family."""
@@ -146,7 +180,7 @@ REGISTRIES = ("mpir.models.perspectives.registration",)
 def names_modules(module: str) -> set[str]:
     """The modules that a module imports, or names in a string, as registries and lazy imports do."""
     strings = {node.value for node in nodes(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    if module == "mpir.models.recognition":
+    if module == "mpir.models.recognition.recognise":
         strings |= set(family_modules())
     if module in REGISTRIES:
         strings |= {f"{module.rpartition('.')[0]}.{name}" for name in strings}

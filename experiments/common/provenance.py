@@ -11,7 +11,7 @@ from mpir.core.checksum import fingerprint
 from mpir.errors import InputError, format_value
 from mpir.files.read import read_json
 from mpir.files.write import write_json
-from mpir.models.identity import identity_of
+from mpir.models.checkpoint_files.identity import identity_of
 
 MADE_BY = "made_by.json"
 

@@ -20,9 +20,9 @@ from mpir.evaluate.ir import Qrels
 from mpir.files.corpora import corpus_fingerprint, read_corpus
 from mpir.files.read import read_json
 from mpir.files.write import write_json
-from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import PooledEncoder
 from mpir.models.encoder import Encoder
+from mpir.models.vectors.embedding import Pooling
 from mpir.reranking.reranker import Reranker
 from mpir.search import DenseIndex, Retriever
 from mpir.search.dense import build_dense, dense_matches

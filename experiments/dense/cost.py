@@ -27,7 +27,7 @@ from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.errors import MpirError
 from mpir.evaluate.figure import figure_axes, fill
-from mpir.models.embedding import POOLINGS, Pooling
+from mpir.models.vectors.embedding import POOLINGS, Pooling
 
 BATCH, LENGTH, MARGIN = 8, 64, 1.0
 KIB = 1024
@@ -80,7 +80,7 @@ def measured(checkpoint: str, pooling: str, steps: int, device: str) -> dict[str
     import torch
     from transformers import AutoModel
 
-    from mpir.models.pretrained import load_pretrained
+    from mpir.models.loading.pretrained import load_pretrained
 
     torch.manual_seed(1)
     model: Any = load_pretrained(AutoModel, checkpoint).float().to(device).train()

@@ -27,9 +27,9 @@ from experiments.dense.tables import means_table, pairs_table, table, type_rows
 from mpir.app.cli import guarded, script_parser
 from mpir.core.text import Question
 from mpir.files.corpora import corpus_fingerprint, read_corpus
-from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import PooledEncoder
 from mpir.models.encoder import Encoder
+from mpir.models.vectors.embedding import Pooling
 from mpir.search import DenseIndex, HybridRetriever, LuceneIndex, build_index, index_matches
 
 LOSSES, POOLINGS = ("triplet", "triplet(margin=0.2)", "ranknet", "in-batch"), ("mean", "cls", "max")

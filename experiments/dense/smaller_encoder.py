@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
     from transformers import AutoTokenizer
 
-    from mpir.models.pretrained import load_pretrained
+    from mpir.models.loading.pretrained import load_pretrained
 
     folders = {layers: arguments.output / str(layers) for layers in arguments.layers}
     for folder in folders.values():

@@ -189,7 +189,7 @@ def save(checkpoint: str, folder: Path, *, outputs: bool) -> None:
     from transformers import AutoModel, AutoTokenizer
 
     from mpir.lab.train.pretrained import count_outputs, load_model
-    from mpir.models.pretrained import load_pretrained
+    from mpir.models.loading.pretrained import load_pretrained
 
     if outputs and not count_outputs(checkpoint):
         raise ArtefactError(f"{checkpoint}: has no outputs, and reads no pair; give a checkpoint of `mpir train`.")

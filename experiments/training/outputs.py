@@ -12,7 +12,7 @@ from mpir.errors import ArtefactError, InputError, format_names
 from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
 from mpir.lab.train.pretrained import load_model
-from mpir.models.pretrained import load_pretrained
+from mpir.models.loading.pretrained import load_pretrained
 
 
 def copy_output(checkpoint: str | Path, folder: str | Path, output: int) -> None:

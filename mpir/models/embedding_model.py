@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from mpir.files.vector_blocks import Blocks
-from mpir.models.embedding import MEAN, Pooling, Prompts
-from mpir.models.embedding_settings import read_embedding_settings
+from mpir.models.checkpoint_files.hub import find_hub_model, find_model
+from mpir.models.checkpoint_files.known_models import known_settings, warn_of_missing_prompts
+from mpir.models.checkpoint_files.model_files import read_model_files
 from mpir.models.encoder import Encoder
-from mpir.models.hub import find_hub_model, find_model
-from mpir.models.known_models import known_settings, warn_of_missing_prompts
-from mpir.models.model_files import read_model_files
-from mpir.models.recognition import recognise
+from mpir.models.recognition.recognise import recognise
+from mpir.models.vectors.embedding import MEAN, Pooling, Prompts
+from mpir.models.vectors.embedding_settings import read_embedding_settings
 from mpir.types import F32, I64
 
 log = logging.getLogger(__name__)

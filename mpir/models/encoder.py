@@ -1,7 +1,8 @@
 """The cross-encoder: a transformer that reads query and sentence together; each output can be a perspective.
 
 The same transformer reads single texts for a bi-encoder (models/perspectives/bi_encoder.py). The backend is created
-when needed (torch_backend.py); until then, information comes from the checkpoint's files (checkpoint_info.py).
+when needed (devices/torch_backend.py); until then, information comes from the checkpoint's files
+(loading/checkpoint_info.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.core.text.types import Pair
-from mpir.models.checkpoint_info import CheckpointInfo, read_checkpoint_info
-from mpir.models.embedding import MEAN, Pooling, Prompts
-from mpir.models.identity import check_unchanged, files_state
+from mpir.models.checkpoint_files.identity import check_unchanged, files_state
+from mpir.models.loading.checkpoint_info import CheckpointInfo, read_checkpoint_info
 from mpir.models.options import (
     OverLength,
     cpu_precision,
@@ -26,6 +26,7 @@ from mpir.models.options import (
     is_truncating,
     precision_name,
 )
+from mpir.models.vectors.embedding import MEAN, Pooling, Prompts
 from mpir.types import F32, I64, Bool
 from mpir.validation import optional_whole_number
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # an encoder can be described before torch is imported
     from tqdm import tqdm
 
     from mpir.files.vector_blocks import Blocks
-    from mpir.models.torch_backend import TorchBackend
+    from mpir.models.devices.torch_backend import TorchBackend
 
 PAIRS_PER_PASS = 16_384
 """Pairs that are tokenised and sorted together, so that memory does not grow with the number of pairs."""
@@ -97,7 +98,7 @@ class Encoder:
     @cached_property
     def backend(self) -> TorchBackend:
         """The tokenizer, the model and the devices. Raises as the constructor."""
-        from mpir.models.torch_backend import TorchBackend
+        from mpir.models.devices.torch_backend import TorchBackend
 
         check_unchanged(self.checkpoint, self._state)
         return TorchBackend(self.checkpoint, **self._options)
@@ -180,7 +181,7 @@ class Encoder:
             ArtefactError: the model cannot be loaded, or its tokenizer fails.
             DeviceError: no memory for a single text, or no worker process is left.
         """
-        from mpir.models.output_heads import PooledVector
+        from mpir.models.devices.output_heads import PooledVector
 
         backend, prompted = self.backend, [prompt + text for text in texts] if titles != "joined" else []
         reader = backend.reader

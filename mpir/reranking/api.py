@@ -8,7 +8,7 @@ from typing import Any
 
 from mpir.core.cancellation import in_thread
 from mpir.models.bundles.bundle import bundle_state
-from mpir.models.identity import files_state
+from mpir.models.checkpoint_files.identity import files_state
 from mpir.models.perspectives.named_models import NamedModels
 from mpir.reranking.inputs import DocumentLike
 from mpir.reranking.ranking import Ranking

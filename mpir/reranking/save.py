@@ -21,8 +21,8 @@ from mpir.files.weights import write_weights
 from mpir.files.write import atomic_folder, write_json
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST, RELEVANCE, Bundle, seal
 from mpir.models.bundles.bundle_models import UNKNOWN, models_of
-from mpir.models.hub import OLD_WEIGHTS, SAFE_WEIGHTS, SETTINGS, SKIPPED, find_hub_model, revision_of
-from mpir.models.model_files import CARD
+from mpir.models.checkpoint_files.hub import OLD_WEIGHTS, SAFE_WEIGHTS, SETTINGS, SKIPPED, find_hub_model, revision_of
+from mpir.models.checkpoint_files.model_files import CARD
 from mpir.models.perspectives.named_models import DeclaredModel
 from mpir.reranking.models import LoadedModels
 

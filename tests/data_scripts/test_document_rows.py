@@ -14,7 +14,7 @@ import pytest
 from mpir.core.text.types import QueryDocument
 from mpir.lab.train.document_mixture import read_document_rows
 from mpir.lab.train.export import export_bundle
-from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 
 SCRIPT = Path(__file__).parents[2] / "data_scripts/document_rows.py"

@@ -18,7 +18,7 @@ import pytest
 
 from mpir.errors import EndpointError, InputError, ServiceError
 from mpir.files.http import Answer, LateError, PassingError, UnreachableError, checked_url, exchange, repeat
-from mpir.models.chat_endpoint import ChatEndpoint
+from mpir.models.chat.chat_endpoint import ChatEndpoint
 from mpir.search.pubmed import Settings, search
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -112,7 +112,7 @@ def test_a_service_that_answers_without_end(start: START, name: str) -> None:
 
 FROM_A_HUB = """
 from mpir.errors import ArtefactError
-from mpir.models import hub
+from mpir.models.checkpoint_files import hub
 from mpir.models.perspectives import open_bundle
 hub.STALL = 0.3
 for fetch in (hub.find_model, open_bundle):

@@ -15,8 +15,8 @@ from mpir.core.cancellation import CancellationError, while_awaited
 from mpir.core.text import Document
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives import ScoreCache
-from mpir.models.single_texts import read_single
-from mpir.models.tokenise import PairTokenizer, forget
+from mpir.models.tokens.single_texts import read_single
+from mpir.models.tokens.tokenise import PairTokenizer, forget
 from mpir.reranking.prepare import prepare
 from mpir.search.memory import MemoryIndex
 
@@ -74,7 +74,7 @@ def test_bm25_looks_at_every_text() -> None:
 
 
 def test_tokenising_looks_between_texts(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mpir.models.tokenise.CHARACTERS", 1000)
+    monkeypatch.setattr("mpir.models.tokens.tokenise.CHARACTERS", 1000)
     tokenizer = Encoder(tiny_checkpoint, device="cpu").backend.tokenizer
     reader, texts = PairTokenizer(tokenizer, 64), ["aspirin " * 1000] * 3
     assert stops(lambda: reader.read([("blood", text) for text in LONG[:3]]))
@@ -87,7 +87,7 @@ def test_many_texts_are_tokenised_as_each_is(tiny_checkpoint: Path, monkeypatch:
     texts = [f"{'aspirin ' * (20 * row)}thins blood" for row in range(9)] + [""]
     complete, single = PairTokenizer(tokenizer, 64).texts(texts), read_single(tokenizer, 64, texts, spans=True)
     forget()
-    monkeypatch.setattr("mpir.models.tokenise.CHARACTERS", 50)
+    monkeypatch.setattr("mpir.models.tokens.tokenise.CHARACTERS", 50)
     in_pieces, alone_in_pieces = (
         PairTokenizer(tokenizer, 64).texts(texts),
         read_single(tokenizer, 64, texts, spans=True),

@@ -10,11 +10,11 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 from mpir.errors import ArtefactError, InputError
-from mpir.models.embedding import Pooling
 from mpir.models.embedding_model import open_embedding_model
 from mpir.models.perspectives import Loading
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import build
+from mpir.models.vectors.embedding import Pooling
 from tests.models.model_makers import vectors_of_entry
 from tests.models.query_scores import query_scores
 

@@ -17,7 +17,7 @@ from transformers import ByT5Tokenizer
 
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading
-from mpir.models.recognition import families
+from mpir.models.recognition.recognise import families
 from tests.models import model_makers as makers
 from tests.models.model_makers import LIBRARY, declare_modules, make, put, tokenizer
 

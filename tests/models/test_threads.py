@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mpir.core.text.types import QueryDocument
-from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.named_models import NamedModels, declare_named_models, load_named_models
 from mpir.models.perspectives.registration import Loading

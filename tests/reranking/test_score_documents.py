@@ -13,7 +13,7 @@ from mpir import Reranker
 from mpir.core.candidates import Candidates
 from mpir.core.text.types import QueryDocument
 from mpir.errors import InputError
-from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives.base import to_scale
 from mpir.types import F32, Bool

@@ -57,4 +57,4 @@ def test_a_warm_rerank_runs_through_few_files_and_converts_documents_rarely() ->
     indexes = [name for _, name in road.calls if name == "MemoryIndex.__init__"]
     assert indexes == []  # words are counted once, by one function
     assert road.calls["search/memory.py", "background_scores"] == 1
-    assert road.calls["models/tokenise.py", "PairTokenizer.texts"] == 1
+    assert road.calls["models/tokens/tokenise.py", "PairTokenizer.texts"] == 1

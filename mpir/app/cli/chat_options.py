@@ -12,7 +12,7 @@ from mpir.app.cli.typed_arguments import arguments_of
 from mpir.errors import InputError, format_value
 
 if TYPE_CHECKING:
-    from mpir.models.chat_endpoint import ChatEndpoint
+    from mpir.models.chat.chat_endpoint import ChatEndpoint
     from mpir.models.perspectives import Perspective
     from mpir.models.perspectives.llm import LlmPerspective
 
@@ -68,7 +68,7 @@ def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
 
 def open_endpoint(arguments: argparse.Namespace) -> ChatEndpoint:
     """The endpoint of --llm. Raises EndpointError if it has several models and none is named."""
-    from mpir.models.chat_endpoint import ChatEndpoint
+    from mpir.models.chat.chat_endpoint import ChatEndpoint
     from mpir.models.perspectives.llm import choose_model
 
     options = arguments_of(ChatOptions, arguments)

@@ -55,7 +55,7 @@ def _torch() -> str:
 
 
 def _device() -> str:
-    from mpir.models.device import choose_device, choose_dtype
+    from mpir.models.devices.device import choose_device, choose_dtype
 
     device = choose_device("auto")
     precision = str(choose_dtype("auto", [device])).removeprefix("torch.")

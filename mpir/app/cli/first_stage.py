@@ -71,7 +71,7 @@ def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> 
     if not getattr(arguments, "llm_hyde", False):
         return encoder
     from mpir.app.cli.chat_options import open_endpoint
-    from mpir.models.hyde import HydeEncoder
+    from mpir.models.chat.hyde import HydeEncoder
 
     return HydeEncoder(encoder, open_endpoint(arguments))
 

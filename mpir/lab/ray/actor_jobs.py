@@ -9,11 +9,11 @@ from typing import Any
 
 from mpir.core.candidates import Candidates
 from mpir.lab.ray.actor_pool import ActorJob, ActorPool
-from mpir.models.device import TOKENS_PER_BATCH
+from mpir.models.devices.device import TOKENS_PER_BATCH
+from mpir.models.devices.output_heads import OUTPUTS, Reading
+from mpir.models.devices.torch_backend import TorchBackend
+from mpir.models.devices.workers import Answers, BatchMessage, Job, batch_message, run_message
 from mpir.models.embedding_model import PooledEncoder
-from mpir.models.output_heads import OUTPUTS, Reading
-from mpir.models.torch_backend import TorchBackend
-from mpir.models.workers import Answers, BatchMessage, Job, batch_message, run_message
 from mpir.reranking.inputs import DocumentLike
 from mpir.reranking.reranker import Reranker
 

@@ -27,8 +27,8 @@ from mpir.files.folder_format import CHECKPOINT, FolderFormat
 from mpir.files.write import atomic_folder
 from mpir.lab.sia.settings import Decoding, Training
 from mpir.lab.sia.workspace import batched
-from mpir.models.device import choose_device, choose_dtype
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.devices.device import choose_device, choose_dtype
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
 
 TextPair = tuple[str, str]
 Examples = Callable[[], Iterable[TextPair]]

@@ -19,7 +19,7 @@ from mpir.lab.sia.settings import Decoding, GenerationSettings, Training
 from mpir.lab.sia.steps import Steps, as_records, items_of, source_identity, with_items
 from mpir.lab.sia.workspace import Step
 from mpir.lab.train.leakage import EvaluationQuestions
-from mpir.models.device import choose_device, choose_dtype
+from mpir.models.devices.device import choose_device, choose_dtype
 from mpir.models.perspectives import Perspective, score_pairs
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mpir.lab.train.export import export_bundle
 from mpir.lab.train.pretrained import count_outputs, load_model
 from mpir.models.bundles.bundle import BUNDLE, Bundle, open_bundle
 from mpir.models.encoder import Encoder
-from mpir.models.pretrained import load_pretrained
+from mpir.models.loading.pretrained import load_pretrained
 from mpir.validation import real_number
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mpir.models.interaction import Interaction, scores
+from mpir.models.late_interaction.interaction import Interaction, scores
 from mpir.types import I64, Bool
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.bert import UnpaddedBert
 from mpir.models.bert.exits import StateCache
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.device import choose_device
-from mpir.models.document_windows import DocumentWindows, tokenise_documents
-from mpir.models.sentence_outputs import SentenceOutputs
-from mpir.models.tokenise import PairTokenizer
+from mpir.models.devices.device import choose_device
+from mpir.models.documents.document_windows import DocumentWindows, tokenise_documents
+from mpir.models.documents.sentence_outputs import SentenceOutputs
+from mpir.models.tokens.tokenise import PairTokenizer
 from mpir.types import F32, F64
 
 DevOutputs: TypeAlias = dict[str, tuple[list[Example], F64]]

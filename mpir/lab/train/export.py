@@ -20,9 +20,9 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.pretrained import output_layer
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bundles.bundle import BUNDLE, MANIFEST, seal
-from mpir.models.embedding import MEAN
-from mpir.models.late import LateInteraction
-from mpir.models.pretrained import load_pretrained
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.loading.pretrained import load_pretrained
+from mpir.models.vectors.embedding import MEAN
 
 STORED = {"fp16": torch.float16, "bf16": torch.bfloat16}
 """Number formats of a bundle's weights. Compressed, bf16 takes a seventh less, because it has fewer digits."""

@@ -26,8 +26,8 @@ from mpir.files.folder_format import CHECKPOINT
 from mpir.files.write import atomic_folder
 from mpir.lab.train.progress import training_progress
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.device import choose_device
-from mpir.models.pretrained import load_pretrained
+from mpir.models.devices.device import choose_device
+from mpir.models.loading.pretrained import load_pretrained
 
 IGNORED = -100
 """The label of tokens that are not predicted."""

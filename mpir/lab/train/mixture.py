@@ -13,9 +13,9 @@ them separately, for the product of their vectors (a bi-encoder); see losses.py 
 
 A bi-encoder may set "pooling" (mean, cls, max) and "similarity" (cosine, dot). With "late", texts are compared token by
 token: "projected", "wide", "states", "words" (for TK), or an object with the "form" and other settings
-(models/late.py). With "sampling": {"negatives": "hard", "among": 128}, the rows are positive pairs, and a negative is
-sampled for each during training (sampling.py). With "level": "document", a bundle scores whole documents by the
-perspective. "epochs" may be a fraction: 0.5 is a sample of half of the questions.
+(models/late_interaction/late.py). With "sampling": {"negatives": "hard", "among": 128}, the rows are positive pairs,
+and a negative is sampled for each during training (sampling.py). With "level": "document", a bundle scores whole
+documents by the perspective. "epochs" may be a fraction: 0.5 is a sample of half of the questions.
 
 Files of triples may have millions of lines; they are read during training (triples.py). If they hold ids, name the
 files of the texts: {"triples": "triples.tsv.gz", "questions": "questions.tsv", "corpus": ["docs.jsonl"],
@@ -46,8 +46,8 @@ from mpir.lab.train.mixture_schema import paths, read_declared, read_epochs
 from mpir.lab.train.retrieval import Retrieval
 from mpir.lab.train.sampling import Sampling
 from mpir.lab.train.triples import BLOCK, TripleFile
-from mpir.models.embedding import MEAN, Pooling
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.vectors.embedding import MEAN, Pooling
 from mpir.validation import check_choice, whole_number
 
 log = logging.getLogger(__name__)

@@ -21,15 +21,15 @@ from mpir.lab.train.pretrained import load_encoder, width_of
 from mpir.lab.train.run import TrainingRun
 from mpir.lab.train.settings import TrainingSettings
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.checkpoint_info import positions_of
-from mpir.models.device import choose_budget, choose_device
-from mpir.models.embedding import Pooling
-from mpir.models.interaction import Interaction, maxsim
-from mpir.models.late import LateInteraction
-from mpir.models.output_heads import OUTPUTS, PooledVector, Reading
-from mpir.models.pretrained import checkpoint_errors
-from mpir.models.token_vectors import token_reading
-from mpir.models.tokenise import TokenSequence, batches, pad
+from mpir.models.devices.device import choose_budget, choose_device
+from mpir.models.devices.output_heads import OUTPUTS, PooledVector, Reading
+from mpir.models.late_interaction.interaction import Interaction, maxsim
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.late_interaction.token_vectors import token_reading
+from mpir.models.loading.checkpoint_info import positions_of
+from mpir.models.loading.pretrained import checkpoint_errors
+from mpir.models.tokens.tokenise import TokenSequence, batches, pad
+from mpir.models.vectors.embedding import Pooling
 
 TOKEN_ARRAYS = ("input_ids", "token_type_ids")
 log = logging.getLogger(__name__)

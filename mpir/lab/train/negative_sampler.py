@@ -12,8 +12,8 @@ from mpir.lab.train.examples import Example
 from mpir.lab.train.mixture import Task
 from mpir.lab.train.sampling import allowed, choose, triplets
 from mpir.lab.train.schedule import Batch, Schedule
-from mpir.models.embedding import Pooling
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.vectors.embedding import Pooling
 from mpir.types import Float
 
 Closeness = Callable[[list[str], list[str], Pooling | LateInteraction], Float]

@@ -12,9 +12,9 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 from mpir.errors import ArtefactError
 from mpir.lab.train.exits import restore_exits
-from mpir.models.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
-from mpir.models.recognition import register_types
+from mpir.models.checkpoint_files.checkpoint_checks import check_complete, check_finite, check_no_layer_unread
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.recognition.recognise import register_types
 
 register_types()
 

@@ -23,7 +23,7 @@ from mpir.lab.train.optimisation import Optimisation
 from mpir.lab.train.progress import training_progress
 from mpir.lab.train.run_state import Counters, RandomState, RunIdentity, RunState
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 log = logging.getLogger(__name__)

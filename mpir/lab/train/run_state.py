@@ -13,7 +13,7 @@ from torch import Tensor
 from mpir.core.checksum import fingerprint
 from mpir.lab.train.negative_sampler import SampledNegatives
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.identity import identity_of
+from mpir.models.checkpoint_files.identity import identity_of
 
 Values = Mapping[str, Any]
 

@@ -75,7 +75,7 @@ class TrainingSettings:
 
     def on(self, device: torch.device) -> TrainingSettings:
         """Return the settings with the precision that "auto" means on a device."""
-        from mpir.models.device import choose_dtype
+        from mpir.models.devices.device import choose_dtype
 
         dtype = str(choose_dtype(self.precision, [device])).removeprefix("torch.")
         return replace(self, precision=next(name for name, format_name in FORMATS.items() if format_name == dtype))

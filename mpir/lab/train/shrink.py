@@ -22,8 +22,8 @@ from mpir.files.write import atomic_folder, check_folder, write_json
 from mpir.lab.train.examples import read_rows
 from mpir.lab.train.exits import drop_exits
 from mpir.lab.train.pretrained import load_model
-from mpir.models.checkpoint_checks import check_tokenizer_file
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.checkpoint_files.checkpoint_checks import check_tokenizer_file
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
 
 
 def shrink(checkpoint: str | Path, folder: str | Path, layers: int) -> tuple[int, ...]:

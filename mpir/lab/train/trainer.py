@@ -24,10 +24,10 @@ from mpir.lab.train.negative_sampler import NegativeSampler
 from mpir.lab.train.run_state import RandomState, RunIdentity, RunState, start_of
 from mpir.lab.train.schedule import Batch, schedule
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.embedding import Pooling
-from mpir.models.late import LateInteraction
-from mpir.models.output_heads import PooledVector
-from mpir.models.tokenise import TokenSequence
+from mpir.models.devices.output_heads import PooledVector
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.tokens.tokenise import TokenSequence
+from mpir.models.vectors.embedding import Pooling
 from mpir.types import Float
 
 __all__ = ["FineTuner", "TrainingSettings"]

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from mpir.errors import ArtefactError
 from mpir.models.bert.exits import StateCache
-from mpir.models.embedding import MEAN, Pooling
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.tokenise import TokenSequence
+from mpir.models.vectors.embedding import MEAN, Pooling
 from mpir.types import I64, Bool
 
 ROWS = 64

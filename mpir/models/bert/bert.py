@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from mpir.models.bert.base import Batch, UnpaddedModel, by_head
 from mpir.models.bert.exits import StateCache
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.tokenise import TokenSequence
 from mpir.types import I64, Bool
 
 CLASSIFIER = "BertForSequenceClassification"

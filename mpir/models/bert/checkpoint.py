@@ -1,6 +1,6 @@
 """Read a BERT checkpoint, with or without a classifier, using only torch, safetensors and tokenizers.
 
-Unusual checkpoints are left to transformers, with which this module agrees bit by bit (tests/models/test_bert.py).
+Unusual checkpoints are left to transformers, with which this module agrees bit by bit (tests/models/bert/test_bert.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mpir.files.read import read_json
 from mpir.models.bert.bert import CLASSIFIER, SUPPORTED, Bert
 from mpir.models.bert.exits import check_heads, read_exits
 from mpir.models.bert.tokenizer import FastTokenizer, open_tokenizer
-from mpir.models.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.checkpoint_files.checkpoint_checks import check_sizes, check_tensors
 
 BARE = "BertModel"
 SIZES = (

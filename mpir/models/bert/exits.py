@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mpir.errors import ArtefactError, format_names, format_value
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.tokenise import TokenSequence
 
 LIMIT = 2**28
 """Bytes of kept states: about 600 abstracts of 300 tokens with 384 numbers in single precision."""

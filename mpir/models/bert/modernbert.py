@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mpir.models.bert.base import Batch, UnpaddedModel
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.tokenise import TokenSequence
 
 CLASSIFIER = "ModernBertForSequenceClassification"
 FULL, NEAR = "full_attention", "sliding_attention"

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from mpir.errors import InputError
 from mpir.files.read import read_json
-from mpir.models.checkpoint_checks import check_rules
+from mpir.models.checkpoint_files.checkpoint_checks import check_rules
 
 SPECIAL = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")

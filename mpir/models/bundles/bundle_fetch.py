@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mpir.errors import ArtefactError, MpirError, format_value
 from mpir.files.checksum import read_json_with_checksum
-from mpir.models.hub import describe_failure, revision_of, run_download, without_revision
+from mpir.models.checkpoint_files.hub import describe_failure, revision_of, run_download, without_revision
 
 MOST_FILES = 1000
 """Maximum number of files in the manifest of a hub's bundle."""

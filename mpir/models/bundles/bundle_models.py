@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from mpir.errors import ArtefactError
 from mpir.models.bundles.bundle import Bundle
-from mpir.models.hub import find_hub_model
-from mpir.models.model_files import CARD, CONFIG, read_licence, read_model_files
+from mpir.models.checkpoint_files.hub import find_hub_model
+from mpir.models.checkpoint_files.model_files import CARD, CONFIG, read_licence, read_model_files
 
 UNKNOWN = "not declared"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpir.errors import InputError, OutputError, format_value, shortened
 from mpir.models.bundles.bundle import HUB_NAME, MANIFEST, Bundle, open_bundle
-from mpir.models.model_files import CARD
+from mpir.models.checkpoint_files.model_files import CARD
 
 
 def push_bundle(folder: str | Path, name: str, *, private: bool = False, message: str | None = None) -> str:

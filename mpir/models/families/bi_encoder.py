@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mpir.models.declared_options import ends_in_scores, wraps_model
-from mpir.models.embedding_settings import read_embedding_settings
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.recognition.declared_options import ends_in_scores, wraps_model
+from mpir.models.recognition.model_family import ModelFamily
+from mpir.models.vectors.embedding_settings import read_embedding_settings
 
 
 def _matches(files: ModelFiles) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpir.errors import InputError, format_value
-from mpir.models.declared_options import (
+from mpir.models.checkpoint_files.label_names import label_names, relevant_label, says_irrelevant
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.recognition.declared_options import (
     CLASSIFIER,
     declared_scale,
     is_converted_decoder,
@@ -15,9 +17,7 @@ from mpir.models.declared_options import (
     text_options,
     wraps_model,
 )
-from mpir.models.label_names import label_names, relevant_label, says_irrelevant
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
+from mpir.models.recognition.model_family import ModelFamily
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value
-from mpir.models.declared_options import declared_scale, ends_in_scores, length_option, text_options
-from mpir.models.embedding import Pooling
-from mpir.models.embedding_settings import declared_pooling
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
-from mpir.models.vector_head import read_head
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.recognition.declared_options import declared_scale, ends_in_scores, length_option, text_options
+from mpir.models.recognition.model_family import ModelFamily
+from mpir.models.vectors.embedding import Pooling
+from mpir.models.vectors.embedding_settings import declared_pooling
+from mpir.models.vectors.vector_head import read_head
 
 
 def _matches(files: ModelFiles) -> bool:

@@ -35,7 +35,7 @@ class DocumentModel(Protocol):
     """A model that reads a query and a whole document once, for outputs of the document and of each sentence.
 
     A model with exits also has a `first_exit`, None without one, and `at_first_exit`, which returns two models: one
-    whose reading ends there, and one that goes on from what that has read (models/document_encoder.py).
+    whose reading ends there, and one that goes on from what that has read (models/documents/document_encoder.py).
     """
 
     @property

@@ -15,14 +15,14 @@ from mpir.core.calibration import COSINE, LOGIT, TOPS
 from mpir.core.checksum import fingerprint
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_names, format_value
+from mpir.models.checkpoint_files.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.embedding_model import PooledEncoder
-from mpir.models.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.models.encoder import Encoder
-from mpir.models.model_files import MODULES, ModelFiles, read_model_files
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.models.perspectives.registration import Loading, register
+from mpir.models.vectors.embedding_settings import OPTIONS, read_embedding_settings
 from mpir.types import F32, F64, I64, Bool
 from mpir.validation import check_choice
 

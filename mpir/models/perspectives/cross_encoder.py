@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.document_encoder import DocumentEncoder
-from mpir.models.embedding import Prompts
+from mpir.models.checkpoint_files.hub import find_model
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
-from mpir.models.hub import find_model
 from mpir.models.perspectives.base import SCALES, DocumentModel, Perspective, to_scale
 from mpir.models.perspectives.registration import Loading, register
+from mpir.models.vectors.embedding import Prompts
 from mpir.types import F32, F64
 from mpir.validation import check_choice, optional_whole_number, whole_number
 

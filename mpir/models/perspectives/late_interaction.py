@@ -18,8 +18,8 @@ from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value
 from mpir.models.encoder import Encoder
-from mpir.models.late import LateInteraction
-from mpir.models.late_encoder import LateEncoder
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.late_interaction.late_encoder import LateEncoder
 from mpir.models.perspectives.base import Perspective, by_query
 from mpir.models.perspectives.cross_encoder import shared_encoder
 from mpir.models.perspectives.lru_cache import LruCache
@@ -113,7 +113,7 @@ class LatePerspective(Perspective):
         """Return scores (N,) of texts for a question, each by the best pair of passages."""
         import torch
 
-        from mpir.models.interaction import scores
+        from mpir.models.late_interaction.interaction import scores
 
         raise_if_cancelled()
         passages = [passage for passages in texts for passage in passages]

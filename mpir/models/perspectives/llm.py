@@ -25,7 +25,7 @@ from mpir.core.checksum import fingerprint
 from mpir.core.columns import Level
 from mpir.core.text.types import Pair
 from mpir.errors import EndpointError, InputError, format_names, format_value
-from mpir.models.chat_endpoint import TRIES, ChatEndpoint, Completion, StatusError, unknown_model
+from mpir.models.chat.chat_endpoint import TRIES, ChatEndpoint, Completion, StatusError, unknown_model
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.lru_cache import LruCache
 from mpir.models.perspectives.registration import Loading, register

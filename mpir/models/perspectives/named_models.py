@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from mpir.errors import InputError, format_value
-from mpir.models.hub import find_model, without_revision
-from mpir.models.known_models import known_settings, warn_of_missing_prompts
-from mpir.models.model_family import Task
-from mpir.models.model_files import ModelFiles, read_model_files
+from mpir.models.checkpoint_files.hub import find_model, without_revision
+from mpir.models.checkpoint_files.known_models import known_settings, warn_of_missing_prompts
+from mpir.models.checkpoint_files.model_files import ModelFiles, read_model_files
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.registration import Loading, build
-from mpir.models.recognition import RecognisedModel, recognise
+from mpir.models.recognition.model_family import Task
+from mpir.models.recognition.recognise import RecognisedModel, recognise
 from mpir.validation import check_choice
 
 ModelLevel = Literal["document", "sentence", "both"]

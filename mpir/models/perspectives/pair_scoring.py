@@ -16,7 +16,7 @@ from mpir.core.text.types import Pair
 from mpir.errors import InputError, format_value, shortened
 from mpir.models.perspectives.base import Perspective, group_by_model
 from mpir.models.perspectives.cache import ScoreCache
-from mpir.models.tokenise import forget
+from mpir.models.tokens.tokenise import forget
 from mpir.types import F32, F64, I64, Bool
 
 PAIRS_AT_ONCE = Perspective.pairs_per_save

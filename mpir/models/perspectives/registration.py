@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from mpir.errors import InputError, format_names, format_value
 from mpir.models.perspectives.base import Perspective
-from mpir.models.recognition import families
+from mpir.models.recognition.recognise import families
 from mpir.plugins import load_plugin, plugins_of
 
 ENTRY_POINTS = "mpir.perspectives"
@@ -48,8 +48,8 @@ class Loading:
     """The addresses that the user gave, which get the user's keys."""
 
     def find_model(self, name: str, revision: str | None = None) -> Path:
-        """Return the folder of a hub's model; see `mpir.models.hub.find_hub_model`."""
-        from mpir.models.hub import find_hub_model
+        """Return the folder of a hub's model; see `mpir.models.checkpoint_files.hub.find_hub_model`."""
+        from mpir.models.checkpoint_files.hub import find_hub_model
 
         return find_hub_model(name, revision, fetch=self.may_fetch or self.trust_code).folder
 

@@ -26,7 +26,7 @@ from mpir.lab.train.export import export_bundle
 from mpir.lab.train.pretrained import load_encoder, load_model
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.shrink import shrink
-from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from tests.models.model_makers import add_exits
 

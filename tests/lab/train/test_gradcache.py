@@ -14,8 +14,8 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.schedule import Batch
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.trainer import FineTuner, backward_in_parts
-from mpir.models.embedding import Pooling
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.vectors.embedding import Pooling
 
 CPU = torch.device("cpu")
 QUESTIONS = ("does aspirin thin blood", "is a gene in the cell", "does aspirin thin blood", "risk of heart attack")

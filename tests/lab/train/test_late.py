@@ -19,8 +19,8 @@ from mpir.lab.train.mixture import allot, outputs_needed, read_mixture
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.tk_init import make_conv_knrm, make_tk
 from mpir.lab.train.trainer import FineTuner
-from mpir.models.interaction import maxsim
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.interaction import maxsim
+from mpir.models.late_interaction.late import LateInteraction
 from mpir.models.perspectives import open_bundle
 
 QUESTION, GOOD, BAD = "does aspirin thin blood", "yes aspirin does thin blood", "the cell is in a gene"

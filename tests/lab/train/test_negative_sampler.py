@@ -10,7 +10,7 @@ from mpir.lab.train.mixture import Task
 from mpir.lab.train.negative_sampler import NegativeSampler, SampledNegatives
 from mpir.lab.train.sampling import Negatives, Sampling
 from mpir.lab.train.schedule import Batch
-from mpir.models.embedding import MEAN
+from mpir.models.vectors.embedding import MEAN
 from mpir.types import Float
 
 

@@ -8,7 +8,7 @@ import torch
 from mpir.errors import InputError
 from mpir.lab.train.progress import ProgressLines, training_progress
 from mpir.lab.train.settings import TrainingSettings
-from mpir.models.device import choose_dtype
+from mpir.models.devices.device import choose_dtype
 
 
 def test_auto_is_the_precision_that_the_device_computes() -> None:

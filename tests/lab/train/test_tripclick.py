@@ -11,7 +11,7 @@ from mpir.lab.train.export import declare
 from mpir.lab.train.mixture import read_mixture
 from mpir.lab.train.settings import TrainingSettings
 from mpir.lab.train.trainer import FineTuner
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.late import LateInteraction
 
 MIXTURES = Path(__file__).parents[3] / "experiments/mixtures"
 QUESTION, GOOD, BAD = "does aspirin thin blood", "aspirin does thin the blood", "the cell is in a gene"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import mpir
-from mpir.models.model_files import read_model_files
-from mpir.models.recognition import families
+from mpir.models.checkpoint_files.model_files import read_model_files
+from mpir.models.recognition.recognise import families
 from tests.models import model_makers as makers
 
 ROOT = Path(mpir.__file__).parent
@@ -70,7 +70,9 @@ def test_every_family_is_here() -> None:
 
 
 def test_families_load_without_torch() -> None:
-    code = "import sys; from mpir.models.recognition import families; families(); print('torch' in sys.modules)"
+    code = (
+        "import sys; from mpir.models.recognition import recognise; recognise.families(); print('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -12,8 +12,8 @@ from mpir.app.cli import main
 from mpir.app.cli.first_stage import open_encoder
 from mpir.core.text.types import Document
 from mpir.errors import EndpointError
-from mpir.models.chat_endpoint import ChatEndpoint
-from mpir.models.hyde import HydeEncoder
+from mpir.models.chat.chat_endpoint import ChatEndpoint
+from mpir.models.chat.hyde import HydeEncoder
 from mpir.search.dense import DenseIndex, build_dense
 from tests.search.engine_server import serving
 

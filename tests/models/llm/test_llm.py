@@ -17,8 +17,8 @@ import pytest
 from mpir import NamedModels, Reranker, RunOptions, rerank
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
-from mpir.models import chat_endpoint
-from mpir.models.chat_endpoint import KEY, ChatEndpoint
+from mpir.models.chat import chat_endpoint
+from mpir.models.chat.chat_endpoint import KEY, ChatEndpoint
 from mpir.models.perspectives import ScoreCache, score_pairs
 from mpir.models.perspectives.llm import PASSAGE, LlmPerspective, open_llm, yes_probability
 from tests.faults.report import count

@@ -9,7 +9,7 @@ import pytest
 from mpir import NamedModels, Reranker, RunOptions
 from mpir.app.cli import main
 from mpir.errors import EndpointError, InputError
-from mpir.models.chat_endpoint import KEY
+from mpir.models.chat.chat_endpoint import KEY
 from mpir.models.perspectives.llm import LlmPerspective
 
 QUERY, TEXTS = "Does aspirin thin the blood?", ["Aspirin acts on platelets.", "A gene of the cell."]

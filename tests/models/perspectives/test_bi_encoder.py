@@ -16,13 +16,13 @@ from transformers import (
 
 from mpir.errors import ArtefactError, InputError
 from mpir.models.bert.bert import UnpaddedBert
-from mpir.models.embedding import padded_vectors
 from mpir.models.encoder import Encoder
 from mpir.models.perspectives import Loading, ScoreCache, bi_encoder, score_pairs
 from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 from mpir.models.perspectives.registration import build
-from mpir.models.single_texts import read_single
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.single_texts import read_single
+from mpir.models.tokens.tokenise import TokenSequence
+from mpir.models.vectors.embedding import padded_vectors
 from tests.models.query_scores import query_scores
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."

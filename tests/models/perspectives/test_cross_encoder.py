@@ -9,12 +9,12 @@ import torch
 
 from mpir.errors import ArtefactError, DeviceError, InputError
 from mpir.models import encoder as encoder_module
-from mpir.models import torch_backend
-from mpir.models.checkpoint import TransformersCheckpoint
+from mpir.models.devices import torch_backend
 from mpir.models.encoder import Encoder
-from mpir.models.pair_spans import spans
+from mpir.models.loading.checkpoint import TransformersCheckpoint
 from mpir.models.perspectives.base import to_scale
 from mpir.models.perspectives.cross_encoder import CrossEncoderPerspective
+from mpir.models.tokens.pair_spans import spans
 from tests.models.query_scores import query_scores
 
 WORDS = "does aspirin thin blood heart attack risk yes no the of a in is and trial patients placebo gene cell ."

@@ -13,10 +13,10 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from mpir.app.cli import main
 from mpir.errors import ArtefactError, InputError
-from mpir.models import interaction
 from mpir.models.encoder import Encoder
-from mpir.models.interaction import maxsim, scores
-from mpir.models.late import FORMS, LateInteraction
+from mpir.models.late_interaction import interaction
+from mpir.models.late_interaction.interaction import maxsim, scores
+from mpir.models.late_interaction.late import FORMS, LateInteraction
 from mpir.models.perspectives import Loading, ScoreCache, score_pairs
 from mpir.models.perspectives import late_interaction as late
 from mpir.models.perspectives.late_interaction import LatePerspective

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.recognition.model_family import ModelFamily
 
 TYPES = ("mpir-conv-knrm", "mpir-tk")
 

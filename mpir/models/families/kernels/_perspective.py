@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mpir.models.late import LateInteraction
+from mpir.models.late_interaction.late import LateInteraction
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import shared_encoder
 from mpir.models.perspectives.late_interaction import LatePerspective

@@ -50,7 +50,7 @@ class GramKernels(nn.Module):
         self.pairs = nn.ModuleList(Kernels(config.sigma, config.exact_sigma) for _ in range(config.grams**2))
 
     def forward(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
-        """The score of each token (N, W) in each document: (D, N). See `mpir.models.interaction.Interaction`."""
+        """The score of each token (N, W) in each document: (D, N). See `Interaction`."""
         of_query, of_documents = (
             [normalize(grams.float(), dim=1) for grams in vectors.chunk(self.grams, dim=1)]
             for vectors in (tokens, documents)

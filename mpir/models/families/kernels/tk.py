@@ -66,7 +66,7 @@ class Kernels(nn.Module):
         self.scale, self.weight = nn.Parameter(torch.ones(len(MUS))), nn.Parameter(torch.zeros(len(MUS)))
 
     def forward(self, tokens: Tensor, documents: Tensor, lengths: Tensor) -> Tensor:
-        """The score of each token (N, W) in each document: s_i (D, N). See `mpir.models.interaction.Interaction`."""
+        """The score of each token (N, W) in each document: s_i (D, N). See `Interaction`."""
         cosines = documents.float() @ tokens.float().T
         near = (
             torch.exp((cosines - mu).square() / (-2 * sigma**2)) for mu, sigma in zip(MUS, self.sigmas, strict=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpir.errors import ArtefactError, InputError, format_names
-from mpir.models.declared_options import CLASSIFIER, declared_scale, is_converted_decoder, length_option
+from mpir.models.checkpoint_files.label_names import label_names
+from mpir.models.checkpoint_files.model_files import ModelFiles
 from mpir.models.families.language_model._template import CHAT, known_templates, template_of
-from mpir.models.label_names import label_names
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
-from mpir.models.recognition import template_names
+from mpir.models.recognition.declared_options import CLASSIFIER, declared_scale, is_converted_decoder, length_option
+from mpir.models.recognition.model_family import ModelFamily
+from mpir.models.recognition.recognise import template_names
 
 MONO_T5 = "T5ForConditionalGeneration"
 

@@ -23,15 +23,15 @@ from mpir.core.checksum import fingerprint
 from mpir.core.text.legible import legible
 from mpir.core.text.types import Pair
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.checkpoint_checks import check_finite
-from mpir.models.device import choose_budget, choose_devices, choose_dtype
+from mpir.models.checkpoint_files.checkpoint_checks import check_finite
+from mpir.models.checkpoint_files.identity import check_unchanged, files_state, identity_of
+from mpir.models.checkpoint_files.label_names import label_names, relevant_label
+from mpir.models.devices.device import choose_budget, choose_devices, choose_dtype
+from mpir.models.devices.padding_check import is_changed_by_padding
 from mpir.models.families.language_model._prompt_tokens import PromptTokenizer, PromptTokens
 from mpir.models.families.language_model._template import CHAT, known_templates, make_template
-from mpir.models.identity import check_unchanged, files_state, identity_of
-from mpir.models.label_names import label_names, relevant_label
-from mpir.models.padding_check import is_changed_by_padding
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
-from mpir.models.tokenise import SHORTEST, batches
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.tokens.tokenise import SHORTEST, batches
 from mpir.types import F32, I64
 from mpir.validation import whole_number
 

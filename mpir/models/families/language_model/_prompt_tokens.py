@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mpir.models.families.language_model._template import DOCUMENT, QUERY, PromptTemplate
-from mpir.models.pair_spans import SENTENCE_SHARE
-from mpir.models.single_texts import find_frame
-from mpir.models.tokenise import truncation_side
+from mpir.models.tokens.pair_spans import SENTENCE_SHARE
+from mpir.models.tokens.single_texts import find_frame
+from mpir.models.tokens.tokenise import truncation_side
 from mpir.types import I64
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mpir.models.checkpoint_files.model_files import ModelFiles
 from mpir.models.families.listwise._prompt import listwise_template_of, listwise_templates
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
+from mpir.models.recognition.model_family import ModelFamily
 
 JINA = "JinaForRanking"
 """The architecture of jina-reranker-v3."""

@@ -18,12 +18,12 @@ from torch.nn import functional
 
 from mpir.core.text.legible import legible
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.checkpoint_checks import check_finite
-from mpir.models.device import choose_devices, choose_dtype
+from mpir.models.checkpoint_files.checkpoint_checks import check_finite
+from mpir.models.devices.device import choose_devices, choose_dtype
 from mpir.models.families.listwise._prompt import listwise_templates, order_list
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
-from mpir.models.tokenise import truncation_side
-from mpir.models.vector_head import read_tensor
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.tokens.tokenise import truncation_side
+from mpir.models.vectors.vector_head import read_tensor
 from mpir.validation import check_choice, whole_number
 
 log = logging.getLogger(__name__)

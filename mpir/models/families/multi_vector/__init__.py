@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpir.models.families.multi_vector._settings import is_multi_vector
-from mpir.models.model_family import ModelFamily
+from mpir.models.recognition.model_family import ModelFamily
 
 
 def _load(name: str, options: Mapping[str, Any], loading: Any) -> Any:

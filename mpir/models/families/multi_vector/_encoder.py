@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mpir.models.embedding import Prompts
 from mpir.models.encoder import Encoder
-from mpir.models.late import LateInteraction, TokenName
-from mpir.models.late_encoder import LateEncoder
-from mpir.models.vector_head import VectorHead
+from mpir.models.late_interaction.late import LateInteraction, TokenName
+from mpir.models.late_interaction.late_encoder import LateEncoder
+from mpir.models.vectors.embedding import Prompts
+from mpir.models.vectors.vector_head import VectorHead
 from mpir.types import I64
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mpir.errors import format_value
+from mpir.models.checkpoint_files.model_files import read_model_files
 from mpir.models.families.multi_vector._encoder import MultiVectorEncoder
 from mpir.models.families.multi_vector._settings import read_multi_vector_settings
-from mpir.models.late import LateInteraction
-from mpir.models.model_files import read_model_files
+from mpir.models.late_interaction.late import LateInteraction
 from mpir.models.perspectives.base import Perspective
 from mpir.models.perspectives.cross_encoder import checkpoint_folder, shared_encoder
 from mpir.models.perspectives.late_interaction import LatePerspective

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mpir.errors import ArtefactError, format_value
-from mpir.models.checkpoint_checks import check_tokenizer_file
-from mpir.models.known_models import declared_prompts
-from mpir.models.late import LateInteraction
-from mpir.models.model_files import ModelFiles
-from mpir.models.vector_head import Layer, VectorHead, hash_weights, read_head, read_tensor
+from mpir.models.checkpoint_files.checkpoint_checks import check_tokenizer_file
+from mpir.models.checkpoint_files.known_models import declared_prompts
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.late_interaction.late import LateInteraction
+from mpir.models.vectors.vector_head import Layer, VectorHead, hash_weights, read_head, read_tensor
 
 STANFORD, METADATA = "HF_ColBERT", "artifact.metadata"
 LONGEST = 1024

@@ -8,9 +8,9 @@ from typing import Any
 
 from mpir.errors import InputError
 from mpir.files.read import read_json
-from mpir.models.declared_options import DEFAULT_LENGTH
-from mpir.models.model_family import ModelFamily
-from mpir.models.model_files import ModelFiles
+from mpir.models.checkpoint_files.model_files import ModelFiles
+from mpir.models.recognition.declared_options import DEFAULT_LENGTH
+from mpir.models.recognition.model_family import ModelFamily
 
 
 def _is_pruner(config: Mapping[str, Any]) -> bool:

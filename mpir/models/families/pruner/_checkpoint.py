@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mpir.errors import ArtefactError, format_names, format_value
-from mpir.models.checkpoint_checks import check_sizes, check_tensors
-from mpir.models.pretrained import checkpoint_errors, load_pretrained
+from mpir.models.checkpoint_files.checkpoint_checks import check_sizes, check_tensors
+from mpir.models.loading.pretrained import checkpoint_errors, load_pretrained
 
 EXPECTED = "a reranker that prunes"
 HEAD, RANKING = "pruning_head.classifier.", "ranking_model."

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mpir.models.bert.base import Batch, OwnPass, UnpaddedModel
 from mpir.models.bert.unpadded import can_unpad, unpad
-from mpir.models.tokenise import TokenSequence
+from mpir.models.tokens.tokenise import TokenSequence
 from mpir.types import I64, Bool
 
 KEPT_CLASS = 1

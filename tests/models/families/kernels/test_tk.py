@@ -16,7 +16,7 @@ from mpir.errors import ArtefactError, InputError
 from mpir.lab.train.tk_init import make_tk
 from mpir.models.encoder import Encoder
 from mpir.models.families.kernels.tk import MUS, Kernels, TKModel, positions
-from mpir.models.late import FORMS
+from mpir.models.late_interaction.late import FORMS
 from mpir.models.perspectives import Loading, score_pairs
 from mpir.models.perspectives.late_interaction import LatePerspective
 from mpir.models.perspectives.registration import build

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from mpir import NamedModels, Reranker
 from mpir.core.text.types import QueryDocument
 from mpir.errors import ArtefactError
-from mpir.models.document_encoder import DocumentEncoder
+from mpir.models.documents.document_encoder import DocumentEncoder
 from mpir.models.encoder import Encoder
 from mpir.types import F32
 from tests.models import model_makers

@@ -1,0 +1,1 @@
+"""Chat models behind an HTTP interface."""

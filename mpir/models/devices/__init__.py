@@ -1,0 +1,1 @@
+"""Models on devices: batches of tokens become numbers, on one device or in several processes."""

@@ -1,0 +1,1 @@
+"""Cross-encoders that read a whole document once, for outputs of the document and of each sentence."""

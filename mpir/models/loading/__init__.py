@@ -1,0 +1,1 @@
+"""Checkpoints as they are opened: configuration, tokenizer, texts that they read, and weights."""

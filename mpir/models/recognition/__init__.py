@@ -1,0 +1,1 @@
+"""Which family a model belongs to, and what its files declare for it."""

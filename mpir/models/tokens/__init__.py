@@ -1,0 +1,1 @@
+"""Texts and pairs as sequences of tokens, long ones in passages."""
