@@ -186,7 +186,7 @@ def test_nothing_is_left_to_measure(measure: ModuleType) -> None:
 
     with (
         ExitStack() as stack,
-        pytest.raises(measure.ContenderError, match="bad is left"),
+        pytest.raises(measure.ContenderError, match="measure: bad is"),
     ):
         measure.start_all(stack, {"bad": (json.loads, "{")}, 1)
 

@@ -180,9 +180,9 @@ def test_means_are_those_of_ir_measures_with_negative_grades_too(measure):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("RBP(p=0.8)", r"program .*cwl_eval \(pip install ir-measures\[cwl_eval\]\)"),
-        ("alpha_nDCG@10", "program .*pyndeval"),
-        ("NumRel(rel=2)", "no program"),
+        ("RBP(p=0.8)", r"'RBP\(p=0\.8\)' .*cwl_eval \(pip install ir-measures\[cwl_eval\]\)"),
+        ("alpha_nDCG@10", "'alpha_nDCG@10' .*pyndeval"),
+        ("NumRel(rel=2)", r"'NumRel\(rel=2\)' .*no program"),
     ],
 )
 def test_a_measure_that_is_written_right_is_not_called_wrong(measure, message):

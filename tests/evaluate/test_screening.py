@@ -70,5 +70,5 @@ def test_scores_and_documents_are_as_many() -> None:
 
 @pytest.mark.parametrize("texts", [[], ["", "–"]])
 def test_texts_without_words_are_refused(texts: list[str]) -> None:
-    with pytest.raises(InputError, match="has a word"):
+    with pytest.raises(InputError, match="none has a word"):
         DecisionRanker([Document(str(i), "", text) for i, text in enumerate(texts)], [0.0] * len(texts))

@@ -108,7 +108,7 @@ def test_several_submissions_are_compared_over_the_questions_that_all_answer(fil
 def test_submissions_without_a_question_in_common_cannot_be_compared(files, tmp_path):
     gold, first = files
     second = questions_file(tmp_path / "second.json", {"2": ["21"]})
-    with pytest.raises(InputError, match="no question in"):
+    with pytest.raises(InputError, match="question in common"):
         evaluate("bioasq", "--gold", gold, "--submission", first, second)
 
 

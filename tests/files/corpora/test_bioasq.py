@@ -188,7 +188,7 @@ def test_lengths_are_checked_where_the_text_is_unknown() -> None:
     elsewhere = replace(SNIPPET, document="99")
     validate_submission([replace(ANSWERED, snippets=(elsewhere,))], SECTIONS.__getitem__)
     validate_submission([replace(ANSWERED, snippets=(elsewhere,))])
-    with pytest.raises(InputError, match="must reproduce"):
+    with pytest.raises(InputError, match=r"snippet 1: 99's .*\b12 to 24, .*must"):
         validate_submission([replace(ANSWERED, snippets=(replace(elsewhere, end=24),))])
 
 

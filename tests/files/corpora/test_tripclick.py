@@ -100,7 +100,7 @@ def test_topics_whose_tags_are_closed(tmp_path: Path) -> None:
         (read_documents, "docs_grp_00.txt", "<DOC> <DOCNO>1 2</DOCNO> </DOC>", "id is '1 2'"),
         (read_documents, "docs.tsv", "1\ta\nno tab", r"docs\.tsv:2: .*\b2 tab-separated .*\b1\b"),
         (read_topics, "t.txt", "<top> <title> x </top>", r"t\.txt:1: .*no number"),
-        (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", "no text"),
+        (read_topics, "t.txt", "<top> <num> Number: 3 <title> </top>", r"t\.txt:1: .*no text"),
         (read_topics, "t.tsv", "3\ta\n3\tb", r"t\.tsv:2: duplicate .*\b3\b"),
         (read_topics, "t.txt", "", r"t\.txt: no topics"),
     ],

@@ -96,8 +96,8 @@ def test_a_name_that_is_not_there_says_what_is(cache: Path, tiny_checkpoint: Pat
 @pytest.mark.parametrize(
     ("cause", "message"),
     [
-        ("GatedRepoError", r"gated; .*\$HF_TOKEN"),
-        ("RepositoryNotFoundError", "no such model"),
+        ("GatedRepoError", r"'org/model': .*gated; .*\$HF_TOKEN"),
+        ("RepositoryNotFoundError", "'org/model': .*no such"),
         ("RevisionNotFoundError", "no revision 'v9'"),
     ],
 )

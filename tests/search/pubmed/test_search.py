@@ -139,7 +139,7 @@ def test_long_lists_of_ids_are_posted(server: Server, settings: Make) -> None:
 
 
 def test_a_wrong_key_is_one_sentence_without_the_key(settings: Make) -> None:
-    with pytest.raises(InputError, match="know this key") as caught:
+    with pytest.raises(InputError, match=r"\$NCBI_API_KEY: .*this key") as caught:
         search(QUERY, settings=settings(key="f00ba4"))
     assert "f00ba4" not in str(caught.value)
     assert "f00ba4" not in repr(settings(key="f00ba4"))
@@ -208,7 +208,7 @@ def test_no_network_is_one_sentence(settings: Make) -> None:
 def test_certificates_that_cannot_be_read(settings: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     (tmp_path / "none.pem").write_text("no certificate", encoding="utf-8")
-    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: no certificate"):
+    with pytest.raises(InputError, match=r"\$SSL_CERT_FILE or \$SSL_CERT_DIR: .*\(it contains"):
         search(QUERY, settings=settings(eutils="https://mirror.invalid", europepmc="https://mirror.invalid"))
 
 
@@ -237,7 +237,7 @@ def test_this_machine_is_reached_without_a_proxy(settings: Make, monkeypatch: py
         ({"k": 10_001}, "k is 10001"),
         ({"k": 0}, "k is 0"),
         ({"sources": ["medline"]}, "source is 'medline'"),
-        ({"query": "?!"}, "no word"),
+        ({"query": "?!"}, "query .*no word"),
     ],
 )
 def test_input_that_cannot_be(settings: Make, chosen: dict[str, object], message: str) -> None:
