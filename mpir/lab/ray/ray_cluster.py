@@ -20,6 +20,12 @@ LISTENS, ANSWERS = 10.0, 60.0
 """Seconds to wait until a port accepts a connection, and until the cluster accepts the driver."""
 
 
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""How a client of gRPC begins (RFC 9113, 3.4): with an empty frame of settings; the server begins with its own."""
+_SETTINGS = 4
+"""The type of such a frame, its fourth byte."""
+
+
 def import_ray() -> Any:
     """Import Ray. Raises MissingExtraError if it is not installed."""
     with needs("ray", "a Ray cluster"):
@@ -86,16 +92,25 @@ def _connect(ray: Any, address: str) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Check that the address accepts connections; Ray would retry for minutes. Raises DeviceError or InputError."""
+    """Check that a server of gRPC answers; Ray would retry for minutes. Raises DeviceError or InputError."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal() or int(port) > 65_535:
         raise InputError(
             f"the address of Ray is {format_value(address)}; expected local, auto, or HOST:PORT of a cluster's head."
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=LISTENS) as connection:
+            speaks = os.environ.get("RAY_USE_TLS", "0") != "0" or _speaks_grpc(connection)
     except OSError as error:
         raise DeviceError(
             f"Ray at {address}: does not answer ({error.strerror or error}); check that the cluster runs and that its "
             "port can be reached from here."
         ) from error
+    if not speaks:
+        raise DeviceError(f"Ray at {address}: is no cluster's head, but another server; give the head's port (6379).")
+
+
+def _speaks_grpc(connection: socket.socket) -> bool:
+    connection.sendall(_PREFACE)
+    with connection.makefile("rb") as stream:
+        return stream.read(4)[3:] == bytes([_SETTINGS])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tests.lab.ray.ray_commands import ROOT, SMALL, SUBJECTS, content, documents
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job  # noqa: E402
 from mpir.lab.ray.actor_pool import ATTEMPTS, ActorPool  # noqa: E402
+from mpir.lab.ray.ray_cluster import cluster  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -181,14 +183,28 @@ def test_a_cluster_that_is_too_small(tiny_bundle: Path) -> None:
 
 
 def test_a_port_that_is_no_clusters(graded: Path, tiny_bundle: Path) -> None:
-    program = "import mpir.lab.ray.ray_cluster as p; p.ANSWERS = 3.0"
+    program = "import mpir.lab.ray.ray_cluster as p; p.LISTENS = 3.0"
     with socket.create_server(("127.0.0.1", 0)) as server:  # it takes connections and never says a word
         address = f"127.0.0.1:{server.getsockname()[1]}"
         words_of = words(graded, tiny_bundle, graded.with_name("never"), "--ray", address)
         process = started(*words_of, program=program)
         _, errors = process.communicate(timeout=100)
     assert process.returncode == 2
-    assert f"Ray at {address}: no cluster can be used" in errors
+    assert f"Ray at {address}: does not answer (timed out)" in errors
+
+
+def test_another_server_is_no_cluster() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        Thread(target=refuse).start()
+        port = server.getsockname()[1]
+        with pytest.raises(DeviceError, match=f"127.0.0.1:{port}: .*another server"), cluster(f"127.0.0.1:{port}"):
+            pass
 
 
 def test_clusters_that_cannot_be_used(
