@@ -1,7 +1,7 @@
 """Write the two pages of the reference that come from the code: `python docs/generate.py`.
 
 docs/reference/api.md has the public names, by their signatures and docstrings, and those of MODULES by a sentence each;
-docs/reference/cli.md the commands, by the table of options. The text before MARKER in each file is written by hand.
+docs/reference/cli.md the commands, by their options. The text before MARKER in each file is written by hand.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """`import mpir` is light: neither torch nor Java nor the network, and well under a second."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,14 @@ def test_a_rerank_loads_nothing_of_other_commands(tmp_path: Path) -> None:
     others += ("search.lucene", "search.dense.build", "app.serve", "app.agents", "app.explain", "app.cli.tune")
     assert [name for name in sorted(loaded) if name.startswith(tuple(f"mpir.{prefix}" for prefix in others))] == []
     assert len([name for name in loaded if name.startswith("mpir.app.cli.")]) <= 18
+
+
+@pytest.mark.parametrize(("settings", "others"), [("[cache]\nlimit = 9000000\n", False), ("[tune]\ncalls = 9\n", True)])
+def test_a_file_of_settings_loads_other_commands_only_to_look_up_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, others: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mpir.toml").write_text(settings)
+    loaded = modules_of("rerank", "aspirin", "--docs", "absent.jsonl")
+    assert ("mpir.app.cli.tune" in loaded) is others
+    assert [name for name in sorted(loaded) if re.match(r"mpir\.(lab|tune|bioasq|search\.lucene)\b", name)] == []

@@ -75,7 +75,7 @@ def test_a_command_of_a_package_without_a_dataclass_of_arguments_is_refused(pack
     (packages / "mpir_additions/ids.py").write_text("OPTIONS = ()\ndef run(arguments): return 0\n")
     finished = run(packages, "ids")
     assert finished.returncode == 2
-    assert finished.stderr.startswith("mpir: mpir-additions: the type of its command's arguments is 'None' (expected")
+    assert finished.stderr.startswith("mpir: mpir-additions: the command 'ids' takes 'None'")
     assert run(packages, "doctor", "--help").returncode == 0
 
 

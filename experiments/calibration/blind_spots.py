@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from experiments.calibration.lists import Corpus, bioasq_questions
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.core.text.claims import claim_of
@@ -56,7 +56,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A table for each set."""
     check_figures(arguments)
-    reranker, limit = load_reranker(arguments), arguments.limit
+    reranker, limit = load_reranker(model_arguments(arguments)), arguments.limit
     figures = {
         "denials": of_denials(reranker, rows_of("denials", limit)),
         "negations": of_negations(reranker, rows_of("negations", limit)),

@@ -24,7 +24,7 @@ import numpy as np
 
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, limited
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import file_path, positive
 from mpir.core.text import Document, Question
 from mpir.files.corpora import read_jsonl, read_questions
@@ -209,7 +209,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Score set by set, so that an interrupted run loses at most one."""
     arguments.cache = arguments.cache or arguments.output / "cache"
-    reranker = load_reranker(arguments)
+    reranker = load_reranker(model_arguments(arguments))
     reranker.pairs_at_once = 2048
     makers_by_name: dict[str, Any] = makers(arguments.data, arguments.limit, arguments.seed)
     for name in arguments.sets:

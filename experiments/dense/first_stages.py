@@ -31,7 +31,7 @@ from experiments.ranking.evaluation import with_gold
 from experiments.ranking.sentences import gold_questions
 from mpir.app.cli import guarded, script_parser
 from mpir.app.cli.first_stage import open_encoder
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import file_path, not_negative, positive, text_path
 from mpir.core.checksum import fingerprint
 from mpir.core.text import Document
@@ -88,7 +88,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """One table for all collections."""
     encoder, rows = open_encoder(arguments.encoder), []
-    reranker = load_reranker(arguments) if arguments.rerank else None
+    reranker = load_reranker(model_arguments(arguments)) if arguments.rerank else None
     for name in arguments.sets:
         test = limited(read(name, arguments.data, arguments.split), arguments.limit, arguments.seed)
         stages = first_stages(test, arguments.indexes / name, encoder, arguments.factory)

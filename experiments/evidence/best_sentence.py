@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from experiments.ranking.sentences import gold_questions, known_documents
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.blend import blend
 from mpir.core.text import TITLE
@@ -109,7 +109,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """A table by type of question, and one by rule."""
     check_figures(arguments)
-    scored, weights = score(load_reranker(arguments), arguments)
+    scored, weights = score(load_reranker(model_arguments(arguments)), arguments)
     abstracts = list(abstracts_of(scored, blend(scored.columns, weights).sentences))
     if not abstracts:
         raise InputError("no gold document has a gold snippet in its abstract; raise --limit.")

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from experiments.calibration.lists import BATCHES, bioasq_lists
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.core.text.split import split
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = questions_of(arguments.data, arguments.split, arguments.limit)
     if not chosen:
         raise InputError(f"--limit {arguments.limit}: no question with answers has enough candidates; raise it.")
-    reranker = load_reranker(arguments)
+    reranker = load_reranker(model_arguments(arguments))
     reranker.pairs_at_once = 2048
     rankings = list(
         reranker.stream([question.query for question in chosen], [question.candidates for question in chosen])

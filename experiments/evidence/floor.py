@@ -19,7 +19,7 @@ from tabulate import tabulate
 from experiments.calibration.lists import BATCHES
 from experiments.evidence.budget import COUNT, AnsweredQuestion, questions_of, recall
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import file_path, positive
 from mpir.errors import InputError
 from mpir.reranking.evidence import Evidence
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(chosen) <= SHIFT:
         raise InputError(f"--limit {arguments.limit}: only {len(chosen)} questions have enough candidates; raise it.")
     shifted = [chosen[(number + SHIFT) % len(chosen)] for number in range(len(chosen))]
-    reranker, queries = load_reranker(arguments), [question.query for question in chosen]
+    reranker, queries = load_reranker(model_arguments(arguments)), [question.query for question in chosen]
     matching = list(reranker.stream(queries, [question.candidates[: arguments.candidates] for question in chosen]))
     foreign = list(reranker.stream(queries, [question.candidates[: arguments.foreign] for question in shifted]))
     rows = [[floor, *row(chosen, matching, foreign, floor)] for floor in FLOORS]

@@ -54,7 +54,7 @@ from experiments.ranking.sentences import (
     with_gold,
 )
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, not_negative, positive
 from mpir.bioasq.measures import question_measures
 from mpir.bioasq.task import System, answer, systems
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the chosen evaluations and print each when it ends."""
     check_figures(arguments)
     job = Job(
-        load_reranker(arguments),
+        load_reranker(model_arguments(arguments)),
         Start(arguments.start, arguments.vectors),
         arguments.data,
         arguments.split,

@@ -23,7 +23,7 @@ from tabulate import tabulate
 from experiments.common.retrieval import best_documents, measure_run
 from experiments.common.test_sets import FOLDERS, READERS, TestSet
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker, named_models
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.core.blend import blend, zscores
 from mpir.core.candidates import Candidates
@@ -57,10 +57,12 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure on each collection."""
-    reranker = load_reranker(arguments)
+    reranker = load_reranker(model_arguments(arguments))
     if arguments.encoder:
         options = {"device": arguments.device, "precision": arguments.precision, "cache": reranker.cache}
-        reranker = Reranker(arguments.bundle, models=named_models(arguments, [arguments.encoder]), **options)
+        reranker = Reranker(
+            arguments.bundle, models=model_arguments(arguments).named_models([arguments.encoder]), **options
+        )
     for name in arguments.sets:
         is_dev = name == "bioasq"
         collection = read_dev(arguments.data) if is_dev else READERS[name](arguments.data / FOLDERS.get(name, name))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from experiments.common.test_sets import FOLDERS, READERS
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, named_models
+from mpir.app.cli.model_options import add_model_options, model_arguments
 from mpir.app.cli.value_options import file_path, positive, text_path
 from mpir.evaluate.benchmark import run_benchmark
 from mpir.evaluate.collections import Collection, find_candidates, judged_queries
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.sets:
         result = run_benchmark(
             open_set(name, arguments.data, arguments.limit, arguments.depth),
-            named_models(arguments, arguments.encoders),
+            model_arguments(arguments).named_models(arguments.encoders),
             bundle=arguments.bundle,
             device=arguments.device,
             precision=arguments.precision,

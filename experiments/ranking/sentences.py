@@ -27,7 +27,7 @@ from tabulate import tabulate
 
 from experiments.common.significance import p_against
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.bioasq.task import systems
 from mpir.core.candidates import Candidates
@@ -64,7 +64,7 @@ def main() -> int:
 def run(arguments: argparse.Namespace) -> int:
     """The whole measurement."""
     check_figures(arguments)
-    reranker = load_reranker(arguments)
+    reranker = load_reranker(model_arguments(arguments))
     scored = scored_gold(reranker, arguments.data, arguments.split, words=arguments.words, limit=arguments.limit)
     if not scored:
         raise InputError(

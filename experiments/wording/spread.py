@@ -22,7 +22,7 @@ from tabulate import tabulate
 from experiments.wording.forms import FORMS
 from experiments.wording.measures import log_odds, ndcg, order_agreement, spread, width
 from mpir.app.cli import guarded, script_parser
-from mpir.app.cli.model_options import add_model_options, load_reranker
+from mpir.app.cli.model_options import add_model_options, load_reranker, model_arguments
 from mpir.app.cli.value_options import check_figures, file_path, positive
 from mpir.core.text import Document
 from mpir.errors import InputError
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     """A row for each system whose forms are read."""
     check_figures(arguments)
     needs = read_needs(arguments.needs, arguments.data, arguments.candidates, arguments.limit)
-    odds = odds_by_form(load_reranker(arguments), needs, arguments.forms)
+    odds = odds_by_form(load_reranker(model_arguments(arguments)), needs, arguments.forms)
     systems = {name: forms for name, forms in SYSTEMS.items() if set(forms) <= odds.keys()}
     by_system = {name: mean_of(odds, forms) for name, forms in systems.items()}
     first = next(iter(by_system.values()))

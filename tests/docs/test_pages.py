@@ -47,8 +47,8 @@ def source_of(script: Path) -> str:
     """The text of a script, and of what it imports from its own folder and from mpir."""
     text = script.read_text(encoding="utf-8")
     names = re.findall(r"^\s*(?:from|import) ([\w.]+)", text, re.MULTILINE)
-    if "mpir.app.cli.model_options" in names:  # whose options stand in a table
-        names += ["mpir.app.cli.option_table", "mpir.app.cli.parser_options"]
+    if "mpir.app.cli.model_options" in names:  # which has options of others, too
+        names += [f"mpir.app.cli.{name}_options" for name in ("parser", "chat", "lexicon", "cache")]
     files = [folder / f"{name.replace('.', '/')}.py" for name in names for folder in (script.parent, ROOT)]
     return text + "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 

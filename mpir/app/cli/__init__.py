@@ -37,10 +37,8 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from mpir.app.cli.parser import Arguments
-
     words = sys.argv[1:] if arguments is None else arguments
-    parsed = Arguments(**vars(make_parser(words).parse_args(words)))
+    parsed = make_parser(words).parse_args(words)
     # imported here, because --version and --help need no options
     from mpir.app.cli.settings import check_needs
     from mpir.app.cli.stored_settings import report_folder_settings

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mpir.version
 from mpir.app.cli.chat_options import report_usage
-from mpir.app.cli.first_stage import first_stage_identity, index_source, keep_vectors, open_first_stage
-from mpir.app.cli.model_options import load_reranker
-from mpir.app.cli.parser import replace
+from mpir.app.cli.common_options import OverwriteArguments, QuietArguments
+from mpir.app.cli.first_stage import (
+    HydeSearchArguments,
+    first_stage_identity,
+    index_source,
+    keep_vectors,
+    open_first_stage,
+)
+from mpir.app.cli.model_options import WeightedArguments, load_reranker
+from mpir.app.cli.option import flag, option
 from mpir.app.cli.progress import shows_progress
+from mpir.app.cli.value_options import cutoff, file_path, output_path, positive, text_path
 from mpir.errors import InputError, format_names, format_value
 from mpir.files.system import peak_memory
 
 if TYPE_CHECKING:
     from mpir.bioasq.submissions import Answers
+    from mpir.core.cutoffs import Cutoff
     from mpir.core.text import Question
     from mpir.files.journal import Journal
+    from mpir.files.output_checks import Named
     from mpir.models.perspectives import ScoreCache
     from mpir.reranking.reranker import Reranker
     from mpir.search import Retriever
@@ -43,10 +53,69 @@ examples:
   mpir bioasq --check submission.json --questions testset1.json --index pubmed-index
 """
 EXIT_REFUSED = 2
+CUTOFF = "a number, or thresholds such as share=0.6,minimum=2,maximum=8 (default: as tuned for --version 9, else 10)"
+"""The form of a cut-off, for help."""
 SUBMISSION = Path("submission.json")
 """Where the submission goes by default."""
 SAMPLE = Path(mpir.version.__file__).parent / "sample"
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BioasqArguments(WeightedArguments, HydeSearchArguments, OverwriteArguments, QuietArguments):
+    """The arguments of `mpir bioasq`."""
+
+    questions: Path | None = option(
+        "--questions", help="BioASQ questions (default: the sample)", type=file_path, metavar="FILE"
+    )
+    corpus: Sequence[str] | None = option(
+        "--corpus",
+        help="PubMed XML or JSON lines, files or folders (default: the sample)",
+        type=text_path,
+        nargs="+",
+        metavar="PATH",
+    )
+    index: Sequence[str] | None = option(
+        "--index",
+        help="index folder, built from --corpus unless it matches these files (default: a cache), or an engine's "
+        "address",
+        type=text_path,
+        action="append",
+        metavar="DIR",
+    )
+    gold: Path | None = option("--gold", help="gold answers to measure against", type=file_path, metavar="FILE")
+    outputs: Sequence[Path] = option(
+        "--output",
+        help="the submission (default: submission.json), or with the suffix .trec a run of all candidates; may be "
+        "given for both",
+        type=output_path,
+        default=[],
+        action="append",
+        metavar="FILE",
+    )
+    k: int = option("--k", help="candidates of the first stage (%(default)s)", type=positive, default=100, metavar="N")
+    overwrite: bool = flag("--overwrite", help="replace an existing output file, whoever wrote it", advanced=True)
+    version: int = option(
+        "--version",
+        help="version of the measures; 9 is for BioASQ 9 and later (%(default)s)",
+        type=int,
+        default=9,
+        metavar="N",
+        advanced=True,
+    )
+    documents: Cutoff | None = option(
+        "--documents", help=f"documents to submit: {CUTOFF}", type=cutoff, metavar="CUTOFF"
+    )
+    snippets: Cutoff | None = option(
+        "--snippets", help="snippets to submit, in the same forms", type=cutoff, metavar="CUTOFF"
+    )
+    check: Path | None = option(
+        "--check",
+        help="make no submission, but print what the upload would refuse in this one; it is compared with --questions "
+        "and with the documents of --index or --corpus",
+        type=file_path,
+        metavar="FILE",
+    )
 
 
 def main() -> int:
@@ -56,25 +125,25 @@ def main() -> int:
     return main(["bioasq", *sys.argv[1:]], name="bioasq")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: BioasqArguments) -> int:
     """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
     from mpir.bioasq.submission_rules import validate_submission
     from mpir.bioasq.submissions import answer_questions, compared_systems, cutoffs_for
     from mpir.files.corpora import read_questions, write_run, write_submission
 
     if arguments.check:
-        return _check(arguments)
-    arguments = _with_sample(arguments)
+        return _check(arguments, arguments.check)
+    arguments, questions_file = _with_sample(arguments)
     output, run_file = _outputs(arguments)
     _check_paths(arguments, output, run_file)
-    questions = read_questions(arguments.questions)
+    questions = read_questions(questions_file)
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}
     cutoffs = cutoffs_for(reranker.weights, version=arguments.version, **levels)
     compared = compared_systems(reranker.weights, measured=gold is not None, cutoffs=cutoffs)
-    arguments = _with_index(arguments)
-    with closing(open_first_stage(arguments)) as index:
+    folders = _index_folders(arguments)
+    with closing(open_first_stage(arguments, folders)) as index:
         if gold is not None:
             _check_gold(gold, index)
         started = time.perf_counter()
@@ -82,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
             questions,
             index,
             reranker,
-            journal=_open_journal(arguments, output, index, reranker),
+            journal=_open_journal(arguments, output, folders, index, reranker),
             compared=compared,
             candidates=arguments.k,
             progress=shows_progress(arguments),
@@ -99,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def _check(arguments: BioasqArguments, submission: Path) -> int:
     """Print a line for each problem of a submission; return 2 if there are any."""
     from mpir.bioasq.submission_rules import check_submission
     from mpir.files.corpora import read_questions
@@ -108,15 +177,15 @@ def _check(arguments: argparse.Namespace) -> int:
         raise InputError("--check makes no submission, so --gold and a run have no effect; leave them out.")
     questions = None if arguments.questions is None else read_questions(arguments.questions)
     if arguments.corpus is None and arguments.index is None:
-        submitted, problems = check_submission(arguments.check, questions=questions)
+        submitted, problems = check_submission(submission, questions=questions)
     else:
-        with closing(open_first_stage(_with_index(arguments))) as index:
+        with closing(open_first_stage(arguments, _index_folders(arguments))) as index:
             sections = partial(_sections, index)
-            submitted, problems = check_submission(arguments.check, questions=questions, sections=sections)
+            submitted, problems = check_submission(submission, questions=questions, sections=sections)
     if problems:
         print("\n".join(problems))
         return EXIT_REFUSED
-    print(f"{arguments.check}: {_counts(submitted)}; the upload would refuse nothing.")
+    print(f"{submission}: {_counts(submitted)}; the upload would refuse nothing.")
     return 0
 
 
@@ -134,17 +203,21 @@ def _counts(answered: Sequence[Question]) -> str:
     return f"{len(answered)} questions, {documents} documents, {snippets} snippets"
 
 
-def _with_sample(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments, with the sample if there are no questions. Raises InputError for inputs without questions."""
+def _with_sample(arguments: BioasqArguments) -> tuple[BioasqArguments, Path]:
+    """The arguments and the questions: those of the sample where none are given.
+
+    Raises:
+        InputError: inputs without questions.
+    """
     if arguments.questions is not None:
-        return arguments
+        return arguments, arguments.questions
     if arguments.corpus or arguments.index or arguments.gold:
         raise InputError("--corpus, --index and --gold need --questions FILE; without it, only the sample is run.")
     questions, corpus = SAMPLE / "questions.json", [str(SAMPLE / "documents.jsonl")]
-    return replace(arguments, questions=questions, gold=questions, corpus=corpus)
+    return replace(arguments, questions=questions, gold=questions, corpus=corpus), questions
 
 
-def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
+def _outputs(arguments: BioasqArguments) -> tuple[Path, Path | None]:
     """The submission and, if one is to be written, the run. Raises InputError for several of a kind."""
     runs = [path for path in arguments.outputs if path.suffix.lower() == ".trec"]
     submissions = [path for path in arguments.outputs if path not in runs]
@@ -153,12 +226,12 @@ def _outputs(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
     return submissions[0] if submissions else SUBMISSION, runs[0] if runs else None
 
 
-def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | None) -> None:
+def _check_paths(arguments: BioasqArguments, output: Path, run_file: Path | None) -> None:
     """Refuse outputs that would replace an input."""
     from mpir.files.output_checks import Output, check_outputs, is_journal, is_run, is_submission
 
-    names = ("questions", "gold", "weights", "bundle", "lexicon")
-    read = [(f"--{name}", getattr(arguments, name)) for name in names]
+    read: list[Named] = [("--questions", arguments.questions), ("--gold", arguments.gold)]
+    read += [("--weights", arguments.weights), ("--bundle", arguments.bundle), ("--lexicon", arguments.lexicon)]
     read += [("--corpus", path) for path in arguments.corpus or ()]
     read += [("--index", folder) for folder in arguments.index or ()]
     read += [("lexicon.triggers", path) for path in arguments.triggers or ()]
@@ -168,7 +241,7 @@ def _check_paths(arguments: argparse.Namespace, output: Path, run_file: Path | N
     check_outputs([Output("--output", _journal_of(output), is_journal)], read)
 
 
-def _read_gold(arguments: argparse.Namespace, questions: list[Question]) -> list[Question] | None:
+def _read_gold(arguments: BioasqArguments, questions: list[Question]) -> list[Question] | None:
     """The gold answers, if any; answers that cannot be measured are refused before scoring."""
     from mpir.bioasq.measures import evaluate
     from mpir.core.text import Question
@@ -195,40 +268,42 @@ def _check_gold(gold: Sequence[Question], index: Retriever) -> None:
     )
 
 
-def _with_index(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments, with the index of the corpus, which is made unless it exists and is of the same files."""
-    if not arguments.corpus:
-        if arguments.index is None:
-            raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
-        return arguments
-    return replace(arguments, index=[_make_index(arguments)])
+def _index_folders(arguments: BioasqArguments) -> Sequence[str | Path]:
+    """The folders to search: the index of the corpus, made unless it exists and is of the same files, or others."""
+    if arguments.corpus:
+        return [_make_index(arguments, arguments.corpus)]
+    if arguments.index is None:
+        raise InputError("there is nothing to search; give documents with --corpus PATH…, or an --index DIR.")
+    return arguments.index
 
 
-def _make_index(arguments: argparse.Namespace) -> Path:
+def _make_index(arguments: BioasqArguments, corpus: Sequence[str]) -> Path:
     from mpir.core.checksum import fingerprint
     from mpir.files.corpora import corpus_fingerprint
     from mpir.files.write import cache_folder
     from mpir.search import index_files, index_matches
 
-    progress, source = shows_progress(arguments), corpus_fingerprint(arguments.corpus)
+    progress, source = shows_progress(arguments), corpus_fingerprint(corpus)
     if len(arguments.index or []) > 1:
         raise InputError("--corpus is put into one index, and several are given; give one --index, or no --corpus.")
     folder = Path(arguments.index[0]) if arguments.index else cache_folder() / "indexes" / fingerprint(source)
     if not index_matches(folder, source):
         if folder.exists():
             log.warning("%s: not a complete index of this corpus; a new index replaces it", folder)
-        index_files(arguments.corpus, folder, source=source, progress=progress)
+        index_files(corpus, folder, source=source, progress=progress)
     if arguments.mode != "bm25":
-        keep_vectors(arguments.corpus, folder, arguments.encoder, progress=progress)
+        keep_vectors(corpus, folder, arguments.encoder, progress=progress)
     return folder
 
 
-def _open_journal(arguments: argparse.Namespace, output: Path, index: Retriever, reranker: Reranker) -> Journal:
+def _open_journal(
+    arguments: BioasqArguments, output: Path, folders: Sequence[str | Path], index: Retriever, reranker: Reranker
+) -> Journal:
     """The journal of scores, tied to everything that scores depend on."""
     from mpir.files.journal import Journal
 
     settings = {
-        "index": index_source(arguments.index),
+        "index": index_source(folders),
         **first_stage_identity(arguments, index),
         "documents": len(index),
         "candidates": arguments.k,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpir.app.cli.option import flag, positional
-from mpir.app.cli.value_options import text_path
+from mpir.app.cli.model_options import ModelColumnArguments, TrustArguments, WeightsArguments
+from mpir.app.cli.option import flag, option, positional
+from mpir.app.cli.value_options import output_path, text_path
 
 EPILOG = """\
 examples:
@@ -21,9 +21,36 @@ examples:
 """
 
 
-def run_new(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class NewArguments(TrustArguments, ModelColumnArguments, WeightsArguments):
+    """The arguments of `mpir bundle new`."""
+
+    folder: Path = positional(help="a new folder, or one that this command made", type=output_path, metavar="DIR")
+    bundle: str = option(
+        "--bundle",
+        help="a bundle whose perspectives are included (%(default)s)",
+        type=text_path,
+        default="default",
+        metavar="DIR|NAME",
+        group="models",
+    )
+    encoder: str | None = option(
+        "--encoder",
+        help="an embedding model, for a column of vectors",
+        type=text_path,
+        metavar="NAME|DIR",
+        group="models",
+    )
+    instruction: str | None = option(
+        "--instruction",
+        help="a sentence about the task, for a language model or a chat model",
+        metavar="TEXT",
+        group="models",
+    )
+
+
+def run_new(arguments: NewArguments) -> int:
     """Make a bundle. Raises MpirError for an unusable model or bundle, or a folder that must not be replaced."""
-    from mpir.app.cli.model_options import named_models
     from mpir.files.output_checks import Output, check_outputs
     from mpir.models.bundles.bundle import BUNDLE
     from mpir.reranking.options import RunOptions
@@ -33,7 +60,7 @@ def run_new(arguments: argparse.Namespace) -> int:
     encoders = () if arguments.encoder is None else (arguments.encoder,)
     reranker = Reranker(
         arguments.bundle,
-        models=named_models(arguments, encoders),
+        models=arguments.named_models(encoders),
         weights=arguments.weights,
         device="cpu",
         run=RunOptions(trust_code=arguments.trust_code),
@@ -62,16 +89,11 @@ def run_push(arguments: PushArguments) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowArguments:
+class ShowArguments(TrustArguments):
     """The arguments of `mpir bundle show`."""
 
     bundle: str = positional(
         help="default: the one that ships", type=text_path, default="default", nargs="?", metavar="DIR|NAME"
-    )
-    trust_code: bool = flag(
-        "--trust-code",
-        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
-        group="models",
     )
 
 

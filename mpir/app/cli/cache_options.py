@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.option import setting
+from mpir.app.cli.value_options import text_path
 from mpir.errors import OutputError
 from mpir.files.write import cache_folder
 
@@ -19,14 +19,21 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheOptions:
-    """The cache's folder, "none" for no cache, and its limit in bytes."""
+class CacheArguments:
+    """Where scores are kept between runs."""
 
-    cache: str | None
-    cache_limit: int | None
+    cache: str | None = setting(
+        "cache.folder",
+        help="folder for scores kept between runs, or none (default: mpir's cache folder; serve, mcp: none)",
+        type=text_path,
+        metavar="DIR|none",
+    )
+    cache_limit: int | None = setting(
+        "cache.limit", help="maximum size of the cache (1 GiB)", type=int, metavar="BYTES"
+    )
 
 
-def open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | None:
+def open_cache(arguments: CacheArguments, *, keeps: bool) -> ScoreCache | None:
     """The cache that the model options select; None without one, or if mpir's own folder is not writable.
 
     Raises:
@@ -35,14 +42,13 @@ def open_cache(arguments: argparse.Namespace, *, keeps: bool) -> ScoreCache | No
     """
     from mpir.models.perspectives.cache import LIMIT, ScoreCache
 
-    options = arguments_of(CacheOptions, arguments)
-    if options.cache == NO_CACHE or not (options.cache or keeps):
+    if arguments.cache == NO_CACHE or not (arguments.cache or keeps):
         return None
-    limit = LIMIT if options.cache_limit is None else options.cache_limit
+    limit = LIMIT if arguments.cache_limit is None else arguments.cache_limit
     try:
-        return ScoreCache(options.cache or cache_folder() / "scores", limit=limit)
+        return ScoreCache(arguments.cache or cache_folder() / "scores", limit=limit)
     except OutputError as error:
-        if options.cache:
+        if arguments.cache:
             raise
         _log.warning("%s", error)
         return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.option import option, setting
+from mpir.app.cli.value_options import json_object, price
 from mpir.errors import InputError, format_value
 
 if TYPE_CHECKING:
@@ -18,63 +18,84 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChatOptions:
-    """The address and model of --llm, and its settings; None leaves each to `open_llm`."""
+class ChatArguments:
+    """A chat model, and its settings; None leaves each to `open_llm`."""
 
-    llm: str | None = None
-    instruction: str | None = None
-    llm_answers: str | None = None
-    llm_concurrency: int | None = None
-    llm_timeout: float | None = None
-    llm_price: tuple[float, float] | None = None
-    llm_body: Mapping[str, Any] | None = None
+    llm: str | None = option(
+        "--llm",
+        help="a chat model with an OpenAI-compatible interface, for a column of its grades, such as "
+        "http://localhost:11434/v1#qwen3:4b (key: $MPIR_LLM_KEY)",
+        metavar="URL#MODEL",
+        group="models",
+    )
+    llm_answers: str | None = setting(
+        "llm.answers", help="yes-no (log-probabilities), grade (a digit from 0 to 4) or auto", needs="--llm"
+    )
+    llm_concurrency: int | None = setting(
+        "llm.concurrency", help="requests at the same time (default: 8)", type=int, metavar="N", needs="--llm"
+    )
+    llm_timeout: float | None = setting(
+        "llm.timeout", help="time limit for an answer (default: 60)", type=float, metavar="SECONDS", needs="--llm"
+    )
+    llm_price: tuple[float, float] | None = setting(
+        "llm.price",
+        help="dollars per million tokens of prompts and of answers, to show the cost",
+        type=price,
+        metavar="IN,OUT",
+        needs="--llm",
+    )
+    llm_body: Mapping[str, Any] | None = setting(
+        "llm.body",
+        help='further fields of each request, such as {"reasoning_effort": "none"}; null removes a field',
+        type=json_object,
+        metavar="JSON",
+        needs="--llm",
+    )
 
-    def check(self) -> None:
+    def check_llm(self) -> None:
         """Raise InputError for an address without a host."""
         if self.llm is not None and not self.llm.partition("#")[0]:
             raise InputError(f"--llm: invalid address {format_value(self.llm)} (expected URL or URL#MODEL).")
 
-    def settings(self) -> dict[str, Any]:
+    def llm_settings(self) -> dict[str, Any]:
         """The settings that are given, as `open_llm` names them."""
-        names = [field.name for field in fields(self) if field.name.startswith("llm_")]
-        values = {name.removeprefix("llm_"): getattr(self, name) for name in names}
-        return {name: value for name, value in values.items() if value is not None}
+        settings = {
+            "answers": self.llm_answers,
+            "concurrency": self.llm_concurrency,
+            "timeout": self.llm_timeout,
+            "price": self.llm_price,
+            "body": self.llm_body,
+        }
+        return {name: value for name, value in settings.items() if value is not None}
 
 
-def check_llm_options(arguments: argparse.Namespace) -> None:
-    """Raise InputError for an address without a host."""
-    arguments_of(ChatOptions, arguments).check()
-
-
-def load_llm_option(arguments: argparse.Namespace) -> LlmPerspective | None:
+def load_llm_option(arguments: ChatArguments, instruction: str | None) -> LlmPerspective | None:
     """Return the chat model of the options, after a trial request; None without one.
 
     Raises:
         InputError: an invalid option.
         EndpointError: it cannot be used.
     """
-    options = arguments_of(ChatOptions, arguments)
-    options.check()
-    if options.llm is None:
+    arguments.check_llm()
+    if arguments.llm is None:
         return None
     from mpir.models.perspectives.llm import open_llm
 
-    url, _, model = options.llm.partition("#")
-    task: dict[str, Any] = {} if options.instruction is None else {"instruction": options.instruction}
-    perspective = open_llm(url, model=model, **options.settings(), **task)
+    url, _, model = arguments.llm.partition("#")
+    task: dict[str, Any] = {} if instruction is None else {"instruction": instruction}
+    perspective = open_llm(url, model=model, **arguments.llm_settings(), **task)
     perspective.check()
     return perspective
 
 
-def open_endpoint(arguments: argparse.Namespace) -> ChatEndpoint:
+def open_endpoint(arguments: ChatArguments) -> ChatEndpoint:
     """The endpoint of --llm. Raises EndpointError if it has several models and none is named."""
     from mpir.models.chat.chat_endpoint import ChatEndpoint
     from mpir.models.perspectives.llm import choose_model
 
-    options = arguments_of(ChatOptions, arguments)
-    url, _, model = str(options.llm).partition("#")
-    limits: dict[str, Any] = {} if options.llm_timeout is None else {"timeout": options.llm_timeout}
-    return choose_model(ChatEndpoint(url=url, model=model, body=options.llm_body or {}, **limits))
+    url, _, model = str(arguments.llm).partition("#")
+    limits: dict[str, Any] = {} if arguments.llm_timeout is None else {"timeout": arguments.llm_timeout}
+    return choose_model(ChatEndpoint(url=url, model=model, body=arguments.llm_body or {}, **limits))
 
 
 def report_usage(perspectives: Iterable[Perspective]) -> None:

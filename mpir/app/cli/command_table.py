@@ -63,34 +63,31 @@ class Command:
         texts = self._names()
         return str(texts.get(f"EPILOG_{self.run.removeprefix('run_').upper()}", texts.get("EPILOG", "")))
 
-    def options(self) -> tuple[Option, ...]:
-        """Its options, settings and positional arguments, as the dataclass of its arguments declares them."""
-        if self.is_group:
-            return ()
-        if (arguments := self._arguments()) is not None:
-            from mpir.app.cli.option import options_of
+    def arguments(self) -> type[DataclassInstance]:
+        """The dataclass that declares its options, which is the type of its function's parameter `arguments`.
 
-            return options_of(arguments)
-        from mpir.app.cli.option_table import OPTIONS
-
-        return tuple(row.of_command(self.name) for row in OPTIONS if self.name in row.help)
-
-    def _arguments(self) -> type[DataclassInstance] | None:
-        """The dataclass that its function takes."""
-        cls: Any = get_type_hints(self._names()[self.run]).get("arguments")
-        if self.package and not is_dataclass(cls):
+        Raises:
+            InputError: a package's function takes none.
+        """
+        cls = get_type_hints(self._names()[self.run]).get("arguments")
+        if not isinstance(cls, type) or not is_dataclass(cls):
             raise InputError(
-                f"{self.package}: the type of its command's arguments is {format_value(str(cls))} (expected a "
+                f"{self.package or 'mpir'}: the command {self.name!r} takes {format_value(str(cls))} (expected a "
                 "dataclass of options). Update or remove the package."
             )
-        return cls if is_dataclass(cls) else None  # type: ignore[return-value]
+        return cls
+
+    def options(self) -> tuple[Option, ...]:
+        """Its options, settings and positional arguments."""
+        from mpir.app.cli.option import options_of
+
+        return () if self.is_group else options_of(self.arguments())
 
     def __call__(self, parsed: argparse.Namespace) -> int:
-        """Run the command and return its exit status."""
+        """Run the command with what the parser has read, and return its exit status."""
         from mpir.app.cli.option import arguments_of
 
-        function, arguments = self._names()[self.run], self._arguments()
-        return int(function(parsed if arguments is None else arguments_of(arguments, parsed)))
+        return int(self._names()[self.run](arguments_of(self.arguments(), parsed)))
 
 
 # fmt: off

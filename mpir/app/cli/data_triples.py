@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mpir.app.cli.first_stage import open_first_stage
-from mpir.app.cli.option_table import SEARCH_OPTIONS
+from mpir.app.cli.common_options import OverwriteArguments
+from mpir.app.cli.first_stage import SearchArguments, open_first_stage
+from mpir.app.cli.option import flag, option, setting
+from mpir.app.cli.value_options import file_path, not_negative, output_path, positive, text_path
+
+if TYPE_CHECKING:
+    from mpir.files.output_checks import Named
+    from mpir.lab.train.clicks import Recipe
 
 EPILOG = """\
 Writes lines of `question<TAB>positive<TAB>negative`, as ids; a mixture may use several such files
@@ -30,26 +38,80 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class TriplesArguments(SearchArguments, OverwriteArguments):
+    """The arguments of `mpir data triples`."""
+
+    run_file: Path | None = option("--run", help="candidates from a TREC run", type=file_path, metavar="FILE")
+    questions: Path | None = option(
+        "--questions", help="the questions' texts: .json, .jsonl, .tsv or topics", type=file_path, metavar="FILE"
+    )
+    corpus: Sequence[str] | None = option(
+        "--corpus", help="documents to draw from or look up texts in", type=text_path, nargs="+", metavar="PATH"
+    )
+    qrels: Sequence[Path] = option(
+        "--qrels", help="judgements; grades above 0 are relevant", type=file_path, default=[], nargs="+", metavar="FILE"
+    )
+    index: str | None = option("--index", help="candidates from a search, by --mode", type=text_path, metavar="DIR")
+    exclude: Sequence[Path] = option(
+        "--exclude",
+        help="questions reserved for evaluation, which are refused",
+        type=file_path,
+        default=[],
+        nargs="+",
+        metavar="FILE",
+    )
+    output: Path = option("--output", help="the triples to write", type=output_path, required=True, metavar="PATH")
+    k: int = option("--k", help="candidates of the first stage (%(default)s)", type=positive, default=500, metavar="N")
+    limit: int = option(
+        "--limit", help="most triples to keep (%(default)s)", type=positive, default=10_000_000, metavar="N"
+    )
+    seed: int = option(
+        "--seed", help="the same seed gives the same file (%(default)s)", type=not_negative, default=1, metavar="N"
+    )
+    random: bool = flag("--random", help="candidates drawn from --corpus")
+    recipe: Recipe = setting(
+        "triples.recipe",
+        help="treatment of candidates that were judged",
+        default="filtered",
+        choices=("above-click", "filtered", "unfiltered"),
+    )
+    keep_judged: bool = setting(
+        "triples.keep_judged", help="allow documents judged irrelevant as negatives", default=False
+    )
+    negatives: int = setting("negatives.most", help="most negatives per positive", type=int, default=20, metavar="N")
+    skip: int = setting("negatives.skip", help="best candidates to leave out", type=int, default=0, metavar="N")
+
+
+def run(arguments: TriplesArguments) -> int:
     """Sample, write and report; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.files.output_checks import Output, check_outputs, is_never_ours
     from mpir.lab.train.sample_triples import sample_triples
     from mpir.lab.train.triple_candidates import TripleSettings
 
-    lists = {"--qrels": arguments.qrels, "--corpus": arguments.corpus or [], "--exclude": arguments.exclude}
-    read = [("--run", arguments.run_file), ("--questions", arguments.questions)]
-    read += [(option, path) for option, paths in lists.items() for path in paths]
+    read: list[Named] = [("--run", arguments.run_file), ("--questions", arguments.questions)]
+    read += [("--qrels", path) for path in arguments.qrels]
+    read += [("--corpus", path) for path in arguments.corpus or ()]
+    read += [("--exclude", path) for path in arguments.exclude]
     check_outputs([Output("--output", arguments.output, is_never_ours)], read, overwrite=arguments.overwrite)
-    options = {name: value for name, value in vars(arguments).items() if name != "run"}
-    names = {field.name for field in fields(TripleSettings)} - {"search", "depth", "number", "evaluation"}
-    rows = [row.of_command("search") for row in SEARCH_OPTIONS]
-    search = {item.attribute: options[item.attribute] for item in rows}
     settings = TripleSettings(
-        **{name: options[name] for name in names},
-        depth=arguments.k,
-        number=arguments.limit,
+        output=arguments.output,
+        index=arguments.index,
+        run_file=arguments.run_file,
+        random=arguments.random,
+        questions=arguments.questions,
+        qrels=arguments.qrels,
+        corpus=arguments.corpus,
         evaluation=arguments.exclude,
-        search=search,
+        depth=arguments.k,
+        skip=arguments.skip,
+        negatives=arguments.negatives,
+        number=arguments.limit,
+        recipe=arguments.recipe,
+        keep_judged=arguments.keep_judged,
+        seed=arguments.seed,
+        search=arguments.facts(),
     )
-    print(sample_triples(settings, open_first_stage(arguments) if arguments.index else None))
+    index = open_first_stage(arguments, [arguments.index]) if arguments.index else None
+    print(sample_triples(settings, index))
     return 0

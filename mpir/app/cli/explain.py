@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mpir.app.cli.model_options import check_options
-from mpir.app.cli.parser import replace
-from mpir.app.cli.serve import serve
-from mpir.app.explain.library import open_library
+from mpir.app.cli.option import flag, option, positional, setting
+from mpir.app.cli.server_options import Access, ServerArguments, serve_reranker
+from mpir.app.cli.value_options import DOCS, text_path
 from mpir.errors import InputError
+
+if TYPE_CHECKING:
+    from mpir.app.explain.library import Library
 
 EPILOG = """\
 The page ranks the documents of DOCS, documents that you paste or drop on it and, with --index or --pubmed, search
@@ -31,7 +36,46 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ExplainArguments(ServerArguments):
+    """The arguments of `mpir explain`."""
+
+    paths: Sequence[str] = positional(
+        help=f"documents to rank and grade: {DOCS}", type=text_path, nargs="*", metavar="DOCS"
+    )
+    port: int = option("--port", help="port to listen on; 0 takes a free one (%(default)s)", type=int, default=0)
+    reviewer: str = option(
+        "--reviewer",
+        help="name under which decisions are kept (default: that of your account)",
+        default="",
+        metavar="NAME",
+    )
+    decisions: str = option(
+        "--decisions",
+        help="a column of DOCS with your decisions (include, maybe, exclude, 1, 0, -1)",
+        default="",
+        metavar="COLUMN",
+    )
+    split: str = option(
+        "--split",
+        help="take the record of this id out of the one that it was wrongly joined with",
+        default="",
+        metavar="ID",
+    )
+    no_browser: bool = flag("--no-browser", help="only print the page's address")
+    max_documents: int = setting(
+        "serve.max_documents", help="documents of a request", type=int, default=100_000, metavar="N"
+    )
+    max_sentences: int = setting(
+        "serve.max_sentences", help="sentences of a request", type=int, default=5_000_000, metavar="N"
+    )
+    max_body: int = setting("serve.max_body", help="bytes of a request", type=int, default=2**28, metavar="BYTES")
+    timeout: float = setting(
+        "serve.timeout", help="time limit for an answer", type=float, default=86_400.0, metavar="SECONDS"
+    )
+
+
+def run(arguments: ExplainArguments) -> int:
     """Serve the page until told to stop; 0 is the exit status. Raises MpirError for a user's mistake."""
 
     def started(url: str) -> None:
@@ -41,19 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
             threading.Thread(target=webbrowser.open, args=(f"{url}/explain",), daemon=True).start()
 
     check_options(arguments)
-    for name in ("decisions", "split"):
-        if getattr(arguments, name) and not arguments.paths:
+    for name, value in {"decisions": arguments.decisions, "split": arguments.split}.items():
+        if value and not arguments.paths:
             raise InputError(f"--{name}: needs a review (got no DOCS). Name its file.")
-    options = {"column": arguments.decisions, "split_id": arguments.split}
-    library = open_library(arguments.paths, arguments.reviewer, **options) if arguments.paths else None
+    library = _open_library(arguments) if arguments.paths else None
     if library is not None and library.note:
         print(f"mpir: {library.note}", file=sys.stderr, flush=True)
-    local = {
-        "host": "127.0.0.1",
-        "allowed_host": [],
-        "cors": [],
-        "insecure": False,
-        "any_model": False,
-        "model_name": [],
-    }
-    return serve(replace(arguments, **local), started, library, keeps=True)
+    return serve_reranker(arguments, Access(), started, library=library, keeps=True)
+
+
+def _open_library(arguments: ExplainArguments) -> Library:
+    """The review of the documents."""
+    from mpir.app.explain.library import open_library
+
+    return open_library(arguments.paths, arguments.reviewer, column=arguments.decisions, split_id=arguments.split)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from mpir.app.cli.chat_options import ChatArguments, open_endpoint
+from mpir.app.cli.option import option, setting
+from mpir.app.cli.value_options import text_path
 from mpir.errors import ArtefactError, InputError, format_names, format_value
-from mpir.models.embedding_model import open_embedding_model
-from mpir.search.base import check_different
-from mpir.search.engine_address import engine_class, is_engine
-from mpir.search.memory import Rm3
+from mpir.search.memory import DEFAULT_B, DEFAULT_K1, Rm3
 from mpir.validation import real_number
 
 if TYPE_CHECKING:
@@ -25,28 +25,104 @@ if TYPE_CHECKING:
 DENSE_FOLDER = "dense"
 """The vectors' folder inside an index folder."""
 DEFAULT = "default"
+Mode = Literal["bm25", "dense", "hybrid"]
 
 
-def feedback(arguments: argparse.Namespace) -> Rm3 | None:
+@dataclass(frozen=True, kw_only=True)
+class SearchArguments:
+    """How an index is searched."""
+
+    encoder: str | None = option(
+        "--encoder",
+        help="encoder for vectors, if it is another than the index was made with",
+        type=text_path,
+        metavar="NAME|DIR",
+        group="search",
+        advanced=True,
+    )
+    mode: Mode = option(
+        "--mode",
+        help="what to search by (%(default)s)",
+        default="bm25",
+        choices=get_args(Mode),
+        group="search",
+    )
+    fusion: str = setting("search.fusion", help="how a hybrid search fuses", default="rrf", choices=("rrf", "sum"))
+    dense_weight: str = setting(
+        "search.dense_weight",
+        help="the vectors' share in search.fusion=sum, 0 to 1 (BM25 has the rest), or tuned weights",
+        type=text_path,
+        default="0.5",
+        metavar="W",
+    )
+    k1: float = setting("bm25.k1", help="BM25's k1", type=float, default=DEFAULT_K1, metavar="X")
+    b: float = setting("bm25.b", help="BM25's b", type=float, default=DEFAULT_B, metavar="X")
+    question_words: bool = setting(
+        "bm25.question_words", help='search for query words such as "which" and "list", too', default=True
+    )
+    rm3_documents: int | None = setting(
+        "rm3.documents",
+        help="repeat BM25 with words of the N best documents (5); any rm3 setting turns this on",
+        type=int,
+        metavar="N",
+    )
+    rm3_terms: int | None = setting("rm3.terms", help="words to add (20)", type=int, metavar="N")
+    rm3_weight: float | None = setting(
+        "rm3.weight", help="weight of the query's own words, 0 to 1 (0.8)", type=float, metavar="W"
+    )
+
+    @property
+    def passage_writer(self) -> ChatArguments | None:
+        """The chat model that writes a passage to search for with each question, if one does."""
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """The options by name, for identifying stored results."""
+        return {item.name: getattr(self, item.name) for item in fields(SearchArguments)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HydeSearchArguments(SearchArguments, ChatArguments):
+    """A search whose questions a chat model may answer with a passage to search for."""
+
+    llm_hyde: bool = setting(
+        "llm.hyde",
+        help="search with the mean of the question's vector and that of a passage that the chat model writes as an "
+        "answer (HyDE)",
+        default=False,
+        needs="--llm",
+    )
+
+    @property
+    def passage_writer(self) -> ChatArguments | None:
+        """The chat model that writes a passage to search for with each question, if `llm.hyde` is set."""
+        return self if self.llm_hyde else None
+
+
+def feedback(arguments: SearchArguments) -> Rm3 | None:
     """The feedback that the settings of `rm3` select, or None without any. Raises InputError as `Rm3`."""
-    options = {name: getattr(arguments, f"rm3_{name}") for name in ("documents", "terms", "weight")}
+    options: dict[str, Any] = {
+        "documents": arguments.rm3_documents,
+        "terms": arguments.rm3_terms,
+        "weight": arguments.rm3_weight,
+    }
     chosen = {name: value for name, value in options.items() if value is not None}
     return Rm3(**chosen) if chosen else None
 
 
-def open_first_stage(arguments: argparse.Namespace) -> Retriever:
-    """Open the first stage of the mode in an index folder.
+def open_first_stage(arguments: SearchArguments, folders: Sequence[str | Path]) -> Retriever:
+    """Open the first stage of the mode in index folders.
 
     Raises:
         ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
         InputError: a weight or a BM25 parameter out of bounds.
     """
     from mpir.search import HybridRetriever
+    from mpir.search.engine_address import is_engine
 
-    weight, hyde = dense_weight(arguments.dense_weight), getattr(arguments, "llm_hyde", False)
-    if hyde and arguments.mode == "bm25":
+    weight = dense_weight(arguments.dense_weight)
+    if arguments.passage_writer and arguments.mode == "bm25":
         raise InputError("llm.hyde changes the vectors of questions; add --mode hybrid or dense, or leave it out.")
-    folders = arguments.index if isinstance(arguments.index, list) else [arguments.index]
     words, vectors = (_in_engine if any(map(is_engine, folders)) else _in_folders)(folders, arguments)
     if arguments.mode != "hybrid":
         return words() if arguments.mode == "bm25" else vectors()
@@ -57,7 +133,7 @@ Opened = tuple[Callable[[], "Retriever"], Callable[[], "Retriever"]]
 """Functions that open a search by words and one by vectors."""
 
 
-def _in_folders(folders: Sequence[str | Path], arguments: argparse.Namespace) -> Opened:
+def _in_folders(folders: Sequence[str | Path], arguments: SearchArguments) -> Opened:
     from mpir.search import LuceneIndex
 
     options: dict[str, Any] = {"k1": arguments.k1, "b": arguments.b, "rm3": feedback(arguments)}
@@ -66,21 +142,22 @@ def _in_folders(folders: Sequence[str | Path], arguments: argparse.Namespace) ->
     return words, partial(open_dense_indexes, folders, arguments.encoder, passages)
 
 
-def _writing_passages(encoder: PooledEncoder, arguments: argparse.Namespace) -> Vectoriser:
+def _writing_passages(encoder: PooledEncoder, arguments: SearchArguments) -> Vectoriser:
     """Return the encoder, or the one that encodes a passage with each query if `llm.hyde` is set."""
-    if not getattr(arguments, "llm_hyde", False):
+    writer = arguments.passage_writer
+    if writer is None:
         return encoder
-    from mpir.app.cli.chat_options import open_endpoint
     from mpir.models.chat.hyde import HydeEncoder
 
-    return HydeEncoder(encoder, open_endpoint(arguments))
+    return HydeEncoder(encoder, open_endpoint(writer))
 
 
-def _in_engine(addresses: Sequence[str], arguments: argparse.Namespace) -> Opened:
+def _in_engine(folders: Sequence[str | Path], arguments: SearchArguments) -> Opened:
     """A search by an engine's own BM25, and by its vectors. Raises InputError for options of Lucene's."""
     from mpir.files.http import without_login
-    from mpir.search.memory import DEFAULT_B, DEFAULT_K1
+    from mpir.search.engine_address import engine_class
 
+    addresses = [str(folder) for folder in folders]
     name = without_login(addresses[0])
     if len(addresses) > 1:
         raise InputError(f"--index: {name} is in an engine and cannot be searched with others; name it alone.")
@@ -100,6 +177,7 @@ def open_dense_indexes(
 ) -> DenseIndex | DenseIndexes:
     """The vectors of several indexes, whose encoder is loaded once; `wrap` may change how it reads queries."""
     from mpir.search import DenseIndex, DenseIndexes
+    from mpir.search.base import check_different
 
     check_different(folders)
     first = open_dense(folders[0], encoder, wrap)
@@ -110,6 +188,7 @@ def open_dense_indexes(
 def index_source(folders: Sequence[str | Path]) -> Any:
     """The corpus of an index, the corpora of several, or an engine's address, for identifying stored results."""
     from mpir.search import read_info
+    from mpir.search.engine_address import is_engine
 
     if any(map(is_engine, folders)):
         return [str(folder) for folder in folders]
@@ -158,12 +237,12 @@ def nearest_sentences(index: Retriever, query: str, documents: Sequence[Document
     }
 
 
-def first_stage_identity(arguments: argparse.Namespace, index: Retriever) -> dict[str, Any]:
+def first_stage_identity(arguments: SearchArguments, index: Retriever) -> dict[str, Any]:
     """Everything that candidates depend on besides the index and BM25's parameters, for identifying stored results."""
     identity = dict(index.identity)
     if arguments.mode == "bm25":
         return {name: identity[name] for name in ("stop_words", "rm3", "question_words") if name in identity}
-    hyde = {"hyde": arguments.llm} if getattr(arguments, "llm_hyde", False) else {}
+    hyde = {"hyde": arguments.passage_writer.llm} if arguments.passage_writer else {}
     return {"first_stage": identity, **hyde}
 
 
@@ -179,6 +258,8 @@ def open_encoder(which: str, *, fetch: bool = True) -> PooledEncoder:
     from mpir.models.perspectives.bi_encoder import BiEncoderPerspective
 
     if not (Path(which) / MANIFEST).is_file() and not (SHIPPED / which / MANIFEST).is_file():
+        from mpir.models.embedding_model import open_embedding_model
+
         return open_embedding_model(which, fetch=fetch)
     bundle = open_bundle(which if (SHIPPED / which / MANIFEST).is_file() else Path(which))
     perspective = bundle.bi_encoder()

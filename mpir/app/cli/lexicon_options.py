@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -60,7 +59,7 @@ class AnnotationArguments(NegationArguments):
     lexicon: str = option("--lexicon", help="concepts and their phrases", type=text_path, required=True, metavar="FILE")
 
 
-def load_negation(arguments: argparse.Namespace | LexiconArguments) -> NegationPerspective | None:
+def load_negation(arguments: LexiconArguments) -> NegationPerspective | None:
     """The negation column that the options select; None without a lexicon.
 
     Raises:

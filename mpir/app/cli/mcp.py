@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import ipaddress
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import Any
 
-from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.model_options import WeightedArguments, check_options, load_reranker
+from mpir.app.cli.option import flag, option
+from mpir.app.cli.value_options import text_path
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.validation import whole_number
@@ -25,7 +28,20 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class McpArguments(WeightedArguments):
+    """The arguments of `mpir mcp`."""
+
+    index: Sequence[str] | None = option(
+        "--index", help="index of `mpir index`, for search_index", type=text_path, action="append", metavar="DIR"
+    )
+    host: str = option("--host", help="address to listen on (%(default)s: this machine only)", default="127.0.0.1")
+    port: int = option("--port", help="port to listen on; 0 takes a free one (%(default)s)", type=int, default=8765)
+    no_pubmed: bool = flag("--no-pubmed", help="no tool that sends a query over the network")
+    http: bool = flag("--http", help="streamable HTTP in place of standard input and output")
+
+
+def run(arguments: McpArguments) -> int:
     """Serve until the host closes the connection; 0 is the exit status. Raises MpirError for a user's mistake."""
     check_options(arguments)
     _check_address(arguments)
@@ -44,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_address(arguments: argparse.Namespace) -> None:
+def _check_address(arguments: McpArguments) -> None:
     """Raise InputError for an address that other machines can reach, because the tools need no key."""
     whole_number("--port", arguments.port, maximum=65535)
     try:
@@ -58,7 +74,7 @@ def _check_address(arguments: argparse.Namespace) -> None:
         )
 
 
-def _serve(server: Any, arguments: argparse.Namespace) -> None:
+def _serve(server: Any, arguments: McpArguments) -> None:
     if not arguments.http:
         server.run("stdio")
         return

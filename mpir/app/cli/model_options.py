@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.cache_options import open_cache
-from mpir.app.cli.chat_options import check_llm_options, load_llm_option
-from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, load_negation
-from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.cache_options import CacheArguments, open_cache
+from mpir.app.cli.chat_options import ChatArguments, load_llm_option
+from mpir.app.cli.lexicon_options import NOT_FOR_CLINICAL_USE, LexiconArguments, load_negation
+from mpir.app.cli.option import flag, option, options_of, setting
+from mpir.app.cli.value_options import json_value, positive, text_path
+from mpir.core.weights import PUBLISHED
 from mpir.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,45 +23,173 @@ if TYPE_CHECKING:
     from mpir.reranking.reranker import Reranker
 
 
-def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
-    """Add the options for perspectives and (by default) weights to the parser of a script, which scores everything."""
-    from mpir.app.cli.option_table import MODEL_OPTIONS
-    from mpir.app.cli.parser_options import add_options
+@dataclass(frozen=True, kw_only=True)
+class BundleArguments:
+    """The bundle of perspectives."""
 
-    command = "rerank" if weights else "score"
-    add_options(parser, [row.of_command(command) for row in MODEL_OPTIONS if command in row.help])
-    parser.set_defaults(cascade="all")
+    bundle: str = option(
+        "--bundle",
+        help="bundle of perspectives: ./DIR, default, fast, or a hub's org/name (%(default)s)",
+        type=text_path,
+        default="default",
+        metavar="DIR|NAME",
+        group="models",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamingOptions:
-    """Models by name, what they read and their settings; a command may lack the options with a default."""
+class TrustArguments:
+    """Whether what a bundle or a model brings may run."""
 
-    models: Sequence[str]
-    revision: str | None
-    model_options: Sequence[tuple[str, Any]]
-    only_model: bool = False
-    level: ModelLevel = "document"
-    instruction: str | None = None
-    llm: str | None = None
+    trust_code: bool = flag(
+        "--trust-code",
+        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
+        group="models",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankerOptions:
-    """The bundle of a reranker, its weights, and how its models run; a command may lack the options with a default."""
+class NamedModelArguments:
+    """Rerankers by name, and their settings."""
 
-    bundle: str
-    device: str
-    precision: str
-    cascade: Cascade
-    tokens_per_batch: int | None
-    trust_code: bool
-    weights: str | None = None
-    context: str | None = None
-    beta: Sequence[tuple[str, float]] = ()
-    workers: int | None = None
-    ray: str | None = None
-    top_k: int | None = None
+    models: Sequence[str] = option(
+        "--model",
+        help="a reranker, by hub name or folder, whose score joins the bundle's columns; may be given several times",
+        type=text_path,
+        default=[],
+        action="append",
+        metavar="NAME|DIR",
+        group="models",
+    )
+    instruction: str | None = option(
+        "--instruction",
+        help="a sentence about the task, for a language model or a chat model",
+        metavar="TEXT",
+        group="models",
+        advanced=True,
+    )
+    trust_code: bool = flag(
+        "--trust-code",
+        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
+        group="models",
+        advanced=True,
+    )
+    revision: str | None = setting(
+        "model.revision", help="commit, branch or tag of the --model on its hub", metavar="COMMIT"
+    )
+    model_options: Sequence[tuple[str, Any]] = setting(
+        "model.*",
+        help="override a setting in the model's files: model.max_length=2048, model.scale=logit …",
+        type=json_value,
+        default=(),
+    )
+
+    def named_models(self, encoders: Sequence[str] = ()) -> NamedModels:
+        """The models that are named, without the chat model."""
+        from mpir.models.perspectives.named_models import NamedModels
+
+        return NamedModels(
+            names=tuple(self.models),
+            revision=self.revision,
+            options=dict(self.model_options),
+            encoders=tuple(encoders),
+            instruction=self.instruction,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelColumnArguments(NamedModelArguments):
+    """The columns that named rerankers fill."""
+
+    only_model: bool = setting("model.only", help="rank documents by these models only", default=False)
+    level: ModelLevel = setting(
+        "model.level", help="what a --model reads", default="document", choices=("document", "sentence", "both")
+    )
+
+    def named_models(self, encoders: Sequence[str] = ()) -> NamedModels:
+        """The models that are named, without the chat model."""
+        return replace(super().named_models(encoders), only=self.only_model, level=self.level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceArguments:
+    """Where models run, and in what batches."""
+
+    device: str = option(
+        "--device",
+        help="auto (a GPU if there is one), cpu, cuda, cuda:1 …; each device of a list, such as cuda:0,cuda:1, gets "
+        "its own process (default: auto)",
+        default="auto",
+        group="models",
+    )
+    precision: str = option(
+        "--precision", help="auto, fp32, bf16 or fp16 (default: auto)", default="auto", group="models", advanced=True
+    )
+    tokens_per_batch: int | None = setting(
+        "batch.tokens",
+        help="size of a batch, with padding (default: chosen for the device)",
+        type=positive,
+        metavar="N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CascadeArguments(DeviceArguments):
+    """How far models read."""
+
+    cascade: Cascade = option(
+        "--cascade",
+        help="how far a model with exits reads: auto reads the best documents of long lists to the end, all every "
+        "one, and first every one to the first exit (default: %(default)s)",
+        default="auto",
+        choices=("auto", "all", "first"),
+        group="models",
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsArguments:
+    """Weights in place of the bundle's."""
+
+    weights: str | None = option(
+        "--weights",
+        help=f"weights instead of the bundle's: a file, or {', '.join(PUBLISHED)}",
+        type=text_path,
+        metavar="FILE|NAME",
+        group="models",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelArguments(BundleArguments, NamedModelArguments, DeviceArguments):
+    """A bundle and further models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankerArguments(
+    ModelArguments, ModelColumnArguments, CascadeArguments, LexiconArguments, ChatArguments, CacheArguments
+):
+    """All models of a reranker, which scores with them."""
+
+    def named_models(self, encoders: Sequence[str] = ()) -> NamedModels:
+        """The models that are named, without the chat model, which may be the only one with the instruction."""
+        named = super().named_models(encoders)
+        return replace(named, instruction=None) if self.llm is not None and not self.models else named
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedArguments(RerankerArguments, WeightsArguments):
+    """A reranker, and the weights by which it ranks."""
+
+    context: str | None = setting(
+        "weights.context",
+        help="S_CONTEXT: a document column, document or fixpoint (default: from the weights)",
+        metavar="COLUMN",
+    )
+    beta: Sequence[tuple[str, float]] = setting(
+        "beta.*", help="the weight of a document column, such as beta.dense=1", type=float, default=()
+    )
 
     def chosen_weights(self) -> Weights | str | None:
         """The weights of the options or of the bundle, with changed weights for some document columns."""
@@ -82,20 +212,34 @@ class RerankerOptions:
         return replace(weights, beta={**weights.beta, **betas})
 
 
-def check_options(arguments: argparse.Namespace) -> None:
+def add_model_options(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
+    """Add the options for perspectives and (by default) weights to the parser of a script, which scores everything."""
+    from mpir.app.cli.parser_options import add_options
+
+    add_options(parser, options_of(WeightedArguments if weights else RerankerArguments))
+    parser.set_defaults(cascade="all")
+
+
+def model_arguments(parsed: argparse.Namespace) -> WeightedArguments:
+    """Return what the options of `add_model_options` have as values, for `load_reranker`."""
+    values = vars(parsed)
+    names = [field.name for field in fields(WeightedArguments) if field.name in values]
+    return WeightedArguments(**{name: values[name] for name in names})
+
+
+def check_options(arguments: RerankerArguments) -> None:
     """Raise InputError for malformed model options, before anything is read or loaded."""
     from mpir.models.options import device_names, precision_name
-    from mpir.validation import optional_whole_number
 
-    options = arguments_of(RerankerOptions, arguments)
-    optional_whole_number("--top-k", options.top_k)
-    device_names(options.device)
-    precision_name(options.precision)
-    check_llm_options(arguments)
+    device_names(arguments.device)
+    precision_name(arguments.precision)
+    arguments.check_llm()
 
 
-def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at_once: int | None = None) -> Reranker:
-    """The reranker that the model options select.
+def load_reranker(
+    arguments: RerankerArguments, *, keeps: bool = True, pairs_at_once: int | None = None, workers: int | None = None
+) -> Reranker:
+    """The reranker that the model options select, in as many processes on this machine as there are `workers`.
 
     `keeps` is whether scores go to mpir's own cache folder where none is named. Results arrive, and are stored, in
     steps as large as the cache's, or of `pairs_at_once` if that is less. Raises MpirError for an unusable bundle or
@@ -105,45 +249,28 @@ def load_reranker(arguments: argparse.Namespace, *, keeps: bool = True, pairs_at
     from mpir.reranking.options import RunOptions
     from mpir.reranking.reranker import Reranker
 
-    options = arguments_of(RerankerOptions, arguments)
-    weights = options.chosen_weights()
-    llm, polarity = load_llm_option(arguments), load_negation(arguments)
+    weighted = arguments if isinstance(arguments, WeightedArguments) else None
+    weights = weighted.chosen_weights() if weighted else None
+    llm, polarity = load_llm_option(arguments, arguments.instruction), load_negation(arguments)
     if polarity:
         print(f"mpir: {NOT_FOR_CLINICAL_USE}", file=sys.stderr)
     run = RunOptions(
-        cascade=options.cascade,
+        cascade=arguments.cascade,
         splitting="report" if polarity else "abstract",
         pairs_at_once=min(pairs_at_once or PAIRS_AT_ONCE, PAIRS_AT_ONCE),
-        tokens_per_batch=options.tokens_per_batch,
-        trust_code=options.trust_code,
+        tokens_per_batch=arguments.tokens_per_batch,
+        trust_code=arguments.trust_code,
     )
     return Reranker(
-        options.bundle,
-        models=named_models(arguments),
-        device=options.device if options.ray else worker_devices(options.device, options.workers),
-        precision=options.precision,
+        arguments.bundle,
+        models=arguments.named_models(),
+        device=worker_devices(arguments.device, workers),
+        precision=arguments.precision,
         cache=open_cache(arguments, keeps=keeps),
         run=run,
         perspectives=[column for column in (llm, polarity) if column is not None],
         weights=weights,
-        context=options.context,
-    )
-
-
-def named_models(arguments: argparse.Namespace, encoders: Sequence[str] = ()) -> NamedModels:
-    """The models that the options name, without the chat model."""
-    from mpir.models.perspectives.named_models import NamedModels
-
-    options = arguments_of(NamingOptions, arguments)
-    has_llm = not options.models and options.llm is not None
-    return NamedModels(
-        names=tuple(options.models),
-        only=options.only_model,
-        level=options.level,
-        revision=options.revision,
-        options=dict(options.model_options),
-        encoders=tuple(encoders),
-        instruction=None if has_llm else options.instruction,
+        context=weighted.context if weighted else None,
     )
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Arguments = TypeVar("Arguments", bound=DataclassInstance)
 
 UNGROUPED = "options"
+GROUPS = (UNGROUPED, "models", "search", "parallel", "filters")
+"""Groups of options in the order of help; others come after these."""
 
 
 @dataclass(frozen=True, kw_only=True)

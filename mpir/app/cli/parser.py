@@ -19,23 +19,6 @@ if TYPE_CHECKING:
     from mpir.app.cli.stored_settings import Table
 
 
-class Arguments(argparse.Namespace):
-    """The options of a command by name; to change one, make a copy by `replace`."""
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"parsed arguments do not change ({name}); use replace()")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
-
-def replace(arguments: argparse.Namespace, **changes: Any) -> Arguments:
-    """Return a copy of arguments with other values."""
-    return Arguments(**{**vars(arguments), **changes})
-
-
 DESCRIPTION = """\
 Rank documents, and the sentences inside them, for biomedical questions.
 

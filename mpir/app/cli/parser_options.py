@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from mpir.app.cli.option import UNGROUPED, Option, text_of
+from mpir.app.cli.option import GROUPS, UNGROUPED, Option, text_of
 from mpir.app.cli.settings import SetAction
 from mpir.app.cli.stored_settings import NOTHING_STORED, StoredSettings
 
@@ -20,14 +20,14 @@ def add_options(
         InputError: an invalid value among `stored`.
     """
     settings = {item.name: item for item in options if item.is_setting}
-    groups: dict[str, argparse._ArgumentGroup] = {}
-    for item in options:
+    groups: dict[str, argparse._ActionsContainer] = {UNGROUPED: parser}
+    for item in sorted(options, key=_group_number):
         if item.is_setting:
             parser.set_defaults(**{item.attribute: item.default})
             continue
-        if item.group != UNGROUPED and item.group not in groups:
+        if item.group not in groups:
             groups[item.group] = parser.add_argument_group(item.group)
-        _add(groups.get(item.group, parser), item)
+        _add(groups[item.group], item)
     if settings:
         action = parser.add_argument(
             "--set",
@@ -39,6 +39,10 @@ def add_options(
         assert isinstance(action, SetAction)
         stored = stored.of_command(settings)
         parser.set_defaults(**action.values_of(stored.texts, parser._defaults), of_folder=stored.of_folder)
+
+
+def _group_number(item: Option) -> int:
+    return GROUPS.index(item.group) if item.group in GROUPS else len(GROUPS)
 
 
 def _add(container: argparse._ActionsContainer, item: Option) -> None:

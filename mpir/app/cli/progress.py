@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _CLEAR_LINE = "\r\x1b[K"
 
 
-def shows_progress(arguments: argparse.Namespace | QuietArguments) -> bool:
+def shows_progress(arguments: QuietArguments) -> bool:
     """Whether progress is shown: on a terminal, unless --quiet is given."""
     return not arguments.quiet and at_terminal(sys.stderr)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.cache_options import NO_CACHE
 from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.option import option, positional, setting
 from mpir.app.cli.progress import shows_progress, stage
-from mpir.app.cli.ranking_output import check_output_options, show_ranking, write_files
+from mpir.app.cli.ranking_output import RankingArguments, check_output_options, show_ranking, write_files
+from mpir.app.cli.value_options import positive, query_text
 from mpir.errors import InputError
+from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.search.pubmed.results import SearchResult
@@ -37,8 +41,51 @@ examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class PubmedArguments(RankingArguments):
+    """The arguments of `mpir pubmed`."""
+
+    query: str | None = positional(help="a question", type=query_text, nargs="?", metavar="QUERY")
+    k: int = option(
+        "--k",
+        help="candidates to retrieve and rank, at most 10,000 (%(default)s)",
+        type=positive,
+        default=200,
+        metavar="N",
+    )
+    start: str | None = option(
+        "--from", help="first publication date: 2015, 2015-03, 2015-03-01", metavar="DATE", group="filters"
+    )
+    end: str | None = option("--to", help="last publication date", metavar="DATE", group="filters")
+    types: Sequence[str] = option(
+        "--type",
+        help='publication type, such as "clinical trial"; repeat it to allow several',
+        default=[],
+        action="append",
+        metavar="NAME",
+        group="filters",
+    )
+    own_query: str | None = option("--query", help="send this search unchanged", type=query_text, metavar="TEXT")
+    sources: Sequence[str] | None = option(
+        "--source", help="pubmed or europepmc; may be repeated (default: both)", action="append", metavar="NAME"
+    )
+    preprints: bool = setting("pubmed.preprints", help="also Europe PMC's preprints", default=False)
+    eutils: str | None = setting("pubmed.eutils", help="base URL of /esearch.fcgi (default: NCBI's)", metavar="URL")
+    europepmc: str | None = setting(
+        "pubmed.europepmc", help="base URL of /search (default: Europe PMC's)", metavar="URL"
+    )
+    email: str | None = setting(
+        "pubmed.email", help="address for NCBI to contact if requests cause trouble", metavar="ADDRESS"
+    )
+    timeout: float | None = setting(
+        "pubmed.timeout", help="time limit for an answer (default: 30)", type=float, metavar="SECONDS"
+    )
+    refresh: bool = setting("pubmed.refresh", help="fetch again, and replace the cached answers", default=False)
+
+
+def run(arguments: PubmedArguments) -> int:
     """Search, rank and print; 0 is the exit status. Raises MpirError for a user's mistake or a service that fails."""
+    optional_whole_number("--top-k", arguments.top_k)
     check_options(arguments)
     check_output_options(arguments)
     query = arguments.query or arguments.own_query
@@ -62,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _search(arguments: argparse.Namespace, query: str) -> SearchResult:
+def _search(arguments: PubmedArguments, query: str) -> SearchResult:
     from mpir.search.pubmed import Settings, search
 
     settings = Settings.from_environment(
@@ -80,8 +127,8 @@ def _search(arguments: argparse.Namespace, query: str) -> SearchResult:
             own_query=arguments.own_query,
             start=arguments.start,
             end=arguments.end,
-            types=arguments.type,
-            sources=arguments.source,
+            types=arguments.types,
+            sources=arguments.sources,
             preprints=arguments.preprints,
             settings=settings,
             report=_reporter(bar),

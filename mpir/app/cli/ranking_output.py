@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +10,10 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from mpir.app.cli.common_options import OverwriteArguments, QuietArguments
+from mpir.app.cli.model_options import WeightedArguments
+from mpir.app.cli.option import flag, option, setting
+from mpir.app.cli.value_options import output_path, positive, probability
 from mpir.errors import InputError
 from mpir.files.output_checks import Named, Output, are_rankings, check_outputs, is_run
 from mpir.plugins import WRITERS, load_plugin, plugins_of
@@ -41,6 +44,41 @@ FORMS: dict[str, Callable[[bytes], bool]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankingArguments(WeightedArguments, OverwriteArguments, QuietArguments):
+    """A reranker, and the forms in which its rankings are shown and written."""
+
+    outputs: Sequence[Path] = option(
+        "--output",
+        help="also write the ranking: its suffix tells the form (.html, .csv, .ris, .nbib, .md, .json, .jsonl, "
+        ".trec); may be given several times",
+        type=output_path,
+        default=[],
+        action="append",
+        metavar="FILE",
+    )
+    format: str | None = option(
+        "--format",
+        help="form of standard output: ris and nbib are references for Zotero, EndNote and Rayyan, md is Markdown "
+        "(default: table)",
+        choices=("table", "json", "jsonl", "csv", "trec", "ris", "nbib", "html", "md"),
+    )
+    top_k: int | None = option(
+        "--top-k",
+        help="show the N best documents (default: 10 in a table, all in files; a page always has all)",
+        type=int,
+        metavar="N",
+    )
+    sentences: int | None = option(
+        "--sentences", help="a table of the N best sentences of all documents", type=positive, metavar="N"
+    )
+    explain: bool = flag("--explain", help="tables, and why the best document ranks first")
+    min_probability: float | None = setting(
+        "output.min_probability", help="show only documents of at least this probability", type=probability, metavar="P"
+    )
+    overwrite: bool = flag("--overwrite", help="replace an existing output file, whoever wrote it", advanced=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ShownRanking:
     """The ranking of a query as far as the options select it, the whole ranking, its documents and further facts."""
 
@@ -51,15 +89,15 @@ class ShownRanking:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def form_of(arguments: argparse.Namespace, path: Path) -> str:
+def form_of(arguments: RankingArguments, path: Path) -> str:
     """The form of a file: by its suffix, else by --format. Raises InputError for an unknown one."""
     suffix = path.suffix.lower().lstrip(".")
     if suffix in FORMS or suffix in plugins_of(WRITERS):
         return suffix
     form = arguments.format
-    if form not in FORMS:
+    if form is None or form not in FORMS:
         raise InputError(f"{path}: unknown form (expected a suffix of {', '.join(FORMS)}, or --format).")
-    return str(form)
+    return form
 
 
 def _has_form(form: str) -> Callable[[bytes], bool]:
@@ -70,7 +108,7 @@ def _has_form(form: str) -> Callable[[bytes], bool]:
     return test
 
 
-def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = ()) -> None:
+def check_output_options(arguments: RankingArguments, read: Iterable[Named] = ()) -> None:
     """Refuse, before any work, conflicting output options, and files that are not writable or are inputs.
 
     Raises:
@@ -80,32 +118,32 @@ def check_output_options(arguments: argparse.Namespace, read: Iterable[Named] = 
     forms = {path: form_of(arguments, path) for path in arguments.outputs}
     if arguments.explain + bool(arguments.sentences) + (arguments.format is not None) > 1:
         raise InputError("--explain, --sentences and --format each choose a form; give one of them.")
-    files = [(name, getattr(arguments, name)) for name in ("lexicon", "weights", "bundle")]
-    files += [("lexicon.triggers", path) for path in arguments.triggers or ()]
+    files: list[Named] = [("--lexicon", arguments.lexicon), ("--weights", arguments.weights)]
+    files += [("--bundle", arguments.bundle), *(("lexicon.triggers", path) for path in arguments.triggers or ())]
     check_outputs(
         [Output(OUTPUT, path, _has_form(form)) for path, form in forms.items()],
-        [*read, *((f"--{name}" if "." not in name else name, path) for name, path in files)],
+        [*read, *files],
         overwrite=arguments.overwrite,
     )
 
 
-def forms_of_one(arguments: argparse.Namespace) -> list[str]:
+def forms_of_one(arguments: RankingArguments) -> list[str]:
     """The chosen forms that have the ranking of a single query."""
     stdout = [f"--format {arguments.format}"] if arguments.format in ("json", "html") else []
     return [f"{OUTPUT} {path}" for path in arguments.outputs if form_of(arguments, path) in OF_ONE] + stdout
 
 
-def has_trec(arguments: argparse.Namespace) -> bool:
+def has_trec(arguments: RankingArguments) -> bool:
     """Whether a TREC run is printed or written, which needs ids without white space."""
     return "trec" in (arguments.format, *(form_of(arguments, path) for path in arguments.outputs))
 
 
-def needs_all(arguments: argparse.Namespace) -> bool:
+def needs_all(arguments: RankingArguments) -> bool:
     """Whether `write_files` will write anything."""
     return bool(arguments.outputs or arguments.format == "csv")
 
 
-def write_files(arguments: argparse.Namespace, shown: Sequence[ShownRanking]) -> None:
+def write_files(arguments: RankingArguments, shown: Sequence[ShownRanking]) -> None:
     """Write the rankings of all queries to the files, and as a table to standard output where the format is csv."""
     from mpir.files.write import atomic_write
 
@@ -118,7 +156,7 @@ def write_files(arguments: argparse.Namespace, shown: Sequence[ShownRanking]) ->
 
 
 def show_ranking(
-    arguments: argparse.Namespace,
+    arguments: RankingArguments,
     identifier: str,
     ranking: Ranking,
     *,
@@ -149,7 +187,7 @@ def show_ranking(
     return shown
 
 
-def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | None, note: str) -> None:
+def _print_tables(arguments: RankingArguments, ranking: Ranking, width: int | None, note: str) -> None:
     """Print a table of documents or sentences; its `width` is None if the output is not a terminal."""
     from mpir.core.stopping import reading_notes
 
@@ -161,7 +199,7 @@ def _print_tables(arguments: argparse.Namespace, ranking: Ranking, width: int | 
         print("\n\n".join([rows.table(width), *filter(None, notes)]), end="\n\n")
 
 
-def _hidden_note(arguments: argparse.Namespace, ranking: Ranking) -> str:
+def _hidden_note(arguments: RankingArguments, ranking: Ranking) -> str:
     """Return a sentence about the documents that the table leaves out; an empty string if it has all."""
     if arguments.top_k or len(ranking) <= ROWS:
         return ""
@@ -175,14 +213,14 @@ def ranking_lines(form: str, identifier: str, ranking: Ranking, details: Mapping
     return json.dumps({"id": identifier, **ranking.to_dict(), **(details or {})}, ensure_ascii=False) + "\n"
 
 
-def visible_ranking(arguments: argparse.Namespace, ranking: Ranking) -> Ranking:
+def visible_ranking(arguments: RankingArguments, ranking: Ranking) -> Ranking:
     """A ranking, reduced to the documents that the options select."""
     if arguments.top_k is not None:
         ranking = ranking.top(arguments.top_k)
     return ranking if arguments.min_probability is None else ranking.above(arguments.min_probability)
 
 
-def _rendered(form: str, arguments: argparse.Namespace, shown: Sequence[ShownRanking]) -> str:
+def _rendered(form: str, arguments: RankingArguments, shown: Sequence[ShownRanking]) -> str:
     """The rankings as text in a form."""
     if form == "csv":
         from mpir.reranking.render.spreadsheet import spreadsheet
@@ -193,7 +231,7 @@ def _rendered(form: str, arguments: argparse.Namespace, shown: Sequence[ShownRan
     return "".join(_rendered_ranking(form, arguments, item) for item in shown)
 
 
-def _rendered_ranking(form: str, arguments: argparse.Namespace, shown: ShownRanking) -> str:
+def _rendered_ranking(form: str, arguments: RankingArguments, shown: ShownRanking) -> str:
     """One ranking as text in a form."""
     ranking = shown.ranking
     if form in LINES:
@@ -208,7 +246,7 @@ def _rendered_ranking(form: str, arguments: argparse.Namespace, shown: ShownRank
     return {"ris": ranking.to_ris, "nbib": ranking.to_nbib, "md": ranking.to_markdown}[form]()
 
 
-def _ranked_by(arguments: argparse.Namespace) -> str:
+def _ranked_by(arguments: RankingArguments) -> str:
     """The name of the models or the bundle used for ranking."""
     names = [*([] if arguments.only_model else [arguments.bundle]), *arguments.models]
     return " + ".join(Path(name).name for name in names if name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.model_options import load_reranker
 from mpir.app.cli.option import option, setting
-from mpir.app.cli.parser import replace
-from mpir.app.cli.typed_arguments import arguments_of
 from mpir.app.cli.value_options import positive
 from mpir.errors import InputError
 from mpir.validation import is_finite
@@ -79,31 +75,34 @@ def check_ray_options(options: RayArguments, llm: str | None = None) -> None:
 
 
 @contextmanager
-def opened_scorer(arguments: argparse.Namespace, reranker: Reranker) -> Iterator[Reranker | PooledScorer]:
-    """The reranker itself or, with --ray, actors that load it. Raises MpirError if there is no such cluster."""
+def opened_scorer(
+    arguments: RayArguments, reranker: Reranker, load: Callable[[], Reranker]
+) -> Iterator[Reranker | PooledScorer]:
+    """The reranker itself or, with --ray, actors that `load` it. Raises MpirError if there is no such cluster."""
     if arguments.ray is None:
         yield reranker
         return
     from mpir.lab.ray.actor_jobs import PooledScorer, scoring_job
 
-    job = scoring_job(reranker, partial(load_reranker, arguments, keeps=False))
-    with _opened_pool(arguments_of(RayArguments, arguments), job) as pool:
+    with _opened_pool(arguments, scoring_job(reranker, load)) as pool:
         yield PooledScorer(reranker, pool)
 
 
 @contextmanager
 def opened_ranker(
-    arguments: argparse.Namespace, reranker: Reranker, rank: Callable[[argparse.Namespace, Reranker, Any], str]
+    arguments: RayArguments, reranker: Reranker, rank: Callable[[Reranker, Any], str], load: Callable[[], Reranker]
 ) -> Iterator[Callable[[Iterator[Any]], Iterator[str]]]:
-    """Yield a function that ranks queries by `rank`, here or on actors. Raises MpirError if there is no cluster."""
+    """Yield a function that ranks queries by `rank`, here or on actors that `load` the reranker.
+
+    Raises:
+        MpirError: there is no such cluster.
+    """
     if arguments.ray is None:
-        yield partial(map, partial(rank, arguments, reranker))
+        yield partial(map, partial(rank, reranker))
         return
     from mpir.lab.ray.actor_jobs import ranking_job
 
-    quiet = replace(arguments, quiet=True)
-    job = ranking_job(reranker, partial(load_reranker, quiet, keeps=False), partial(rank, quiet))
-    with _opened_pool(arguments_of(RayArguments, arguments), job) as pool:
+    with _opened_pool(arguments, ranking_job(reranker, load, rank)) as pool:
         yield pool.map
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -12,9 +11,11 @@ from mpir.app.cli.chat_options import report_usage
 from mpir.app.cli.model_options import check_options, load_reranker
 from mpir.app.cli.progress import shows_progress, stage
 from mpir.app.cli.ranking_output import forms_of_one, has_trec, needs_all, show_ranking, write_files
+from mpir.app.cli.rerank_arguments import RerankArguments
 from mpir.app.cli.rerank_file import check_file_options, write_rankings_file
 from mpir.errors import InputError, error_context, format_value
 from mpir.files.read import STDIN, at_terminal, place_of, read_json_lines
+from mpir.validation import optional_whole_number
 
 if TYPE_CHECKING:
     from mpir.app.cli.grades import Grades
@@ -46,7 +47,7 @@ more examples:
 """
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: RerankArguments) -> int:
     """Rerank and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     shown, job = shows_progress(arguments), check_file_options(arguments)
     if job is not None and arguments.within is not None:
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     grades = _grades(arguments, is_job=job is not None)
     with stage("reading", shown=shown):
         queries = _queries(arguments)
-        reranker = load_reranker(arguments, keeps=job is None)
+        reranker = load_reranker(arguments, keeps=job is None, workers=arguments.local_workers)
     if job is not None:
         write_rankings_file(arguments, queries, reranker, job)
     else:
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_rankings(
-    arguments: argparse.Namespace, queries: Iterator[Query], reranker: Reranker, grades: Grades | None, *, shown: bool
+    arguments: RerankArguments, queries: Iterator[Query], reranker: Reranker, grades: Grades | None, *, shown: bool
 ) -> None:
     """Rerank each query and print its ranking as soon as it is ready."""
     rankings = []
@@ -89,7 +90,7 @@ def _show_rankings(
     write_files(arguments, rankings)
 
 
-def _grades(arguments: argparse.Namespace, *, is_job: bool) -> Grades | None:
+def _grades(arguments: RerankArguments, *, is_job: bool) -> Grades | None:
     """The grades to test. Raises InputError for an invalid file or option, or for queries that are not shown."""
     if arguments.grades is None:
         return None
@@ -100,8 +101,9 @@ def _grades(arguments: argparse.Namespace, *, is_job: bool) -> Grades | None:
     return Grades(arguments.grades, recall=arguments.recall, confidence=arguments.confidence)
 
 
-def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
+def _queries(arguments: RerankArguments) -> Iterator[Query]:
     """The queries to rerank. Raises InputError for options that conflict with each other or with the input."""
+    optional_whole_number("--top-k", arguments.top_k)
     check_options(arguments)
     if arguments.docs and arguments.query is None and not arguments.run_file:
         raise InputError("--docs names the documents of a QUERY or a --run, but there is none; put it before --docs.")
@@ -116,7 +118,7 @@ def _queries(arguments: argparse.Namespace) -> Iterator[Query]:
     return chain([first], inputs)
 
 
-def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
+def _inputs(arguments: RerankArguments) -> Iterator[Query]:
     """The queries of a run, a file, the command line or standard input. Raises InputError for several of them."""
     if arguments.query is not None and (arguments.run_file or arguments.query_file):
         raise InputError("--run and --queries have queries of their own; leave the QUERY out.")
@@ -126,13 +128,13 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[Query]:
             raise InputError(f"{absent[0]} is missing; --run, --docs and --queries go together.")
         from mpir.evaluate.collections import read_run_queries
 
-        return read_run_queries(arguments.run_file, arguments.docs, arguments.query_file, None)
+        return read_run_queries(arguments.run_file, arguments.docs or (), str(arguments.query_file), None)
     if arguments.query is not None:
-        return _single_query(arguments)
+        return _single_query(arguments, arguments.query)
     return _read(arguments.query_file or STDIN, trec=has_trec(arguments))
 
 
-def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
+def _single_query(arguments: RerankArguments, query: str) -> Iterator[Query]:
     paths = arguments.docs
     if not paths:
         raise InputError("there are no documents for the query; name them with --docs PATH….")
@@ -148,7 +150,7 @@ def _single_query(arguments: argparse.Namespace) -> Iterator[Query]:
             f"mpir: note: each paper counts once; {duplicates} of {len(corpus_documents)} documents are duplicates",
             file=sys.stderr,
         )
-    yield "1", arguments.query, filter_documents(documents, arguments)
+    yield "1", query, filter_documents(documents, arguments, query)
 
 
 def _read(path: str, *, trec: bool) -> Iterator[Query]:
@@ -172,16 +174,16 @@ def _read(path: str, *, trec: bool) -> Iterator[Query]:
         yield query_id(record, number), query, parsed
 
 
-def filter_documents(documents: Sequence[Document], arguments: argparse.Namespace) -> list[Document]:
+def filter_documents(documents: Sequence[Document], arguments: RerankArguments, query: str) -> list[Document]:
     """The documents that pass the options; the others are counted in a note. Raises InputError as RecordFilter."""
     from mpir.files.corpora.filters import RecordFilter, format_counts
 
     record_filter = RecordFilter(
-        first_year=arguments.first_year, last_year=arguments.last_year, types=tuple(arguments.type)
+        first_year=arguments.first_year, last_year=arguments.last_year, types=tuple(arguments.types)
     )
     passing, counts = record_filter.apply(documents)
     if arguments.exclude_not:
-        passing, counts["excluded by NOT"] = _without_excluded(passing, arguments.query)
+        passing, counts["excluded by NOT"] = _without_excluded(passing, query)
     if counts:
         print(f"mpir: note: left out {format_counts(counts)}; {len(passing)} documents remain", file=sys.stderr)
     return passing

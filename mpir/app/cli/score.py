@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.chat_options import report_usage
-from mpir.app.cli.first_stage import first_stage_identity, index_source, open_first_stage
-from mpir.app.cli.model_options import check_options, load_reranker
+from mpir.app.cli.common_options import QuietArguments
+from mpir.app.cli.first_stage import HydeSearchArguments, first_stage_identity, index_source, open_first_stage
+from mpir.app.cli.model_options import RerankerArguments, check_options, load_reranker
+from mpir.app.cli.option import option, setting
 from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.ray_options import RayArguments, check_ray_options, chosen_shard, opened_scorer
-from mpir.app.cli.typed_arguments import arguments_of
+from mpir.app.cli.value_options import file_path, output_path, positive, text_path
 from mpir.errors import InputError, format_paths, format_value
 
 if TYPE_CHECKING:
     from mpir.core.text import Question
+    from mpir.files.output_checks import Named
+    from mpir.reranking.options import Cascade
     from mpir.reranking.reranker import Reranker
     from mpir.search import Retriever
     from mpir.search.base import CandidateSource
@@ -54,7 +58,64 @@ SENTENCES_AT_ONCE = 2048
 minute of work on one thread, even in fp32."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ScoreArguments(RerankerArguments, RayArguments, HydeSearchArguments, QuietArguments):
+    """The arguments of `mpir score`."""
+
+    questions: Sequence[str] = option(
+        "--questions",
+        help="BioASQ questions with gold; with --qrels any",
+        type=text_path,
+        default=[],
+        nargs="+",
+        metavar="FILE",
+    )
+    qrels: Sequence[Path] = option(
+        "--qrels", help="gold: documents of a grade above 0", type=file_path, default=[], nargs="+", metavar="FILE"
+    )
+    index: Sequence[str] | None = option(
+        "--index",
+        help="index that `mpir index` made, or an engine's address",
+        type=text_path,
+        action="append",
+        metavar="DIR",
+    )
+    output: Path = option(
+        "--output", help="folder for the scored questions", type=output_path, required=True, metavar="PATH"
+    )
+    k: int = option("--k", help="candidates of the first stage (%(default)s)", type=positive, default=100, metavar="N")
+    cascade: Cascade = option(
+        "--cascade",
+        help="how far a model with exits reads: auto reads the best documents of long lists to the end, all every "
+        "one, and first every one to the first exit (default: %(default)s)",
+        default="all",
+        choices=("auto", "all", "first"),
+        group="models",
+        advanced=True,
+    )
+    shard: str | None = option(
+        "--shard",
+        help="score only shard i of n; `mpir merge` joins them (default: a Slurm array's task, else all)",
+        metavar="i/n",
+        group="parallel",
+        advanced=True,
+    )
+    graded: Sequence[str] = option(
+        "--graded",
+        help="in place of all three: questions with graded candidates, as the page saves them",
+        type=text_path,
+        default=[],
+        nargs="+",
+        metavar="FILE",
+    )
+    gold_in_index: bool = setting(
+        "score.gold_in_index",
+        help="count only gold that the index holds, and leave out questions without any",
+        default=False,
+    )
+
+
+def run(arguments: ScoreArguments) -> int:
     """Score and write; 0 is the exit status. Raises MpirError for a user's mistake."""
     from mpir.bioasq.task import score_questions
     from mpir.files.journal import Journal
@@ -63,11 +124,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mpir.tune.score_shards import shard_facts
 
     check_options(arguments)
-    check_ray_options(arguments_of(RayArguments, arguments), arguments.llm)
+    check_ray_options(arguments, arguments.llm)
     shard = chosen_shard(arguments.shard)
-    read = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
-    for name in ("index", "questions", "qrels", "graded"):
-        read += [(f"--{name}", path) for path in getattr(arguments, name) or ()]
+    read: list[Named] = [("--lexicon", arguments.lexicon), ("--bundle", arguments.bundle)]
+    read += [("--index", folder) for folder in arguments.index or ()]
+    read += [("--questions", path) for path in arguments.questions]
+    read += [("--qrels", path) for path in arguments.qrels]
+    read += [("--graded", path) for path in arguments.graded]
     journal_path = Path(f"{arguments.output}.scores.jsonl")
     journal_file = Output("--output", journal_path, is_journal)
     check_outputs([Output("--output", arguments.output, SCORED), journal_file], read)
@@ -77,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         made_by = {**_made_by(arguments, index, reranker), **shard_facts(shard, questions)}
         progress = shows_progress(arguments)
         with (
-            opened_scorer(arguments, reranker) as scorer,
+            opened_scorer(arguments, reranker, partial(load_reranker, arguments, keeps=False)) as scorer,
             Journal(journal_path, made_by) as journal,
         ):
             scored = score_questions(share, index, scorer, journal, candidates=arguments.k, progress=progress)
@@ -91,13 +154,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def open_scorer(arguments: argparse.Namespace) -> Reranker:
+def open_scorer(arguments: ScoreArguments) -> Reranker:
     """The reranker that the options select, with batches that are cheap to repeat. Raises MpirError as it loads."""
-    return load_reranker(arguments, keeps=arguments.ray is None, pairs_at_once=SENTENCES_AT_ONCE)
+    return load_reranker(
+        arguments, keeps=arguments.ray is None, pairs_at_once=SENTENCES_AT_ONCE, workers=arguments.local_workers
+    )
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], CandidateSource]]:
+def _opened(arguments: ScoreArguments) -> Iterator[tuple[list[Question], CandidateSource]]:
     """The questions with their gold, and the first stage. Raises InputError for conflicting options."""
     if arguments.graded:
         _check_alone(arguments)
@@ -108,7 +173,7 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], Can
     if not arguments.questions or not arguments.index:
         raise InputError("there are no questions or no index; give --questions and --index, or --graded alone.")
     questions = _read(arguments.questions, arguments.qrels)
-    with closing(open_first_stage(arguments)) as index:
+    with closing(open_first_stage(arguments, arguments.index)) as index:
         if arguments.gold_in_index:
             questions = _with_gold(questions, index)
         elif not any(_holds(index, name) for question in questions for name in _gold(question)):
@@ -116,27 +181,32 @@ def _opened(arguments: argparse.Namespace) -> Iterator[tuple[list[Question], Can
         yield questions, index
 
 
-def _check_alone(arguments: argparse.Namespace) -> None:
+def _check_alone(arguments: ScoreArguments) -> None:
     """Raise InputError for an option that --graded makes pointless."""
-    names = {"questions": "--questions", "qrels": "--qrels", "index": "--index", "gold_in_index": "score.gold_in_index"}
-    for name, spelling in names.items():
-        if getattr(arguments, name):
-            raise InputError(f"--graded already contains questions, candidates and gold; leave {spelling} out.")
+    pointless = {
+        "--questions": arguments.questions,
+        "--qrels": arguments.qrels,
+        "--index": arguments.index,
+        "score.gold_in_index": arguments.gold_in_index,
+    }
+    for name, value in pointless.items():
+        if value:
+            raise InputError(f"--graded already contains questions, candidates and gold; leave {name} out.")
     if arguments.mode != "bm25":
         raise InputError(
             f"--mode {arguments.mode} searches an index, but --graded already contains candidates; leave it out."
         )
 
 
-def _read(paths: list[str], qrels: list[str]) -> list[Question]:
+def _read(paths: Sequence[str], qrels: Sequence[Path]) -> list[Question]:
     questions: dict[str, Question] = {}
     for path in paths:
         for question in _questions_of(path):
             if question.id in questions:
                 raise InputError(f"{path}: repeated question {format_value(question.id)}; give it once.")
             questions[question.id] = question
-    for path in qrels:
-        _add_gold(questions, path)
+    for judgements in qrels:
+        _add_gold(questions, judgements)
     if not any(question.documents or question.snippets for question in questions.values()):
         raise InputError(
             f"{format_paths(paths)}: none of the {len(questions)} questions has gold documents or snippets, which "
@@ -155,7 +225,7 @@ def _questions_of(path: str) -> list[Question]:
     return [Question(identifier, text) for identifier, text in read_queries(path)]
 
 
-def _add_gold(questions: dict[str, Question], path: str) -> None:
+def _add_gold(questions: dict[str, Question], path: Path) -> None:
     """Add documents graded above 0 to the gold documents of the given questions."""
     from mpir.files.corpora.trec import read_qrels
 
@@ -197,7 +267,7 @@ def _holds(index: Retriever, name: str) -> bool:
     return True
 
 
-def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[str, Any]:
+def _first_stage(arguments: ScoreArguments, index: CandidateSource) -> dict[str, Any]:
     """The source of candidates: the index and its parameters, or the digests of files with graded candidates."""
     if arguments.graded:
         from mpir.files.checksum import sha256
@@ -206,11 +276,11 @@ def _first_stage(arguments: argparse.Namespace, index: CandidateSource) -> dict[
     from mpir.search import Retriever
 
     assert isinstance(index, Retriever)
-    facts = {"source": index_source(arguments.index), "documents": len(index)}
+    facts = {"source": index_source(arguments.index or ()), "documents": len(index)}
     return {"index": facts, **first_stage_identity(arguments, index)}
 
 
-def _made_by(arguments: argparse.Namespace, index: CandidateSource, reranker: Reranker) -> dict[str, Any]:
+def _made_by(arguments: ScoreArguments, index: CandidateSource, reranker: Reranker) -> dict[str, Any]:
     """Everything that the columns depend on."""
     return {
         **_first_stage(arguments, index),

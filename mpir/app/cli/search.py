@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mpir.app.cli.first_stage import nearest_sentences, open_first_stage
+from mpir.app.cli.first_stage import SearchArguments, nearest_sentences, open_first_stage
+from mpir.app.cli.option import option, positional
+from mpir.app.cli.value_options import query_text, text_path
 from mpir.errors import InputError, format_value
-from mpir.files.corpora.queries import query_id
 from mpir.files.read import STDIN, at_terminal, parse_object, place_of, read_lines
 from mpir.validation import whole_number
 
@@ -40,12 +41,41 @@ examples:
 BATCH = 64
 
 
-def run(arguments: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class SearchCommandArguments(SearchArguments):
+    """The arguments of `mpir search`."""
+
+    queries: Sequence[str] = positional(
+        help="what to search for (default: standard input)", type=query_text, nargs="*", metavar="QUERY"
+    )
+    query_file: str | None = option(
+        "--queries", help="queries from a file: .json, .jsonl, .tsv, or topics", type=text_path, metavar="FILE"
+    )
+    index: Sequence[str] = option(
+        "--index",
+        help="folder that `mpir index` made, or an index in an engine (opensearch+https://HOST/NAME, elasticsearch+…, "
+        "milvus+…); several folders, each with --index, are searched as one",
+        type=text_path,
+        required=True,
+        action="append",
+        metavar="DIR",
+    )
+    format: str | None = option(
+        "--format",
+        help="default: table at a terminal, jsonl in a pipe, which `mpir rerank` reads",
+        choices=("table", "jsonl", "trec"),
+    )
+    top_k: int = option(
+        "--top-k", "--k", help="documents for each query (%(default)s)", type=int, default=10, metavar="N"
+    )
+
+
+def run(arguments: SearchCommandArguments) -> int:
     """Search and print; 0 is the exit status. Raises MpirError for a user's mistake."""
     whole_number("--top-k", arguments.top_k)
     render = _RENDERERS[arguments.format or ("table" if sys.stdout.isatty() else "jsonl")]
     queries = _queries(arguments)
-    with closing(open_first_stage(arguments)) as index:
+    with closing(open_first_stage(arguments, arguments.index)) as index:
         while batch := list(islice(queries, BATCH)):
             results = index.search_batch([query for _, query in batch], arguments.top_k)
             for (identity, query), documents in zip(batch, results, strict=True):
@@ -55,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _queries(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _queries(arguments: SearchCommandArguments) -> Iterator[tuple[str, str]]:
     """Yield (id, query) from arguments, a file or standard input. Raises InputError for two sources."""
     if arguments.query_file and arguments.queries:
         raise InputError("both --queries and a QUERY are given; give one of them.")
@@ -79,6 +109,8 @@ def _read() -> Iterator[tuple[str, str]]:
 
 
 def _parsed(line: str, number: int) -> tuple[str, str]:
+    from mpir.files.corpora.queries import query_id
+
     location = place_of(STDIN, number)
     record = parse_object(line, location)
     query = record.get("query", record.get("body"))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpir.app.cli.common_options import QuietArguments
 from mpir.app.cli.option import option, setting
@@ -16,7 +16,9 @@ from mpir.app.cli.value_options import file_path, json_value, not_negative, outp
 from mpir.errors import InputError
 from mpir.extras import needs
 from mpir.files.read import found_folder
-from mpir.lab.train.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from mpir.lab.train.settings import TrainingSettings
 
 EPILOG = """\
 The mixture is a JSON file that assigns rows and losses to perspectives; docs/reference/training.md shows one. It may
@@ -100,6 +102,8 @@ def _check_outputs(arguments: TrainArguments, settings: TrainingSettings, output
 
 def _settings(arguments: TrainArguments) -> dict[str, Any]:
     """The settings of the command line, by name. Raises InputError for an unknown one."""
+    from mpir.lab.train.settings import TrainingSettings
+
     names = [item.name for item in fields(TrainingSettings)]
     for name, _ in arguments.settings:
         if name not in names:
@@ -118,6 +122,7 @@ def run(arguments: TrainArguments) -> int:
         raise InputError("--corpus is for --objective mlm; leave it out.")
     with needs("train", "training"):
         import matplotlib  # noqa: F401  (for the curves, which are drawn after hours)
+    from mpir.lab.train.settings import TrainingSettings
     from mpir.models.options import device_names
 
     settings = TrainingSettings.read(mixture, _settings(arguments))
@@ -169,6 +174,7 @@ def _train_masked(arguments: TrainArguments) -> int:
     if corpus is None or checkpoint is None or output is None:
         raise _absent(corpus=corpus, checkpoint=checkpoint, output=output)
     from mpir.lab.train.masked_language import train_masked
+    from mpir.lab.train.settings import TrainingSettings
 
     of_mixtures = {
         "mixture": arguments.mixture,

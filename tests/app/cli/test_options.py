@@ -76,6 +76,11 @@ def test_every_option_of_a_command_is_declared_once(command: str) -> None:
     assert len(names) == len(set(names))
 
 
+def test_the_arguments_of_commands_do_not_change() -> None:
+    for command in COMMAND_TABLE:
+        assert command.is_group or command.arguments().__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
 def test_a_setting_has_one_type_in_all_commands() -> None:
     """So a file of settings, which names no command, can be checked."""
     types: dict[str, set[object]] = {}

@@ -16,7 +16,7 @@ import pytest
 from mpir import Reranker
 from mpir.app.cli import main
 from mpir.app.cli.model_options import worker_devices
-from mpir.app.cli.serve import KERNELS
+from mpir.app.cli.server_options import KERNELS
 from tests.app.serve.running import JSON_HEADERS, Server, request
 
 QUERY = "does aspirin thin blood"

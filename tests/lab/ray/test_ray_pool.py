@@ -16,7 +16,8 @@ import pytest
 
 from mpir import RunOptions
 from mpir.app.cli import main, make_parser
-from mpir.app.cli.score import SENTENCES_AT_ONCE, open_scorer
+from mpir.app.cli.option import arguments_of
+from mpir.app.cli.score import SENTENCES_AT_ONCE, ScoreArguments, open_scorer
 from mpir.core.candidates import Candidates
 from mpir.core.text import Document
 from mpir.errors import DeviceError, InputError, MpirError
@@ -100,7 +101,8 @@ def test_notes_of_workers_are_printed_once_for_each_batch(
 def test_a_task_of_scoring_has_few_sentences(graded: Path, tiny_bundle: Path, tmp_path: Path) -> None:
     queries = [json.loads(line) for line in graded.read_text().splitlines()] * 200
     write_lines(graded, queries)
-    reranker = open_scorer(make_parser().parse_args(words(graded, tiny_bundle, tmp_path / "never")))
+    parsed = make_parser().parse_args(words(graded, tiny_bundle, tmp_path / "never"))
+    reranker = open_scorer(arguments_of(ScoreArguments, parsed))
     lists = [[Document(d["id"], d["title"], d["abstract"]) for d in query["documents"]] for query in queries]
     batches = reranker.prepared_batches([query["query"] for query in queries], lists)
     counts = [[len(candidates.sentences) for candidates in batch] for batch in batches]
