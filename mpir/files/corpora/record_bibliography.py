@@ -62,14 +62,18 @@ def read_bibliography(values: Mapping[str, Any]) -> dict[str, Any]:
             metadata[key] = text
     if "firstpage" in metadata or "articlenumber" in metadata:
         join_pages(metadata)
-    trials = [trial for name in names.remarks for text in texts_of(values[name]) for trial in trials_in_note(text)]
-    if trials:
+    if trials := _noted_trials(values, names):
         metadata["trials"] = list(dict.fromkeys((*metadata.get("trials", ()), *trials)))
     if _is_retracted(values, names) and not Bibliography.of(metadata).is_retracted:
         metadata[TYPES] = [*metadata.get(TYPES, ()), RETRACTED]
     if source_fields := values.get(SOURCE_FIELDS):
         metadata[SOURCE_FIELDS] = dict(source_fields)
     return metadata
+
+
+def _noted_trials(values: Mapping[str, Value], names: FieldUses) -> list[str]:
+    """Return the numbers of trials in a record's notes."""
+    return [trial for name in names.remarks for text in texts_of(values[name]) for trial in trials_in_note(text)]
 
 
 def _is_retracted(values: Mapping[str, Value], names: FieldUses) -> bool:

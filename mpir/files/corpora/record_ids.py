@@ -104,11 +104,16 @@ def registered_ids(
                 metadata.setdefault(registry, identity)
     for name in names.links:
         for url in texts_of(values[name]):
-            for registry, identity in registry_ids("", url).items():
-                metadata.setdefault(registry, identity)
-            if not (pmid_in_link(url) or doi_of(url)) and url.startswith(("http://", "https://")):
-                metadata.setdefault("url", url)
+            _add_ids_of_link(metadata, url)
     for registry, identity in noted.items():
         if registry not in ("pmid", "doi"):
             metadata.setdefault(registry, identity)
     return metadata
+
+
+def _add_ids_of_link(metadata: dict[str, str], url: str) -> None:
+    """Add the ids in an address, and an address without PMID and DOI itself."""
+    for registry, identity in registry_ids("", url).items():
+        metadata.setdefault(registry, identity)
+    if not (pmid_in_link(url) or doi_of(url)) and url.startswith(("http://", "https://")):
+        metadata.setdefault("url", url)
