@@ -8,6 +8,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import mpir
+from mpir.app.cli.command_table import COMMANDS
 
 ROOT = Path(mpir.__file__).parent
 SUBPACKAGES = (
@@ -50,6 +51,12 @@ def subpackage(module: str) -> str | None:
     parts = module.split(".")
     root_modules = {path.stem for path in ROOT.glob("*.py")}
     return parts[1] if len(parts) > 1 and parts[1] not in root_modules else None
+
+
+def test_no_module_imports_that_of_a_command() -> None:
+    """Commands have what they share in modules beside them, so that each can be taken away, and loads alone."""
+    commands = {f"mpir.app.cli.{command.module or command.name}" for command in COMMANDS if not command.is_group}
+    assert {module: names for module in MODULES if (names := imports(module) & commands)} == {}
 
 
 def test_the_command_line_alone_names_its_options() -> None:

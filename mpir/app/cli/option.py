@@ -6,7 +6,8 @@
         titles: bool = flag("--titles", help="print the titles, too")
         width: int = setting("ids.width", help="least width of an id", type=int, default=0, metavar="N")
 
-What several commands have is a dataclass that theirs inherit. A field of the same name replaces an inherited one.
+What several commands have is a dataclass that theirs inherit. A field of the same name replaces an inherited one in
+its place.
 """
 
 from __future__ import annotations
@@ -131,13 +132,13 @@ def _field(declared: Option) -> Any:
 
 
 def options_of(arguments: type[DataclassInstance]) -> tuple[Option, ...]:
-    """The options that a dataclass declares: first its own, then those that it inherits."""
+    """The options that a dataclass declares: its own before those that it inherits, whose places it cannot change."""
     declared = {item.name: item.metadata[Option] for item in dataclasses.fields(arguments) if Option in item.metadata}
-    names = dict.fromkeys(name for base in arguments.__mro__ for name in inspect.get_annotations(base))
+    names: list[str] = []
+    for base in reversed(arguments.__mro__):
+        names[:0] = [name for name in inspect.get_annotations(base) if name in declared and name not in names]
     return tuple(
-        dataclasses.replace(item, name=item.name or name, attribute=name)
-        for name in names
-        if (item := declared.get(name)) is not None
+        dataclasses.replace(declared[name], name=declared[name].name or name, attribute=name) for name in names
     )
 
 

@@ -36,17 +36,10 @@ def parse(*words: str) -> tuple[argparse.Namespace, RunOptions]:
     return parsed, arguments_of(RunOptions, parsed)
 
 
-def test_own_options_come_before_inherited_ones_and_replace_them() -> None:
+def test_own_options_come_before_inherited_ones_and_replace_them_in_their_place() -> None:
     options = options_of(RunOptions)
-    assert [item.name for item in options] == [
-        "file",
-        "--device",
-        "--quiet",
-        "limit.*",
-        "--model",
-        "model.dry",
-    ]
-    assert (options[1].help, options[1].default) == ("where it runs", "cpu")
+    assert [item.name for item in options] == ["file", "--quiet", "limit.*", "--device", "--model", "model.dry"]
+    assert (options[3].help, options[3].default) == ("where it runs", "cpu")
 
 
 def test_parsed_arguments_are_the_dataclass() -> None:
