@@ -41,7 +41,7 @@ class ExplainArguments(ServerArguments):
     """The arguments of `mpir explain`."""
 
     paths: Sequence[str] = positional(
-        help=f"documents to rank and grade: {DOCS}", type=text_path, nargs="*", metavar="DOCS"
+        help=f"documents to rank and grade: {DOCS}", type=text_path, default=[], nargs="*", metavar="DOCS"
     )
     port: int = option("--port", help="port to listen on; 0 takes a free one (%(default)s)", type=int, default=0)
     reviewer: str = option(

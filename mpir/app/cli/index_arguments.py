@@ -25,7 +25,7 @@ UNCHANGED = ", kept: the corpus has not changed"
 class IndexArguments(RayArguments, QuietArguments):
     """The arguments of `mpir index`; `factory` is faiss's string, `vectors` and `ids` are files."""
 
-    paths: Sequence[str] = positional(help=f"corpus: {DOCS}", type=text_path, nargs="*", metavar="PATH")
+    paths: Sequence[str] = positional(help=f"corpus: {DOCS}", type=text_path, default=[], nargs="*", metavar="PATH")
     index: Path = option(
         "--index", help="folder that the index goes to", type=output_path, required=True, metavar="DIR"
     )

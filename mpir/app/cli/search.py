@@ -46,7 +46,7 @@ class SearchCommandArguments(SearchArguments):
     """The arguments of `mpir search`."""
 
     queries: Sequence[str] = positional(
-        help="what to search for (default: standard input)", type=query_text, nargs="*", metavar="QUERY"
+        help="what to search for (default: standard input)", type=query_text, default=[], nargs="*", metavar="QUERY"
     )
     query_file: str | None = option(
         "--queries", help="queries from a file: .json, .jsonl, .tsv, or topics", type=text_path, metavar="FILE"

@@ -4,6 +4,7 @@ import argparse
 import ast
 import re
 from collections.abc import Iterator
+from inspect import get_annotations
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,15 @@ def test_every_option_of_a_command_is_declared_once(command: str) -> None:
 def test_the_arguments_of_commands_do_not_change() -> None:
     for command in COMMAND_TABLE:
         assert command.is_group or command.arguments().__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", [command.name for command in COMMAND_TABLE if not command.is_group])
+def test_a_field_may_be_none_where_that_is_its_default(command: str) -> None:
+    """Fields are declared by functions of any type, so mypy does not compare defaults with annotations."""
+    (cls,) = (item.arguments() for item in COMMAND_TABLE if item.name == command)
+    annotations = {name: text for base in reversed(cls.__mro__) for name, text in get_annotations(base).items()}
+    optional = {name for name, text in annotations.items() if text.endswith("| None")}
+    assert optional == {item.attribute for item in OPTIONS[command] if item.default is None and not item.required}
 
 
 def test_a_setting_has_one_type_in_all_commands() -> None:
