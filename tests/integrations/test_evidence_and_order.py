@@ -28,7 +28,7 @@ def default() -> Reranker:
 
 
 @pytest.fixture(scope="module")
-def alone() -> Reranker:
+def unblended() -> Reranker:
     """One named model alone: a shipped one, which is read without transformers, that these environments lack."""
     folder = Path(mpir.__file__).parent / "bundles/default/model"
     models = NamedModels(names=[folder], only=True, options={"output": 3})
@@ -96,35 +96,35 @@ def test_results_are_sorted_by_the_score_that_they_carry(name: str, default: Rer
 
 
 @pytest.mark.parametrize("name", DROP_INS)
-def test_one_model_s_score_is_its_own_alone_and_in_any_list(name: str, alone: Reranker) -> None:
-    results = dict(DROP_INS[name](alone, TEXTS))
+def test_one_model_s_score_is_its_own_alone_and_in_any_list(name: str, unblended: Reranker) -> None:
+    results = dict(DROP_INS[name](unblended, TEXTS))
     assert len({round(score, 4) for score in results.values()}) == len(TEXTS)
-    for document in alone.rerank(QUERY, TEXTS):
+    for document in unblended.rerank(QUERY, TEXTS):
         assert results[document.index] == pytest.approx(document.scores["model"])
-        ((_, score),) = DROP_INS[name](alone, [TEXTS[document.index]])
+        ((_, score),) = DROP_INS[name](unblended, [TEXTS[document.index]])
         assert score == pytest.approx(results[document.index], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["langchain", "llama-index", "haystack"])
-def test_both_names_of_the_number_of_results_are_taken(name: str, alone: Reranker) -> None:
-    results = DROP_INS[name](alone, TEXTS)
+def test_both_names_of_the_number_of_results_are_taken(name: str, unblended: Reranker) -> None:
+    results = DROP_INS[name](unblended, TEXTS)
     for options in ({"top_n": 2}, {"top_k": 2}, {"top_n": 2, "top_k": 2}):
-        assert DROP_INS[name](alone, TEXTS, **options) == results[:2]
+        assert DROP_INS[name](unblended, TEXTS, **options) == results[:2]
     with pytest.raises(InputError, match=r"top_n is 1 .*top_k is 2"):
-        DROP_INS[name](alone, TEXTS, top_n=1, top_k=2)
+        DROP_INS[name](unblended, TEXTS, top_n=1, top_k=2)
     for number in ("top_n", "top_k"):
         with pytest.raises(InputError, match=f"{number} is 0"):
-            DROP_INS[name](alone, TEXTS, **{number: 0})
+            DROP_INS[name](unblended, TEXTS, **{number: 0})
 
 
-def test_haystack_takes_both_names_for_a_run_too(alone: Reranker) -> None:
+def test_haystack_takes_both_names_for_a_run_too(unblended: Reranker) -> None:
     pytest.importorskip("haystack")
     from haystack import Document
 
     from mpir.integrations.haystack import MpirRanker
 
     ranker = MpirRanker(top_n=3)
-    ranker._lazy._reranker = alone
+    ranker._lazy._reranker = unblended
     documents = [Document(content=text) for text in TEXTS]
     assert len(ranker.run(query=QUERY, documents=documents)["documents"]) == 3
     for options in ({"top_n": 1}, {"top_k": 1}):
@@ -148,11 +148,11 @@ def test_langchain_s_evidence_names_its_document(default: Reranker) -> None:
     results = MpirCompressor(reranker=default, max_tokens=200).compress_documents(documents, QUERY)
     assert [result.page_content for result in results] == [passage.text for passage in passages]
     for result in results:
-        own = result.metadata["mpir"]
-        source = next(document for document in documents if document.id == own["document"])
+        facts = result.metadata["mpir"]
+        source = next(document for document in documents if document.id == facts["document"])
         assert result.id is None
-        assert source.page_content[own["begin"] : own["end"]] == result.page_content
-        assert own["answer_probability"] >= FLOOR
+        assert source.page_content[facts["begin"] : facts["end"]] == result.page_content
+        assert facts["answer_probability"] >= FLOOR
 
 
 def test_llama_index_s_nodes_of_evidence_have_ids_and_offsets_of_their_own(default: Reranker) -> None:
@@ -173,13 +173,13 @@ def test_llama_index_s_nodes_of_evidence_have_ids_and_offsets_of_their_own(defau
     results = MpirRerank(**options).postprocess_nodes(nodes, query_str=QUERY)
     assert len({result.node.node_id for result in results}) == len(results) > 1
     for result in results:
-        node, own = result.node, result.node.metadata["mpir"]
+        node, facts = result.node, result.node.metadata["mpir"]
         assert isinstance(node, TextNode)
         assert book[node.start_char_idx : node.end_char_idx] == node.text
-        parent = next(item.node for item in nodes if item.node.node_id == own["document"])
+        parent = next(item.node for item in nodes if item.node.node_id == facts["document"])
         assert isinstance(parent, TextNode)
-        assert parent.text[own["begin"] : own["end"]] == node.text
-        assert node.node_id == f"{parent.node_id}:abstract:{own['begin']}-{own['end']}"
+        assert parent.text[facts["begin"] : facts["end"]] == node.text
+        assert node.node_id == f"{parent.node_id}:abstract:{facts['begin']}-{facts['end']}"
         assert node.parent_node and node.parent_node.node_id == parent.node_id
         assert node.ref_doc_id == "book"
         assert node.next_node is None

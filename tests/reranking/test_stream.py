@@ -12,7 +12,7 @@ from mpir.core.candidates import Candidates
 from mpir.errors import InputError
 
 WORDS = ["does", "aspirin", "thin", "blood", "heart", "attack", "risk", "trial", "patients", "placebo", "gene", "cell"]
-QUERIES = [f"does {one} risk {other}" for one in WORDS for other in WORDS[:3]]
+QUERIES = [f"does {cause} risk {effect}" for cause in WORDS for effect in WORDS[:3]]
 DOCUMENTS = [
     [Document(f"{q}-{d}", abstract=f"The {WORDS[(q + d) % 12]} is a {'risk ' * (d * 7 % 30)}. A {WORDS[q % 12]}.")
      for d in range(3)]
@@ -62,8 +62,8 @@ def test_queries_without_sentences_fill_the_bound_too() -> None:
 def test_one_query_beyond_the_bound_is_scored_whole() -> None:
     length = Length()
     scored = Reranker(perspectives=[length], run=RunOptions(pairs_at_once=1)).score(QUERIES[:2], DOCUMENTS[:2])
-    assert length.given == [len({s.text for s in one.sentences}) for one in scored] == [4, 4]
-    assert [one.query for one in scored] == QUERIES[:2]
+    assert length.given == [len({s.text for s in item.sentences}) for item in scored] == [4, 4]
+    assert [item.query for item in scored] == QUERIES[:2]
 
 
 def test_a_pair_that_several_queries_have_is_scored_once() -> None:
@@ -77,7 +77,7 @@ def test_a_pair_that_several_queries_have_is_scored_once() -> None:
 def test_documents_may_be_strings_and_dictionaries() -> None:
     documents = [["A heart is big.", {"id": "x", "abstract": "A gene."}], [Document("y", abstract="A cell.")]]
     result = Reranker(perspectives=[Length()]).stream_scored(QUERIES[:2], documents)
-    assert [[document.id for document in one.documents] for one in result] == [["0", "x"], ["y"]]
+    assert [[document.id for document in item.documents] for item in result] == [["0", "x"], ["y"]]
 
 
 def test_uneven_and_impossible_streams_are_refused() -> None:
@@ -88,7 +88,7 @@ def test_uneven_and_impossible_streams_are_refused() -> None:
         next(stream)
     with pytest.raises(InputError, match="query 1 is missing"):
         list(reranker.stream_scored(QUERIES[:1], DOCUMENTS[:2]))
-    for refused in (reranker.rerank_batch, lambda *given: list(reranker.stream(*given))):
+    for refused in (reranker.rerank_batch, lambda *values: list(reranker.stream(*values))):
         with pytest.raises(InputError, match=r"^query 1: docs\[0\] .id 3.: .*but txt"):
             refused(QUERIES[:2], [["a"], [{"id": 3, "txt": "b"}]])
     with pytest.raises(InputError, match="pairs_at_once is 0"):
@@ -100,7 +100,7 @@ TOLERANCE = {"fp32": 1e-5, "bf16": 0.05}
 
 
 def values(scored: Sequence[Candidates]) -> list[np.ndarray]:
-    return [one.columns.sentences / (1, 5, 4) for one in scored]
+    return [item.columns.sentences / (1, 5, 4) for item in scored]
 
 
 @pytest.mark.parametrize("precision", TOLERANCE)
@@ -115,9 +115,9 @@ def test_the_same_answer_however_the_work_is_cut_up(tiny_bundle: Path, precision
     )
     single = [small.score([query], [documents])[0] for query, documents in zip(QUERIES, DOCUMENTS, strict=True)]
     turned = [np.concatenate(np.split(section, 3)[::-1]) for section in values(backwards[::-1])]
-    for other in (values(small.score(QUERIES, DOCUMENTS)), values(single), turned):
-        for one, two in zip(values(expected), other, strict=True):
-            np.testing.assert_allclose(one, two, rtol=0, atol=TOLERANCE[precision])
+    for result in (values(small.score(QUERIES, DOCUMENTS)), values(single), turned):
+        for first, second in zip(values(expected), result, strict=True):
+            np.testing.assert_allclose(first, second, rtol=0, atol=TOLERANCE[precision])
     if precision == "fp32":
         rankings = [r.rerank_batch(QUERIES, DOCUMENTS) for r in (reference, small)]
         order = [[[document.id for document in ranking.documents] for ranking in section] for section in rankings]
@@ -129,11 +129,11 @@ def test_the_same_ranking_with_a_cache_and_on_two_devices(tiny_bundle: Path, tmp
     expected = Reranker(tiny_bundle, device="cpu", precision="fp32").rerank_batch(QUERIES[:6], DOCUMENTS[:6])
     for device in ("cpu,cpu", "cpu", "cpu"):  # the first without a cache, the last with a full one
         cache = tmp_path if device == "cpu" else None
-        other = Reranker(tiny_bundle, device=device, precision="fp32", cache=cache)
-        for one, two in zip(expected, other.rerank_batch(QUERIES[:6], DOCUMENTS[:6]), strict=True):
-            assert [document.id for document in one.documents] == [document.id for document in two.documents]
-            for first, second in zip(one.documents, two.documents, strict=True):
+        reranker = Reranker(tiny_bundle, device=device, precision="fp32", cache=cache)
+        for before, after in zip(expected, reranker.rerank_batch(QUERIES[:6], DOCUMENTS[:6]), strict=True):
+            assert [document.id for document in before.documents] == [document.id for document in after.documents]
+            for first, second in zip(before.documents, after.documents, strict=True):
                 assert [s.text for s in first.sentences] == [s.text for s in second.sentences]
                 assert first.score == pytest.approx(second.score, abs=1e-5)
-    assert other.cache is not None
-    assert other.cache.misses == 0
+    assert reranker.cache is not None
+    assert reranker.cache.misses == 0

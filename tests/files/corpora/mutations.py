@@ -20,11 +20,11 @@ HOSTILE = [
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file, and the papers whose records in it are whole, each as often as the file should give it."""
+    """A file, and the papers whose records in it are undamaged, each as often as the file should give it."""
 
     name: str
     content: bytes
-    whole: list[Paper]
+    undamaged: list[Paper]
     is_damaged: bool
 
 
@@ -54,22 +54,22 @@ def exports(draw: st.DrawFn, format_name: str) -> Export:
     content = b"".join(piece.text for piece in encoded)
     damages = sorted(draw(st.lists(_damages(content), max_size=2)), key=lambda damage: damage.begin)
     damages = [damage for damage in damages if damage is damages[0] or damage.begin >= damages[0].end]
-    whole = _whole(encoded, damages)
+    undamaged = _undamaged(encoded, damages)
     for damage in reversed(damages):
         content = content[: damage.begin] + damage.replacement + content[damage.end :]
     name = f"export{draw(st.sampled_from([suffix, suffix, '.txt', '.dat']))}"
     if suffix == ".xml":  # a later version, even a damaged one, replaces a record
         copies = Counter(paper for _, paper in pieces)
-        whole = [paper for paper, number in Counter(whole).items() if number == copies[paper]]
+        undamaged = [paper for paper, number in Counter(undamaged).items() if number == copies[paper]]
     match draw(st.sampled_from(["plain", "plain", "plain", "plain", "plain", "packed", "packed", "damaged"])):
         case "packed":
-            return Export(f"{name}.gz", gzip.compress(content, 1), whole, bool(damages))
+            return Export(f"{name}.gz", gzip.compress(content, 1), undamaged, bool(damages))
         case "damaged":
             packed = bytearray(gzip.compress(content, 1))
             packed[draw(st.integers(0, len(packed) - 1))] ^= draw(st.integers(1, 255))
             return Export(f"{name}.gz", bytes(packed[: draw(st.integers(1, len(packed)))]), [], True)
         case _:
-            return Export(name, content, whole, bool(damages))
+            return Export(name, content, undamaged, bool(damages))
 
 
 _Texts = list[tuple[str, Paper | None]]
@@ -94,10 +94,10 @@ def _encoded(draw: st.DrawFn, pieces: _Texts) -> list[_Piece]:
     newline = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
     trailing = draw(st.sampled_from(["", "", "\n\n", " "]))
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "cp1252"]))
-    whole = "".join(text for text, _ in pieces)
-    if encoding == "cp1252" and whole.encode(encoding, errors="ignore").decode(encoding) != whole:
+    text = "".join(text for text, _ in pieces)
+    if encoding == "cp1252" and text.encode(encoding, errors="ignore").decode(encoding) != text:
         encoding = "utf-8"
-    if encoding.startswith("utf-16") and whole.count("<?xml") > 1:  # which is refused
+    if encoding.startswith("utf-16") and text.count("<?xml") > 1:  # which is refused
         encoding = "utf-8"
     declared = encoding.removesuffix("-sig").removesuffix("-le").removesuffix("-be").replace("cp", "windows-")
     encoded = []
@@ -128,16 +128,16 @@ def _damages(draw: st.DrawFn, content: bytes) -> _Damage:
     return damages[draw(st.sampled_from(list(damages)))]
 
 
-def _whole(pieces: list[_Piece], damages: list[_Damage]) -> list[Paper]:
+def _undamaged(pieces: list[_Piece], damages: list[_Damage]) -> list[Paper]:
     """The papers whose records no damage touches, nor two of them enclose; none where the file's head is damaged."""
     if not damages:
         return [piece.paper for piece in pieces if piece.paper]
     first, last = min(damage.begin for damage in damages) - 4, max(damage.end for damage in damages) + 4
-    whole, offset = list[Paper](), 0
+    undamaged, offset = list[Paper](), 0
     for number, piece in enumerate(pieces):
         begin, offset = offset, offset + len(piece.text)
         is_touched = first < offset and begin < last
         if is_touched and number == 0 and piece.text:
             return []
-        whole += [piece.paper] if piece.paper and not is_touched else []
-    return whole
+        undamaged += [piece.paper] if piece.paper and not is_touched else []
+    return undamaged

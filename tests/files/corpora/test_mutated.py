@@ -50,7 +50,7 @@ def _outcome(path: Path, export: Export) -> str:
         assert str(error).endswith(".")
         assert "\n" not in str(error)
         return "refused"
-    expected, found = Counter(map(_of_paper, export.whole)), Counter(map(_of_document, documents))
+    expected, found = Counter(map(_of_paper, export.undamaged)), Counter(map(_of_document, documents))
     if export.is_damaged:
         assert not expected - found
         return "read"

@@ -34,7 +34,7 @@ OPTIONS = {
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny random BERT that reads WordPiece."""
     folder = tmp_path_factory.mktemp("whole")
     vocabulary = {token: number for number, token in enumerate([*SPECIAL, *PIECES])}
@@ -58,34 +58,36 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TEXTS = ["abc face", "face a bead", "fade"]
 
 
-def test_the_most_frequent_tokens_and_all_characters_stay(whole: Path, tmp_path: Path) -> None:
+def test_the_most_frequent_tokens_and_all_characters_stay(checkpoint: Path, tmp_path: Path) -> None:
     # Characters of the texts: a to f, each alone and within a word; then face, twice there, and one of the others.
-    share = keep_tokens(whole, tmp_path / "small", TEXTS, 5 + 12 + 2)
+    share = keep_tokens(checkpoint, tmp_path / "small", TEXTS, 5 + 12 + 2)
     retained = json.loads((tmp_path / "small" / "tokenizer.json").read_text())["model"]["vocab"]
     assert set(retained) == {*SPECIAL, *"abcdef", *(f"##{c}" for c in "abcdef"), "face", "abc"}
     assert share == 4 / 6  # abc, face twice and a, of six tokens
 
 
-def test_what_is_kept_is_read_as_before(whole: Path, tmp_path: Path) -> None:
-    keep_tokens(whole, tmp_path / "small", TEXTS, 21)
+def test_what_is_kept_is_read_as_before(checkpoint: Path, tmp_path: Path) -> None:
+    keep_tokens(checkpoint, tmp_path / "small", TEXTS, 21)
     pairs = [("abc face", "face a bead"), ("fade", "a b c")]
-    before, after = (Encoder(folder, device="cpu").outputs(pairs)[0] for folder in (whole, tmp_path / "small"))
+    before, after = (Encoder(folder, device="cpu").outputs(pairs)[0] for folder in (checkpoint, tmp_path / "small"))
     assert torch.equal(torch.as_tensor(before), torch.as_tensor(after))
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "small")
     assert model.config.vocab_size == model.base_model.embeddings.word_embeddings.num_embeddings == 21
 
 
-def test_a_word_that_is_gone_is_spelt(whole: Path, tmp_path: Path) -> None:
-    keep_tokens(whole, tmp_path / "small", TEXTS, 18)
+def test_a_word_that_is_gone_is_spelt(checkpoint: Path, tmp_path: Path) -> None:
+    keep_tokens(checkpoint, tmp_path / "small", TEXTS, 18)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "small")
     assert tokenizer.tokenize("bead face gag") == ["b", "##e", "##a", "##d", "face", "[UNK]"]
 
 
 @given(st.lists(st.text("abcdefg ", max_size=12), max_size=4))
-def test_both_readers_read_the_same(whole: Path, tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_both_readers_read_the_same(
+    checkpoint: Path, tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
     small = tmp_path_factory.getbasetemp() / "read"
     if not small.exists():
-        keep_tokens(whole, small, TEXTS, 18)
+        keep_tokens(checkpoint, small, TEXTS, 18)
     fast = open_tokenizer(small)
     assert fast is not None
     slow = AutoTokenizer.from_pretrained(small)
@@ -93,17 +95,17 @@ def test_both_readers_read_the_same(whole: Path, tmp_path_factory: pytest.TempPa
         assert fast([text])["input_ids"][0] == slow(text)["input_ids"]
 
 
-def test_a_bare_encoder_gets_no_outputs(whole: Path, tmp_path: Path) -> None:
-    shutil.copytree(whole, tmp_path / "bare")
-    BertModel.from_pretrained(whole).save_pretrained(tmp_path / "bare")
+def test_a_bare_encoder_gets_no_outputs(checkpoint: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkpoint, tmp_path / "bare")
+    BertModel.from_pretrained(checkpoint).save_pretrained(tmp_path / "bare")
     keep_tokens(tmp_path / "bare", tmp_path / "small", TEXTS, 18)
     names = load_file(tmp_path / "small" / "model.safetensors")
     assert names["embeddings.word_embeddings.weight"].shape == (18, 16)
     assert not any("classifier" in name for name in names)
 
 
-def test_a_checkpoint_without_weights_or_with_tokens_of_its_own_is_refused(whole: Path, tmp_path: Path) -> None:
-    shutil.copytree(whole, tmp_path / "odd")
+def test_a_checkpoint_without_weights_or_with_tokens_of_its_own_is_refused(checkpoint: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkpoint, tmp_path / "odd")
     (tmp_path / "odd" / "model.safetensors").unlink()
     with pytest.raises(ArtefactError, match="odd: cannot be"):
         keep_tokens(tmp_path / "odd", tmp_path / "small", TEXTS, 18)
@@ -114,9 +116,9 @@ def test_a_checkpoint_without_weights_or_with_tokens_of_its_own_is_refused(whole
 
 
 @pytest.mark.parametrize(("texts", "size"), [(TEXTS, 17), (TEXTS, 28), ([], 20)])
-def test_sizes_that_cannot_be(whole: Path, tmp_path: Path, texts: list[str], size: int) -> None:
+def test_sizes_that_cannot_be(checkpoint: Path, tmp_path: Path, texts: list[str], size: int) -> None:
     with pytest.raises(InputError, match=rf"keep {size} .*\b27 tokens"):
-        keep_tokens(whole, tmp_path / "small", texts, size)
+        keep_tokens(checkpoint, tmp_path / "small", texts, size)
     assert not (tmp_path / "small").exists()
 
 

@@ -47,11 +47,11 @@ def make_shallow(checkpoint: Path, folder: Path) -> Path:
     (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1}), encoding="utf-8")
     weights = load_file(folder / "model.safetensors")
     heads = {name: weights.pop(name) for name in list(weights) if name.startswith("exits.")}
-    for part, last in (("dense", "bert.pooler.dense"), ("classifier", "classifier")):
-        for kind in ("weight", "bias"):
-            weights[f"{last}.{kind}"] = heads[f"exits.1.{part}.{kind}"]
-    kept = {name: value for name, value in weights.items() if ".layer.1." not in name}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    for layer, last in (("dense", "bert.pooler.dense"), ("classifier", "classifier")):
+        for tensor in ("weight", "bias"):
+            weights[f"{last}.{tensor}"] = heads[f"exits.1.{layer}.{tensor}"]
+    shallow = {name: value for name, value in weights.items() if ".layer.1." not in name}
+    save_file(shallow, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
@@ -75,11 +75,11 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
     checkpoint: Path, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exits, "LIMIT", limit)
-    whole, embedded = DocumentEncoder(encoder(checkpoint), first_exit=1), list[int]()
-    expected, _ = whole.document_outputs(DOCUMENTS[1:])
-    first, deeper = whole.at_first_exit()
+    full, embedded = DocumentEncoder(encoder(checkpoint), first_exit=1), list[int]()
+    expected, _ = full.document_outputs(DOCUMENTS[1:])
+    first, deeper = full.at_first_exit()
     shallow, _ = first.document_outputs(DOCUMENTS)
-    bert = whole.encoder.backend.device_model._unpadded
+    bert = full.encoder.backend.device_model._unpadded
     embed = type(bert)._embed
 
     def count(self, sequences, batch):  # type: ignore[no-untyped-def]
@@ -92,16 +92,16 @@ def test_a_deeper_reading_goes_on_from_what_is_kept(
     assert bool(embedded) == (limit < 2**28)
     plain = DocumentEncoder(encoder(checkpoint), depth=1).document_outputs(DOCUMENTS)[0]
     np.testing.assert_allclose(shallow, plain, atol=1e-6)
-    assert (first.identity, deeper.identity) == ({**whole.identity, "depth": 1}, whole.identity)
+    assert (first.identity, deeper.identity) == ({**full.identity, "depth": 1}, full.identity)
 
 
 def test_kept_states_stay_in_their_process() -> None:
-    kept = StateCache(1_000)
+    cache = StateCache(1_000)
     sequence = TokenSequence(np.array([1, 2], np.int32), np.zeros(2, np.int32))
-    kept.keep(3, [sequence], torch.ones(2, 4))
-    found = kept.find([sequence])
-    assert found is not None and found.shape == (2, 4)
-    assert pickle.loads(pickle.dumps(kept)).find([sequence]) is None
+    cache.keep(3, [sequence], torch.ones(2, 4))
+    states = cache.find([sequence])
+    assert states is not None and states.shape == (2, 4)
+    assert pickle.loads(pickle.dumps(cache)).find([sequence]) is None
 
 
 @pytest.mark.parametrize("exits", [[0], [2], [1, 1], "1", [True], [1.0], {"1": 1}])

@@ -88,18 +88,18 @@ def special(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )
 
 
-KINDS = [wordpiece, byte_level, metaspace, reversed_pairs]
-Kind = Callable[[], PreTrainedTokenizerFast]
+TOKENIZERS = [wordpiece, byte_level, metaspace, reversed_pairs]
+MakeTokenizer = Callable[[], PreTrainedTokenizerFast]
 
 
 def listed(tokens: TokenSequence) -> tuple[list[int], list[int]]:
     return tokens.ids.tolist(), tokens.type_ids.tolist()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_sequences_are_what_the_tokenizer_gives_for_the_pair(kind: Kind) -> None:
-    tokenizer = kind()
-    assert (find_template(tokenizer) is None) == (kind is reversed_pairs)
+@pytest.mark.parametrize("make", TOKENIZERS)
+def test_sequences_are_what_the_tokenizer_gives_for_the_pair(make: MakeTokenizer) -> None:
+    tokenizer = make()
+    assert (find_template(tokenizer) is None) == (make is reversed_pairs)
     pairs = [(text, second) for text in TEXTS for second in TEXTS]
     result = PairTokenizer(tokenizer, 512).read(pairs)
     expected = tokenizer([text for text, _ in pairs], [second for _, second in pairs], return_token_type_ids=True)
@@ -179,11 +179,11 @@ def test_an_added_token_is_one_token_in_both_ways() -> None:
     assert result.ids.tolist() == tokenizer(["a cell line"], ["cell line b"])["input_ids"][0]
 
 
-@pytest.mark.parametrize("kind", [wordpiece, byte_level, reversed_pairs])
+@pytest.mark.parametrize("make", [wordpiece, byte_level, reversed_pairs])
 @pytest.mark.parametrize(("question", "sentence"), [(3, 100), (100, 3), (25, 30), (100, 200), (100, 0), (0, 100)])
-def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int, sentence: int) -> None:
+def test_passages_of_a_long_pair_fit_and_lose_nothing(make: MakeTokenizer, question: int, sentence: int) -> None:
     """Every token of either text is in some passage; where one text is short, it is whole in each."""
-    tokenizer = kind()
+    tokenizer = make()
     pair = (" ".join("abcdefg"[i % 7] for i in range(question)), " ".join("mnopqrs"[i % 7] for i in range(sentence)))
     result = PairTokenizer(tokenizer, 32).read([("x", "y"), pair])
     assert result.pair_of.tolist() == [0] + [1] * (len(result.pair_of) - 1)
@@ -196,9 +196,9 @@ def test_passages_of_a_long_pair_fit_and_lose_nothing(kind: Kind, question: int,
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_long_pairs_are_cut_as_the_tokenizer_cuts_them(kind: Kind, side: str) -> None:
-    tokenizer = kind()
+@pytest.mark.parametrize("make", TOKENIZERS)
+def test_long_pairs_are_cut_as_the_tokenizer_cuts_them(make: MakeTokenizer, side: str) -> None:
+    tokenizer = make()
     tokenizer.truncation_side = side
     texts = ["a b c", " ".join("abcdefg"[i % 7] for i in range(60)), " ".join("mnopqrs"[i % 7] for i in range(90))]
     pairs = [(text, second) for text in texts for second in texts]

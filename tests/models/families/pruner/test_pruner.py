@@ -62,11 +62,11 @@ def read_plainly(pruner: Any, sentences: tuple[str, ...]) -> tuple[float, list[f
     if handle:
         handle.remove()
     states = (seen or [output.hidden_states[-1]])[0].reshape(-1, 32)
-    kept = (states @ weight.T + bias).softmax(-1)[:, 1]
+    retained = (states @ weight.T + bias).softmax(-1)[:, 1]
     end, means = len(QUERY.split()) + 2, []
     for sentence in sentences:
         begin, end = end, end + len(sentence.split())
-        means.append(float(kept[begin:end].mean()))
+        means.append(float(retained[begin:end].mean()))
     return float(output.logits[0, 0].sigmoid()), means
 
 
@@ -86,8 +86,8 @@ def test_both_levels_are_columns(tmp_path: Path) -> None:
     (result,) = reranker.rerank(QUERY, [" ".join(sentences)])
     assert [perspective.level for perspective in reranker.perspectives] == ["document", "sentence"]
     assert result.scores["pruner"] == pytest.approx(document, abs=1e-5)
-    found = {sentence.text: sentence.scores["pruner-sentences"] for sentence in result.sentences}
-    assert [found[sentence] for sentence in sentences] == pytest.approx(probabilities, abs=1e-5)
+    scores = {sentence.text: sentence.scores["pruner-sentences"] for sentence in result.sentences}
+    assert [scores[sentence] for sentence in sentences] == pytest.approx(probabilities, abs=1e-5)
 
 
 def outputs(folder: Path) -> tuple[F32, F32]:
@@ -112,8 +112,8 @@ def test_a_batch_changes_nothing(tmp_path: Path) -> None:
     encoder = DocumentEncoder(Encoder(tmp_path, device="cpu", precision="fp32"))
     documents = [QueryDocument(QUERY, SENTENCES), QueryDocument("risk", ("the heart",)), QueryDocument("", ("no .",))]
     together = encoder.document_outputs(documents)[0]
-    alone = np.concatenate([encoder.document_outputs([document])[0] for document in documents])
-    np.testing.assert_allclose(together, alone, atol=1e-5)
+    single = np.concatenate([encoder.document_outputs([document])[0] for document in documents])
+    np.testing.assert_allclose(together, single, atol=1e-5)
 
 
 def test_weights_of_the_former_layout(tmp_path: Path) -> None:
