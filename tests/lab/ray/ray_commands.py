@@ -64,6 +64,20 @@ def ended(*arguments: object, **options: Any) -> tuple[int, str]:
     return process.returncode, errors
 
 
+def _head(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a head in the folder of its log; on a busy machine it gives up after 30 seconds, and is started again."""
+    for _ in range(3):
+        with open(log, "w", encoding="utf-8") as stream:
+            process = subprocess.Popen(
+                command, cwd=log.parent, env=environment, stdout=stream, stderr=stream, start_new_session=True
+            )
+        while process.poll() is None:
+            if "Ray runtime started" in log.read_text(encoding="utf-8"):
+                return process
+            time.sleep(0.1)
+    raise AssertionError(log.read_text(encoding="utf-8"))
+
+
 @contextmanager
 def ray_start(
     folder: Path, *options: object, prefix: Sequence[str] = (), variables: Mapping[str, str] | None = None
@@ -77,21 +91,8 @@ def ray_start(
     start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--port", str(port), "--num-cpus", "2"]
     how = ["--include-dashboard=false", "--block", *map(str, options)]
     log = folder / f"ray-{port}.log"
-    with open(log, "w", encoding="utf-8") as stream:
-        process = subprocess.Popen(
-            [*ENDING_WITH_TESTS, *prefix, *start, *how],
-            cwd=folder,
-            env=environment,
-            stdout=stream,
-            stderr=stream,
-            start_new_session=True,
-        )
+    process = _head([*ENDING_WITH_TESTS, *prefix, *start, *how], log, environment)
     try:
-        deadline = time.monotonic() + 60
-        while "Ray runtime started" not in log.read_text(encoding="utf-8"):
-            assert process.poll() is None, log.read_text(encoding="utf-8")
-            assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
-            time.sleep(0.1)
         yield {"RAY_ADDRESS": f"127.0.0.1:{port}", **token}
     finally:
         process.terminate()  # it ends the others

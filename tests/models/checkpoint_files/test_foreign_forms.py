@@ -125,7 +125,7 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(ArtefactError, match=r"form GGUF"):
         find_model(str(tmp_path / "model.gguf"))
     (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ArtefactError, match=r"model\.safe.*: is a file;"):
+    with pytest.raises(ArtefactError, match="is a file;"):
         find_model(str(tmp_path / "model.safetensors"))
 
 
