@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -147,11 +147,18 @@ def test_an_actor_that_is_killed_loses_nothing(
 ) -> None:
     reranker = Reranker(tiny_bundle, device="cpu", precision="fp32", run=RunOptions(pairs_at_once=SMALL))
     pool = pooled(reranker, partial(load, tiny_bundle, tmp_path), workers=2)
-    scored = []
-    for candidates in pool.stream_scored(*inputs()):
-        scored.append(candidates.to_record())
-        if len(scored) == 2:
-            os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
+    queries, lists = inputs()
+
+    def killing() -> Iterator[Sequence[Document]]:
+        """Kill a worker halfway, so that it has a task or would get the next one."""
+        for number, section in enumerate(lists):
+            if number == len(lists) // 2:
+                while not (workers := list(tmp_path.iterdir())):
+                    time.sleep(0.01)
+                os.kill(int(workers[0].name), signal.SIGKILL)
+            yield section
+
+    scored = [candidates.to_record() for candidates in pool.stream_scored(queries, killing())]
     assert scored == [candidates.to_record() for candidates in reranker.score(*inputs())]
     assert "a worker ended" in caplog.text
 
