@@ -48,6 +48,7 @@ def run(code: str, *words: str, folder: Path) -> str:
     return finished.stdout
 
 
+@pytest.mark.slow
 def test_every_module_is_imported(tmp_path: Path) -> None:
     assert int(run(IMPORT_ALL, folder=tmp_path)) > 300
 

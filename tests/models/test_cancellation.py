@@ -31,7 +31,7 @@ def until(count: int) -> Callable[[], bool]:
     return lambda: next(left, False)
 
 
-@pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cpu,cpu", marks=pytest.mark.slow)])
 def test_what_is_not_wanted_any_more_is_left_unfinished_and_the_next_is_whole(
     tiny_checkpoint: Path, device: str
 ) -> None:

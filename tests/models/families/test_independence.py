@@ -128,6 +128,7 @@ def check(names: list[str], folder: Path) -> None:
         assert len(refused.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_product_ranks_without_any_family(tmp_path: Path) -> None:
     check(NAMES, tmp_path)
 
