@@ -117,7 +117,7 @@ def run_sentences(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )
     output = _output(arguments)
-    how = {"models": arguments.models, "corpus": arguments.corpus, "asked": arguments.queries}
+    how = {"models": arguments.models, "corpus": arguments.corpus, "form": arguments.queries}
     return sentences.run(*sources, output, recipe=recipe, **how)
 
 
