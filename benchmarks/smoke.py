@@ -222,7 +222,8 @@ SCRIPTS = (
     Script("experiments.radiology", "negation --data {data}/radiology", data=("radiology",), packages=("negspacy",)),
     Script(
         "experiments.radiology",
-        "folds --data {data}/radiology --output {work}/folds --words 5 --entries 64 --sentences 300 --seeds 1 --steps 1",
+        "folds --data {data}/radiology --output {work}/folds --words 5 --entries 64 --sentences 300 "
+        "--seeds 1 --steps 1",
         data=("radiology",),
         packages=(START,),
     ),
