@@ -17,8 +17,6 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip("ray", reason="needs the extra ray")
 
-only_with_faults = pytest.mark.skipif("MPIR_FAULTS" not in os.environ, reason="`make faults` runs it: a minute of Ray")
-
 BIG = """
 import sys
 from functools import partial
@@ -135,7 +133,6 @@ def test_workers_that_do_not_see_the_folder_of_the_models(graded: Path, tiny_bun
     assert not (tmp_path / "scored").exists()
 
 
-@only_with_faults
 def test_an_object_store_that_holds_no_two_tasks(tmp_path: Path) -> None:
     """Ray moves to the disk what does not fit."""
     with ray_start(tmp_path, "--object-store-memory", 80_000_000) as variables:
@@ -143,7 +140,6 @@ def test_an_object_store_that_holds_no_two_tasks(tmp_path: Path) -> None:
     assert finished.stdout == f"{[3 * number for number in range(12)]}\n", finished.stderr
 
 
-@only_with_faults
 def test_an_object_store_that_is_too_small_on_a_full_disk(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "20m") as small:
         how = ["--object-store-memory", 80_000_000, "--object-spilling-directory", small]
