@@ -76,6 +76,8 @@ def test_a_command_of_a_package_without_a_dataclass_of_arguments_is_refused(pack
     finished = run(packages, "ids")
     assert finished.returncode == 2
     assert finished.stderr.startswith("mpir: mpir-additions: the command 'ids' takes 'None'")
+    (packages / "mpir_additions/ids.py").write_text("def run(arguments: 'OfTypesAlone'): return 0\n")
+    assert run(packages, "ids").stderr.startswith("mpir: mpir-additions: the command 'ids' takes 'OfTypesAlone'")
     assert run(packages, "doctor", "--help").returncode == 0
 
 

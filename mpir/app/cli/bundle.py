@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpir.app.cli.model_options import ModelColumnArguments, TrustArguments, WeightsArguments
+from mpir.app.cli.model_options import (
+    ModelColumnArguments,
+    TrustArguments,
+    WeightsArguments,
+    instruction_option,
+)
 from mpir.app.cli.option import flag, option, positional
 from mpir.app.cli.value_options import output_path, text_path
 
@@ -41,12 +46,7 @@ class NewArguments(TrustArguments, ModelColumnArguments, WeightsArguments):
         metavar="NAME|DIR",
         group="models",
     )
-    instruction: str | None = option(
-        "--instruction",
-        help="a sentence about the task, for a language model or a chat model",
-        metavar="TEXT",
-        group="models",
-    )
+    instruction: str | None = instruction_option()
 
 
 def run_new(arguments: NewArguments) -> int:

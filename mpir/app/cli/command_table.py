@@ -69,7 +69,11 @@ class Command:
         Raises:
             InputError: a package's function takes none.
         """
-        cls = get_type_hints(self._names()[self.run]).get("arguments")
+        function = self._names()[self.run]
+        try:
+            cls = get_type_hints(function).get("arguments")
+        except NameError:  # it is imported for types alone
+            cls = function.__annotations__.get("arguments")
         if not isinstance(cls, type) or not is_dataclass(cls):
             raise InputError(
                 f"{self.package or 'mpir'}: the command {self.name!r} takes {format_value(str(cls))} (expected a "

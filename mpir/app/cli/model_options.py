@@ -23,6 +23,26 @@ if TYPE_CHECKING:
     from mpir.reranking.reranker import Reranker
 
 
+def _trust_code(*, advanced: bool = False) -> Any:
+    return flag(
+        "--trust-code",
+        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
+        group="models",
+        advanced=advanced,
+    )
+
+
+def instruction_option(*, advanced: bool = False) -> Any:
+    """Declare a field as the option for a model's instruction."""
+    return option(
+        "--instruction",
+        help="a sentence about the task, for a language model or a chat model",
+        metavar="TEXT",
+        group="models",
+        advanced=advanced,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class BundleArguments:
     """The bundle of perspectives."""
@@ -41,11 +61,7 @@ class BundleArguments:
 class TrustArguments:
     """Whether what a bundle or a model brings may run."""
 
-    trust_code: bool = flag(
-        "--trust-code",
-        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
-        group="models",
-    )
+    trust_code: bool = _trust_code()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,19 +77,8 @@ class NamedModelArguments:
         metavar="NAME|DIR",
         group="models",
     )
-    instruction: str | None = option(
-        "--instruction",
-        help="a sentence about the task, for a language model or a chat model",
-        metavar="TEXT",
-        group="models",
-        advanced=True,
-    )
-    trust_code: bool = flag(
-        "--trust-code",
-        help="let a bundle or model run its own Python code, and a bundle ask servers and fetch models",
-        group="models",
-        advanced=True,
-    )
+    instruction: str | None = instruction_option(advanced=True)
+    trust_code: bool = _trust_code(advanced=True)
     revision: str | None = setting(
         "model.revision", help="commit, branch or tag of the --model on its hub", metavar="COMMIT"
     )
