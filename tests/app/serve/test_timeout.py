@@ -24,10 +24,10 @@ def test_a_bundle_without_probabilities_by_words_refuses_it(server: Server) -> N
 def test_it_answers_in_time_by_words_and_with_time_by_reading(start_server: Callable[..., Server]) -> None:
     served = start_server(bundle="fast")
 
-    def results(**options: int) -> list[dict[str, object]]:
+    def results(**options: int) -> list[dict[str, float]]:
         answer = served.post("/v1/rerank", {"query": QUERY, "documents": TEXTS, **options})
         assert answer.status_code == 200
-        ranked: list[dict[str, object]] = answer.json()["results"]
+        ranked: list[dict[str, float]] = answer.json()["results"]
         return ranked
 
     at_once, patient, unlimited = results(timeout_ms=1), results(timeout_ms=300_000), results()
@@ -35,5 +35,8 @@ def test_it_answers_in_time_by_words_and_with_time_by_reading(start_server: Call
         [result["relevance_score"] for result in unlimited], abs=1e-5
     )
     assert [result["index"] for result in patient] == [result["index"] for result in unlimited]
-    assert at_once[0]["index"] == 0  # by its words
-    assert at_once[0]["relevance_score"] != patient[0]["relevance_score"]
+    assert at_once[0]["index"] == 0
+    # a quick machine reads one document within the millisecond; the others' scores are of their words
+    assert sorted(result["relevance_score"] for result in at_once) != pytest.approx(
+        sorted(result["relevance_score"] for result in patient), abs=1e-5
+    )
