@@ -257,8 +257,8 @@ SCRIPTS = (
     ),
     Script(
         "experiments.ranking.headline",
-        "--data {data} --output {work}/headline --parts d-med --bundles fast --limit 2",
-        data=("med",),
+        "--data {data} --output {work}/headline --parts d-med d-pubmedqa --bundles fast --limit 2",
+        data=("med", "pubmedqa"),
         packages=(START,),
     ),
     Script(

@@ -17,7 +17,7 @@ h  documents of one source and form, so that nothing but content can tell the re
    rounds_6_to_9.jsonl.gz without their titles; BM25's candidates, reranked, and sentences of relevant ones (MAP)
 i  sentences of trial reports that answer, in the paragraphs of Evidence Inference whose answer no abstract has (MAP)
 
-b, f, g and TREC-QA in d rank lists of sentences.
+b, f, g and TREC-QA and PubMedQA (pubmedqa.py) in d rank lists of sentences.
 
 The untrained baselines are BM25, the base encoder's cosine, and both together by z-scores and by reciprocal rank
 fusion. The script prints means over questions, a bootstrap interval, and p-values of paired randomisation tests against
@@ -41,6 +41,7 @@ from experiments.common.baselines import BM25, FREE, SUMMED, Start, free_scores
 from experiments.common.cranfield import read_cranfield
 from experiments.common.other_topics import other_topics
 from experiments.common.passages import pieced_papers, read_medquad
+from experiments.common.pubmedqa import read_pubmedqa
 from experiments.common.retrieval import best_documents, measure_run
 from experiments.common.significance import p_against
 from experiments.common.test_sets import CANDIDATES, FOLDERS, READERS, TestSet, limited
@@ -74,7 +75,7 @@ Values = dict[str, npt.NDArray[np.float64]]
 """System → its figure for each question (Q,)."""
 SAME = f"{SUMMED}, same candidates"
 """The best free sum once more, over no more candidates than are reranked: what z-scores say depends on them."""
-SETS = {**READERS, "cranfield": read_cranfield, "medquad": read_medquad}
+SETS = {**READERS, "cranfield": read_cranfield, "medquad": read_medquad, "pubmedqa": read_pubmedqa}
 """Test sets of evaluation d by name; each is a folder of the data, or is listed in FOLDERS."""
 MEAN = ("a", "b BM25", "c documents")
 

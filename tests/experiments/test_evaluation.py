@@ -193,6 +193,27 @@ def test_a_page_has_right_and_wrong_passages(script: Any, tmp_path: Path) -> Non
         read_medquad(tmp_path)
 
 
+def test_pubmedqa_asks_for_the_conclusion_of_test_questions(script: Any, tmp_path: Path) -> None:
+    item = {
+        "QUESTION": "Does aspirin help?",
+        "LABELS": ["BACKGROUND", "RESULTS", "PATIENTS AND METHODS"],
+        "CONTEXTS": ["Aspirin is old.", "It helped six of ten.", "Ten were treated. Six were men."],
+        "LONG_ANSWER": "It helps. Use it.",
+    }
+    (tmp_path / "ori_pqal.json").write_text(json.dumps({"1": item, "2": item, "3": item | {"LABELS": ["RESULTS"] * 3}}))
+    (tmp_path / "test_ground_truth.json").write_text('{"2": "yes", "3": "no"}')
+    read_pubmedqa = script("common/pubmedqa")["read_pubmedqa"]
+    test = read_pubmedqa(tmp_path)
+    assert test.queries == {"2": "Does aspirin help?"}
+    texts = ["It helps.", "Use it.", "Aspirin is old.", "Ten were treated.", "Six were men."]
+    assert [document.text for document in test.documents] == texts
+    assert test.qrels == {"2": {"2/0": 1, "2/1": 1}}
+    assert test.candidates == {"2": [0, 1, 2, 3, 4]}
+    (tmp_path / "ori_pqal.json").write_text(json.dumps({"1": {"QUESTION": "q", "LABELS": [], "CONTEXTS": []}}))
+    with pytest.raises(InputError, match=r"ori_pqal\.json: 1: 'LONG_ANSWER' is missing"):
+        read_pubmedqa(tmp_path)
+
+
 def test_passages_are_a_collection_of_d(
     script: Any,
     tmp_path: Path,
