@@ -53,8 +53,9 @@ class Header:
 
     @property
     def known(self) -> int:
-        """The number of columns that fields.py knows; 0 without a title or body."""
-        names = {field_name(cell) for cell in self.cells}
+        """The number of columns that fields.py knows; 0 without a title or body, or if cells are not yet apart."""
+        is_whole = len(self.cells) == 1 and any(mark in self.cells[0] for mark in SEPARATORS)
+        names = set() if is_whole else {field_name(cell) for cell in self.cells}
         return len(names & KNOWN) if names & TEXTS else 0
 
 

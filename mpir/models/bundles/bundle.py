@@ -123,7 +123,7 @@ class Bundle:
             raise InputError(
                 f"{self.folder}: the perspective {format_value(item['name'])} would send queries and documents to "
                 f"{format_value(item['url'])}; if you trust the bundle, name that address yourself (llm), "
-                "which then gets your key, or allow it without a key (trust_code)."
+                "which then gets your key, or allow it without a key (--trust-code, trust_code=True)."
             )
         try:
             return build(item, loading)

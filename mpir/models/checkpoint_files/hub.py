@@ -97,7 +97,7 @@ def _fetch(name: str, revision: str | None, *, with_code: bool, fetch: bool) -> 
         if not fetch:
             raise InputError(
                 f"model {format_value(name)}: would be fetched from a hub by its name in a file, which is not done "
-                "unasked. Name it yourself as a model or an encoder, or allow it (trust_code)."
+                "unasked. Name it yourself as a model or an encoder, or allow it (--trust-code, trust_code=True)."
             ) from None
         raise ArtefactError(describe_failure(name, revision, error)) from error
     return Snapshot(folder, folder.name)

@@ -111,7 +111,8 @@ def _describe(error: BaseException, checkpoint: str | Path, expected: str) -> st
     if "trust_remote_code" in str(error):
         return (
             f"{checkpoint}: needs Python code of its own, which mpir never runs unasked; give a checkpoint of a type "
-            "that transformers has, such as BERT, or allow it (trust_code) if you have read that code."
+            "that transformers has, such as BERT, or, if you have read that code, allow it (--trust-code, "
+            "trust_code=True)."
         )
     named = isinstance(error, OSError | ValueError | ImportError) and str(error)
     reason = shortened(str(error) if named else f"{type(error).__name__}: {error}", 200)

@@ -103,7 +103,7 @@ def _find(type_name: str, *, trust_code: bool) -> Factory:
     if ":" in type_name:
         raise InputError(
             f"perspective kind {format_value(type_name)} would run code of that module; if you trust the bundle, allow "
-            "that (trust_code)."
+            "that (--trust-code, trust_code=True)."
         )
     known = format_names(sorted({*MODULES, *by_kind, *_factories}))
     raise InputError(

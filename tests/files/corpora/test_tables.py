@@ -48,6 +48,8 @@ def test_a_row_without_an_id_is_called_by_its_words(tmp_path: Path) -> None:
     [
         ("", r"a\.csv:1: .*\(got no columns"),
         ("name,age\nJane,7\n", r"a\.csv:1: .*\(got name, age\)"),
+        ("a,b\nJane,7\n", r"a\.csv:1: .*\(got a, b\)"),  # together they are "ab", an abstract's tag
+        ("a;b\nJane, 7;8\n", r"a\.csv:1: .*\(got a, b\)"),
         (
             'id,title\n1,whole\n2,"never closed\n3,lost\n4,lost\n',
             r"a\.csv:3: .*\(unexpected end",
