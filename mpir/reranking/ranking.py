@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -160,14 +160,16 @@ class Ranking(RankedList):
         check_choice("level", level, ("documents", "sentences"))
         if level == "documents":
             names, reading = list(self.documents[0].scores) if self.documents else [], self.shown_columns
-            heads = ["rank", "id", "index", "title", "probability", "score", *names, *reading, "best_sentence"]
+            heads = ["rank", "id", "index", "title", "probability", "score"]
+            heads += [*_score_heads([*names, *reading], (*heads, "best_sentence")), "best_sentence"]
             rows = [
                 [rank, d.id, d.index, d.title, d.probability, d.score, *map(d.scores.get, names), *_of_best(d, reading)]
                 for rank, d in enumerate(self.documents, 1)
             ]
         else:
             names = list(self.weights.alpha)
-            heads = ["rank", "document", "section", "begin", "end", "text", "answer_probability", "score", *names]
+            heads = ["rank", "document", "section", "begin", "end", "text", "answer_probability", "score"]
+            heads += _score_heads(names, heads)
             rows = [
                 [rank, s.document, s.section, s.begin, s.end, s.text, s.answer_probability, s.score]
                 + [s.scores[name] for name in names]
@@ -235,6 +237,11 @@ class Ranking(RankedList):
         from mpir.reranking.render.text import explain
 
         return without_surrogates(explain(self, rank))
+
+
+def _score_heads(names: Sequence[str], heads: Sequence[str]) -> list[str]:
+    """Return the column names of scores: their own, or "title score" where another column has that name."""
+    return [f"{name} score" if name in heads else name for name in names]
 
 
 def _of_best(document: RankedDocument, reading: list[str]) -> list[Any]:

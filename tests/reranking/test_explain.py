@@ -9,6 +9,11 @@ from mpir.errors import InputError
 from tests.reranking.letters import Count, count_at
 
 
+def test_a_score_takes_no_other_column_of_a_data_frame_away() -> None:
+    frame = Reranker(perspectives=[Count("title")]).rerank("q", [Document("a", "", "A title.")]).to_pandas()
+    assert (frame["title"].tolist(), frame["title score"].tolist()) == ([""], [1])
+
+
 def test_forms_of_the_result(reranker: Reranker) -> None:
     ranking = reranker.rerank("q", [Document("a", "T", "An x. A y."), Document("b", abstract="Nothing.")])
     assert json.loads(ranking.to_json()) == json.loads(json.dumps(ranking.to_dict()))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mpir import Perspective, Reranker
+from mpir import Document, Perspective, Reranker
 from mpir.app.cli import main
+from mpir.files.corpora import read_corpus
 from mpir.reranking.render.spreadsheet import spreadsheet
 
 REFERENCES = "\n".join(
@@ -29,6 +30,27 @@ class Below(Perspective):
 
     def score_pairs(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray[Any, Any]:
         return np.full(len(pairs), -2.0)
+
+
+class Named(Below):
+    """A score of documents whose name another column has."""
+
+    level = "document"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@pytest.mark.parametrize("name", ["document", "title", "year", "Abstract", "best sentence", "notes"])
+def test_a_score_takes_no_other_column_away(name: str, tmp_path: Path) -> None:
+    documents = [Document("7", "Salt", "Sweat has salt.", metadata={"year": 2015})]
+    ranking = Reranker(perspectives=[Named(name), Below()]).rerank("salt", documents)
+    (tmp_path / "a.csv").write_text(spreadsheet(ranking), encoding="utf-8")
+    (row,) = csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines())
+    assert (row["document"], row["title"], row["year"], row[f"{name} score"]) == ("7", "Salt", "2015", "-2.0000")
+    (document,) = read_corpus([tmp_path / "a.csv"])
+    assert (document, document.metadata["year"]) == (Document("7", "Salt", "Sweat has salt."), 2015)
+    assert "source_fields" not in document.metadata
 
 
 def _table(tiny_bundle: Path, tmp_path: Path, *options: str) -> list[dict[str, str]]:

@@ -61,7 +61,7 @@ function othersOf({ grades }) {
 
 /** All documents in an order with their decisions, as a CSV file that spreadsheets open. */
 export function csv(data, order, blended, grades) {
-  const others = othersOf(data), numbers = [...Object.keys(data.documents[order[0]].scores ?? {}), ...data.shown ?? []];
+  const others = othersOf(data), numbers = [...Object.keys(data.documents[order[0]].scores ?? {}), ...data.shown ?? []].map((name) => headOf(data, name));
   const rows = order.map((i, at) => row(data, i, at + 1, blended[i], grades, others));
   const always = ["rank", "document", "decision", "grade", "note", "title", "blended score", ...numbers, "best sentence"];
   const [ids, known] = [data.heads.slice(0, 2), data.heads.slice(2)];
@@ -71,10 +71,13 @@ export function csv(data, order, blended, grades) {
   return `\ufeff${[kept, ...rows.map((values) => kept.map((head) => values[head]))].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
 }
 
+/** The column name of a score; another column may have the score's own name. */
+const headOf = (data, name) => data.score_heads?.[name] ?? name;
+
 function row(data, i, rank, blended, grades, others) {
   const document = data.documents[i], { id, sections, record, probability, scores } = document, { grade, note } = grades.get(String(id)) ?? {};
   const sentence = best(document, blended), shown = (data.shown ?? []).map((name) => [name, sentence?.scores[name]]);
-  const numbers = { probability, "blended score": blended?.score, ...scores, ...Object.fromEntries(shown) };
+  const numbers = { probability, "blended score": blended?.score, ...Object.fromEntries([...Object.entries(scores ?? {}), ...shown].map(([name, value]) => [headOf(data, name), value])) };
   return {
     ...record.cells, rank, document: id, decision: decisionOf(grade), "decisions of others": others.get(id), grade, note, title: sections.title,
     ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, value?.toFixed(4)])),

@@ -29,7 +29,7 @@ from mpir.files.corpora.screening_tools import OWN_COLUMNS, without_own_decision
 from mpir.files.corpora.source_fields import as_columns, as_tags
 from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.ranking import Ranking
-from mpir.reranking.render.spreadsheet import FURTHER_HEADS, HEADS, record_cells
+from mpir.reranking.render.spreadsheet import FURTHER_HEADS, HEADS, record_cells, score_head
 from mpir.reranking.standing import CLAIMS, is_retracted
 
 SERVED = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " + (
@@ -98,10 +98,12 @@ def page_data(ranking: Ranking, documents: Sequence[Document], bundle: str = "")
     """
     ranked = sorted(ranking.documents, key=lambda document: document.index)
     before = _first_ranks(ranked, documents)
+    scores = ranked[0].scores if ranked else {}
     return {
         **_head(ranking.query, documents, bundle),
         "calibrated": ranking.expected_relevant is not None,
         "shown": ranking.shown_columns,
+        "score_heads": {name: score_head(name) for name in (*scores, *ranking.shown_columns)},
         "weights": ranking.weights.to_dict(),
         "ordering": sorted(ranking.ordering),
         "signed": sorted(ranking.signed),

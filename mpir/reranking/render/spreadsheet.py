@@ -13,6 +13,8 @@ from mpir.core.text.claims import claim_of
 from mpir.errors import printable
 from mpir.files.corpora.authors import split_authors
 from mpir.files.corpora.bibliography import AUTHORS, JOURNAL, LISTS, TYPES, YEAR, Bibliography, split_names
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.fields import READ
 from mpir.files.corpora.formula_guard import guarded
 from mpir.files.corpora.identifiers import REGISTRIES
 from mpir.files.corpora.source_fields import SOURCE_FIELDS, as_columns
@@ -45,6 +47,14 @@ _REGISTRIES = tuple(name for name in REGISTRIES if name not in (*_NAMES, *_FURTH
 HEADS, FURTHER_HEADS = (*_NAMES, *_KNOWN, *_STANDING), (*_FURTHER, *_REGISTRIES)
 """Columns of a record's fields: those before the scores, and those in the last columns."""
 _QUERY = ("query id", "query")
+_DECISION = ("decision", "decisions of others", "grade", "note")
+_OTHER_HEADS = frozenset(
+    (
+        *("rank", "document", "title", "section", "abstract", "probability", "answer probability", "blended score"),
+        *("sentence", "sentence says", "best sentence", _SAYS, *HEADS, *FURTHER_HEADS, *_QUERY, *_DECISION),
+    )
+)
+"""Columns other than those of scores, in this table or that of the explain page."""
 _SIGNATURE = "\ufeff"
 """The byte order mark, without which Excel does not recognise UTF-8."""
 
@@ -75,10 +85,19 @@ def spreadsheet(rankings: RankedList | Sequence[tuple[str, RankedList]], sentenc
     return _SIGNATURE + without_surrogates(stream.getvalue())
 
 
+def score_head(name: str) -> str:
+    """Return the column name of a score: its own, or "document score" where another column of the table has that name.
+
+    The shipped bundles have a score "document", and `document` is the column of the ids.
+    """
+    is_taken = " ".join(name.lower().split()) in _OTHER_HEADS or field_name(name) in READ
+    return f"{name} score" if is_taken else name
+
+
 def _heads(rows: Sequence[Mapping[str, Any]], rankings: Sequence[RankedList], sentences: int | None) -> list[str]:
     """Return the column names: the fixed ones, those of the scores, and the optional ones that are not empty."""
-    of_documents = [name for ranking in rankings if ranking.documents for name in ranking[0].scores]
-    reading = [name for ranking in rankings for name in ranking.shown_columns]
+    of_documents = [score_head(name) for ranking in rankings if ranking.documents for name in ranking[0].scores]
+    reading = [score_head(name) for ranking in rankings for name in ranking.shown_columns]
     heads = [
         "rank",
         "document",
@@ -114,12 +133,13 @@ def _rows(ranking: RankedList, sentences: int | None) -> Iterator[dict[str, Any]
     known = {document.id: _known_of(document, ranking.query) for document in ranking}
     if sentences is None:
         for rank, document in enumerate(ranking, 1):
-            scores = {"probability": document.probability, "blended score": document.score, **document.scores}
+            scores = {"probability": document.probability, "blended score": document.score}
+            scores |= {score_head(name): value for name, value in document.scores.items()}
             yield {"rank": rank, **known[document.id], **scores, **_best(document, ranking.shown_columns)}
         return
     for rank, s in enumerate(ranking.sentences[:sentences], 1):
         scores = {"answer probability": s.answer_probability, "blended score": s.score}
-        scores |= {name: s.scores[name] for name in ranking.shown_columns}
+        scores |= {score_head(name): s.scores[name] for name in ranking.shown_columns}
         yield {"rank": rank, **known[s.document], "section": s.section, **scores, **_sentence(s.text, ranking.query)}
 
 
@@ -154,7 +174,9 @@ def _joined(name: str, values: Sequence[str]) -> str:
 def _best(document: RankedDocument, reading: Sequence[str]) -> dict[str, Any]:
     """Return the best sentence and its scores; an empty dictionary for a document without sentences."""
     best = document.best_sentence
-    return {} if best is None else {**{name: best.scores[name] for name in reading}, "best sentence": best.text}
+    if best is None:
+        return {}
+    return {**{score_head(name): best.scores[name] for name in reading}, "best sentence": best.text}
 
 
 def _cell(value: Any) -> Any:

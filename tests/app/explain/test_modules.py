@@ -130,7 +130,9 @@ def references() -> list[Document]:
 
 def test_saved_references_and_tables_are_those_of_the_command_line() -> None:
     documents = references()
-    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank(QUERY, documents)
+    of_documents = Arbitrary("document")  # the name of the column of the ids
+    of_documents.level = "document"
+    ranking = Reranker(perspectives=[Arbitrary("relevance"), of_documents]).rerank(QUERY, documents)
     data = json.dumps(page_data(ranking, documents))
     start = f"import {{ blend, rankOf }} from BLEND; const data = {data}, b = blend(data, data.weights);"
     start += "const o = rankOf(data, b);"
@@ -145,6 +147,8 @@ def test_saved_references_and_tables_are_those_of_the_command_line() -> None:
     assert [rows[0][number] for number in columns] == expected[0]
     assert len(rows) == len(expected)
     tables = [list(csv.DictReader(io.StringIO(text[1:]))) for text in (saved_csv, ranking.to_csv())]
+    assert [row["document"] for row in tables[0]] == [document.id for document in ranking]
+    assert [row["document score"] for row in tables[0]] == [row["document score"] for row in tables[1]]
     for name in ("type of study", "retracted", "best sentence says"):
         cells = [[row[name] for row in table] for table in tables]
         assert cells[0] == cells[1]
