@@ -62,11 +62,12 @@ function othersOf({ grades }) {
 /** All documents in an order with their decisions, as a CSV file that spreadsheets open. */
 export function csv(data, order, blended, grades) {
   const others = othersOf(data), numbers = [...Object.keys(data.documents[order[0]].scores ?? {}), ...data.shown ?? []].map((name) => headOf(data, name));
-  const rows = order.map((i, at) => row(data, i, at + 1, blended[i], grades, others));
+  const names = new Set(numbers.map((name) => name.toLowerCase())), sourceHead = (name) => names.has(name.toLowerCase()) ? `${name} (source)` : name;
+  const rows = order.map((i, at) => row(data, i, at + 1, blended[i], grades, others, sourceHead));
   const always = ["rank", "document", "decision", "grade", "note", "title", "blended score", ...numbers, "best sentence"];
   const [ids, known] = [data.heads.slice(0, 2), data.heads.slice(2)];
   const heads = ["rank", "document", "decision", "decisions of others", "grade", "note", ...ids, "title", ...known, "probability", "blended score", ...numbers,
-    "best sentence says", "best sentence", "abstract", ...data.further_heads, ...order.flatMap((i) => data.documents[i].record.columns)];
+    "best sentence says", "best sentence", "abstract", ...data.further_heads, ...order.flatMap((i) => data.documents[i].record.columns.map(sourceHead))];
   const kept = [...new Set(heads)].filter((head) => always.includes(head) || rows.some((values) => cell(values[head])));
   return `\ufeff${[kept, ...rows.map((values) => kept.map((head) => values[head]))].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
 }
@@ -74,12 +75,13 @@ export function csv(data, order, blended, grades) {
 /** The column name of a score; another column may have the score's own name. */
 const headOf = (data, name) => data.score_heads?.[name] ?? name;
 
-function row(data, i, rank, blended, grades, others) {
+function row(data, i, rank, blended, grades, others, sourceHead) {
   const document = data.documents[i], { id, sections, record, probability, scores } = document, { grade, note } = grades.get(String(id)) ?? {};
   const sentence = best(document, blended), shown = (data.shown ?? []).map((name) => [name, sentence?.scores[name]]);
   const numbers = { probability, "blended score": blended?.score, ...Object.fromEntries([...Object.entries(scores ?? {}), ...shown].map(([name, value]) => [headOf(data, name), value])) };
+  const cells = Object.entries(record.cells).map(([name, text]) => [record.columns.includes(name) ? sourceHead(name) : name, text]);
   return {
-    ...record.cells, rank, document: id, decision: decisionOf(grade), "decisions of others": others.get(id), grade, note, title: sections.title,
+    ...Object.fromEntries(cells), rank, document: id, decision: decisionOf(grade), "decisions of others": others.get(id), grade, note, title: sections.title,
     ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, value?.toFixed(4)])),
     "best sentence says": sentence?.says, "best sentence": sentence && textOf(document, sentence), abstract: sections.abstract,
   };

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,21 @@ def test_saved_references_and_tables_are_those_of_the_command_line() -> None:
         cells = [[row[name] for row in table] for table in tables]
         assert cells[0] == cells[1]
         assert any(cells[0]) and not all(cells[0])
+
+
+def test_a_saved_table_keeps_a_column_of_the_source_beside_a_score_of_its_name() -> None:
+    documents = [
+        replace(document, metadata={**document.metadata, "source_fields": {"relevance": f"high for {document.id}"}})
+        for document in references()
+    ]
+    ranking = Reranker(perspectives=[Arbitrary("relevance")]).rerank(QUERY, documents)
+    data = json.dumps(page_data(ranking, documents))
+    start = f'import {{ blend, rankOf }} from "{module_uri()}"; const data = {data}, b = blend(data, data.weights);'
+    code = f"{start} process.stdout.write(csv(data, rankOf(data, b), b, new Map()));"
+    tables = [ranking.to_csv(), in_node("csv", code, "exports")]
+    for rows in [list(csv.DictReader(io.StringIO(text[1:]))) for text in tables]:
+        assert [row["relevance (source)"] for row in rows] == [f"high for {document.id}" for document in ranking]
+        assert all(float(row["relevance"]) < 2 for row in rows)
 
 
 def module_uri() -> str:
