@@ -35,6 +35,7 @@ from mpir.reranking.validation import (
     as_models,
     as_pair,
     as_perspectives,
+    as_run,
     check_columns,
     check_is_list,
     check_same_length,
@@ -89,7 +90,7 @@ class Reranker(Resources):
             InputError: an invalid option, weights for other perspectives, two perspectives of one name, or a model
                 option without a bundle.
         """
-        self.run = RunOptions() if run is None else run
+        self.run = as_run(run)
         choice = as_models(models)
         judges = chat_models(choice)
         if judges and bundle is None and not perspectives:

@@ -10,6 +10,7 @@ from mpir.core.text.types import Pair
 from mpir.errors import InputError, error_context, format_value
 from mpir.models.perspectives import Perspective, ScoreCache
 from mpir.models.perspectives.named_models import NamedModels
+from mpir.reranking.options import RunOptions
 from mpir.validation import is_finite
 
 
@@ -69,6 +70,13 @@ def as_cache(value: ScoreCache | str | Path | None) -> ScoreCache | None:
     if not isinstance(value, ScoreCache | str | Path | None):
         raise InputError(f"cache is {format_value(value)}; expected the path of a folder or an open ScoreCache.")
     return ScoreCache(value) if isinstance(value, str | Path) else value
+
+
+def as_run(value: RunOptions | None) -> RunOptions:
+    """Return the options of a run, or the default ones for None. Raises InputError for any other object."""
+    if not isinstance(value, RunOptions | None):
+        raise InputError(f"run is {format_value(value)}; expected RunOptions, such as RunOptions(cascade='all').")
+    return RunOptions() if value is None else value
 
 
 def as_pair(value: Any, number: int) -> Pair:

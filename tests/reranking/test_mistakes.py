@@ -27,6 +27,7 @@ def test_a_models_option_beside_perspectives_is_an_error_and_not_ignored() -> No
     ("option", "message"),
     [
         ({"cache": 5}, "cache is 5"),
+        ({"run": {"cascade": "all"}}, "run is {'cascade'"),
         ({"weights": {"alpha": {"x": "y" * 999}}}, r"^weights: alpha\[x\] is 'y+"),
         ({"weights": {"alpha": {"x": None}}}, r"^weights: alpha\[x\] is missing"),
         ({"weights": 5}, "weights '5': no such"),

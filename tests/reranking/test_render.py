@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 import pytest
 
 from mpir import Document, Perspective, Reranker, Weights
@@ -121,6 +123,61 @@ def test_exported_references_are_read_back(ranking: Ranking, tmp_path: Path, for
     assert re.findall(f"{keyword}mpir probability (.*)", text) == [f"{d.probability:.3f}" for d in ranking]
     note = "N1  - " if form == "to_ris" else "GN  - "
     assert len(re.findall(f"{note}mpir: rank . of 3, probability .*, for: where is x", text)) == 3
+
+
+TEXTS = ("to_ris", "to_nbib", "to_csv", "to_html", "to_markdown", "table", "explain")
+
+
+@pytest.mark.parametrize(
+    ("date", "ris", "nbib"),
+    [
+        ("2020-01-05 00:00:00", "2020/01/05", "2020 Jan 5"),
+        ("2020-01-05T10:00:00Z", "2020/01/05", "2020 Jan 5"),
+        (datetime(2020, 1, 5, 10), "2020/01/05", "2020 Jan 5"),
+        (datetime(2020, 1, 5, 10).date(), "2020/01/05", "2020 Jan 5"),
+        (pandas.Timestamp("2020-01-05"), "2020/01/05", "2020 Jan 5"),
+        ("2020 Jan-Feb", "2020/01", "2020 Jan"),
+        ("5 January 2020", "2020/01/05", "2020 Jan 5"),
+        (20200105, "2020/01/05", "2020 Jan 5"),
+        ("2020-01", "2020/01", "2020 Jan"),
+        ("2020-13-45", "", "2020"),
+        (2020, "", "2020"),
+        (pandas.NaT, "", ""),
+    ],
+)
+def test_a_date_of_the_caller_is_exported_in_any_form(date: object, ris: str, nbib: str) -> None:
+    document = {"id": "7", "text": "We saw an x.", "date": date}
+    ranking = Reranker(perspectives=[Count()]).rerank("where is x?", [document])
+    for form in TEXTS:
+        assert getattr(ranking, form)()
+    assert re.findall("DA  - (.*)", ranking.to_ris()) == [text for text in [ris] if text]
+    assert re.findall("PY  - (.*)", ranking.to_ris()) == [text[:4] for text in [nbib] if text]
+    assert re.findall("DP  - (.*)", ranking.to_nbib()) == [text for text in [nbib] if text]
+
+
+def test_missing_values_in_the_fields_of_a_caller_are_no_texts() -> None:
+    table = pandas.DataFrame(
+        {
+            "text": ["We saw an x.", "Nor here."],
+            "year": [2020, np.nan],
+            "journal": ["Lancet", np.nan],
+            "authors": ["Doe, J", np.nan],
+            "types": [["Review", np.nan], pandas.NA],
+            "volume": pandas.Series([4, pandas.NA], dtype="Int64"),
+        }
+    )
+    rows = table.drop(columns="text").to_dict("records")
+    reranker = Reranker(perspectives=[Count()])
+    for ranking in (
+        reranker.rerank("where is x?", table.to_dict("records")),
+        reranker.rerank("where is x?", table["text"], metadata=rows),
+    ):
+        for form in TEXTS:
+            text = getattr(ranking, form)()
+            assert not re.search(r"\bnan\b|<NA>|&lt;NA|2020\.0|None", text), form
+        assert re.findall("AU  - (.*)", ranking.to_ris()) == ["Doe, J"]
+        assert re.findall("VL  - (.*)", ranking.to_ris()) == ["4"]
+        assert re.findall(r"0 +2020 +Lancet", ranking.table())
 
 
 def test_html_is_a_fragment_without_scripts_in_which_texts_are_texts(ranking: Ranking) -> None:

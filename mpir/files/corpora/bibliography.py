@@ -12,9 +12,10 @@ from typing import Any, cast
 from mpir.files.corpora.authors import split_authors
 from mpir.files.corpora.list_cells import listed
 from mpir.files.corpora.placeholders import says_nothing
+from mpir.validation import is_missing
 
 YEAR, JOURNAL, TYPES, AUTHORS = "year", "journal", "types", "authors"
-KEYWORDS, LANGUAGE, PAGES = "keywords", "language", "pages"
+KEYWORDS, LANGUAGE, PAGES, DATE = "keywords", "language", "pages", "date"
 """Keys of the metadata of a document whose record has these fields."""
 RETRACTED = "Retracted Publication"
 """NLM's publication type of a retracted paper."""
@@ -39,6 +40,7 @@ _BASIC = re.compile(r"((?:1[5-9]|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?(?
 _MONTH = r"(?P<month>0?[1-9]|1[0-2]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)"
 _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _AFTER = _DAY.replace("day", "after")
+_ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d\d)?")
 _YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[-/. ,]+{_MONTH}(?![a-z\d])(?:[-/. ,]+{_DAY}(?!\d))?(?=$|[/T ,;.-])", re.I)
 _DAY_FIRST = re.compile(
     rf"(?:{_DAY}\.?[-/ ]+)?(?P<month>[a-z]{{3,9}})\.?(?:[ -]{_AFTER})?[-/ ,]*(?P<year>\d{{4}})", re.IGNORECASE
@@ -78,11 +80,12 @@ class Bibliography:
     def of(cls, metadata: Mapping[str, Any]) -> Bibliography:
         """Return the fields in a document's metadata, which a caller may also have written as texts.
 
-        A year may be "2015-03", and a list "Review; Letter".
+        A year may be "2015-03", a date "2015-03-01 00:00:00", and a list "Review; Letter". NaN and pandas' NA are
+        missing.
         """
         values: dict[str, Any] = {}
         for name in cls.__dataclass_fields__:
-            if (value := metadata.get(name)) is None:
+            if is_missing(value := metadata.get(name)):
                 continue
             if name == YEAR:
                 values[YEAR] = year_of(str(value))
@@ -90,9 +93,13 @@ class Bibliography:
                 names = value
                 if isinstance(value, str):
                     names = split_authors(value) if name == AUTHORS else split_names(value)
-                values[name] = tuple(map(str, names if isinstance(names, Iterable) else [names]))
+                names = names if isinstance(names, Iterable) else [names]
+                values[name] = tuple(str(item) for item in names if not is_missing(item))
             else:
                 values[name] = str(value)
+        if text := values.get(DATE):
+            year, date = (year_of(text), text) if _ISO.fullmatch(text) else date_of((str(values.get(YEAR, "")), text))
+            values[YEAR], values[DATE] = values.get(YEAR) or year, date
         return cls(**values)
 
     @property

@@ -17,7 +17,7 @@ from mpir.errors import printable
 from mpir.files.corpora.bibliography import JOURNAL, YEAR, Bibliography
 from mpir.files.corpora.study_types import study_type_of
 from mpir.reranking.render.references import link_of
-from mpir.reranking.render.tables import claim_mark, measure_of, retraction_mark
+from mpir.reranking.render.tables import claim_mark, measure_of, origin_of, retraction_mark
 from mpir.reranking.standing import standing_of
 
 STYLE = """\
@@ -87,7 +87,8 @@ def _marked(document: RankedDocument) -> Iterator[str]:
 
 def _origin(document: RankedDocument) -> str:
     """Return the journal, the year and the type of study, if known."""
-    known = [str(document.metadata[key]) for key in (JOURNAL, YEAR) if document.metadata.get(key)]
+    origin = origin_of(document)
+    known = (origin[JOURNAL], origin[YEAR])
     return ", ".join(filter(None, (*known, study_type_of(Bibliography.of(document.metadata).types, document.title))))
 
 

@@ -50,7 +50,7 @@ def _nbib_fields(ranking: RankedList, document: RankedDocument, rank: int) -> It
     yield from (("OT", keyword) for keyword in _keywords(ranking, document, rank))
     yield from (("OID", "" if known.pmid else document.id), ("TI", document.title))
     yield from (("FAU", author) for author in known.authors)
-    date = f"{known.year} {month_and_day(known.date)}" if known.date else known.year
+    date = f"{known.year or known.date[:4]} {month_and_day(known.date)}" if known.date else known.year
     yield from (("DP", date), ("JT", known.journal), ("TA", known.abbreviation), ("VI", known.volume))
     yield from (("IP", known.issue), ("PG", known.pages), ("IS", known.issn), ("PB", known.publisher))
     yield from (("LA", language) for language in known.language)

@@ -26,9 +26,10 @@ def measure_of(ranking: RankedList) -> tuple[str, Callable[[RankedDocument | Ran
     return PROBABILITY, lambda ranked: f"{probability_of(ranked)[1]:.3f}"
 
 
-def said_of(ranking: RankedList, names: Sequence[str]) -> list[str]:
-    """Return the metadata keys among `names` that at least one ranked document has."""
-    return [name for name in names if any(document.metadata.get(name) for document in ranking)]
+def origin_of(document: RankedDocument) -> dict[str, str]:
+    """Return the year and the journal of a document by name, "" for an unknown one."""
+    known, year = Bibliography.of(document.metadata), document.metadata.get(YEAR)
+    return {YEAR: year if isinstance(year, str) else str(known.year or ""), JOURNAL: known.journal}
 
 
 def retraction_mark(document: RankedDocument) -> str:
@@ -48,11 +49,12 @@ def document_table(ranking: RankedList, width: int | None) -> str:
     Each row has the document's title and, on the next line, its best sentence.
     """
     name, measure = measure_of(ranking)
-    known, titled = said_of(ranking, (YEAR, JOURNAL)), any(document.title for document in ranking)
+    origins, titled = [origin_of(document) for document in ranking], any(document.title for document in ranking)
+    known = [name for name in (YEAR, JOURNAL) if any(origin[name] for origin in origins)]
     heads = ("rank", name, "document", *known, "title > best sentence" if titled else "best sentence")
     rows = [
-        (rank, measure(d), d.id, *(d.metadata.get(key, "") for key in known), _headline(d, ranking.query))
-        for rank, d in enumerate(ranking, 1)
+        (rank, measure(d), d.id, *(origin[name] for name in known), _headline(d, ranking.query))
+        for rank, (d, origin) in enumerate(zip(ranking, origins, strict=True), 1)
     ]
     return printable(f"{ranking.query}\n\n{_drawn(rows, heads, width) if rows else '(no documents)'}")
 
