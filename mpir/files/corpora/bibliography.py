@@ -160,12 +160,13 @@ def reference_type_of(text: str) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a table cell into names or types, at semicolons or, if it has none, at vertical bars; or a list in it."""
+    """Split a table cell into names or types, at semicolons, else at bars, else at line ends; or a list in it."""
     if (names := listed(text)) is not None:
         return names
     if "&" in text and ";" in text:
         text = unescape(text)
-    return [name.strip() for name in text.split(";" if ";" in text else "|") if name.strip()]
+    separator = next((mark for mark in ";|" if mark in text), "\n")
+    return [name.strip() for name in text.split(separator) if name.strip()]
 
 
 def year_of(text: str) -> int | None:

@@ -15,6 +15,10 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from mpir.files.corpora.field_keys import field_name
+from mpir.files.corpora.field_values import Value, texts_of
+from mpir.files.corpora.fields import LISTED
+
 TITLE = "title"
 _FIELDS = (
     *("TITLE", "ORIGINAL (NON-ENGLISH) TITLE", "AUTHOR NAMES", "AUTHOR ADDRESSES", "CORRESPONDENCE ADDRESS", "EDITORS"),
@@ -33,13 +37,14 @@ def separator_by_row(beginning: str) -> str | None:
     return match[1] if match else None
 
 
-def records_by_row(rows: Iterable[list[str]]) -> Iterator[dict[str, str]]:
-    """Yield each record's values by field name in lower case."""
-    fields = dict[str, str]()
+def records_by_row(rows: Iterable[list[str]]) -> Iterator[dict[str, Value]]:
+    """Yield each record's values by field name in lower case: a list of names or keywords, other cells in one text."""
+    fields = dict[str, Value]()
     for first, *said in chain((row or [""] for row in rows), [[""]]):
         name = " ".join(first.lower().split())
         if fields and (not name or (name == TITLE and TITLE in fields)):
             yield fields
             fields = {}
         if name:
-            fields[name] = " ".join(filter(None, (fields.get(name), *said)))
+            texts = [text.strip() for text in (*texts_of(fields.get(name, ())), *said) if text.strip()]
+            fields[name] = texts if field_name(name) in LISTED else " ".join(texts)

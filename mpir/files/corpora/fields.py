@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from mpir.files.corpora.bibliography import AUTHORS, KEYWORDS, LANGUAGE, PAGES, TYPES, YEAR
+from mpir.files.corpora.bibliography import AUTHORS, KEYWORDS, LANGUAGE, LISTS, PAGES, TYPES, YEAR
 
 PMIDS = ("pmid", "pubmedid", "medlinepmid", "pubmed", "pm")
 DOIS = ("doi", "di", "do", "digitalobjectidentifier", "doilink", "doiurl", "articledoi", "electronicresourcenum")
@@ -100,6 +100,8 @@ BIBLIOGRAPHY: dict[str, tuple[str, ...]] = {
     "trials": ("trials", "si", "clinicaltrialnumber", "clinicaltrialnumbers"),
 }
 """Names of bibliographic fields, by preference."""
+LISTED = frozenset(chain.from_iterable(BIBLIOGRAPHY[key] for key in (*LISTS, "groups")))
+"""Names of fields with a list, of which a table may have a column for each element."""
 REMARKS = ("note", "notes", "n1", "extra", "pui", "c3")
 """Fields with remarks, which may name ids of the paper and of others."""
 NOTES = ("lid", "aid", "m3", "ids", "externalids")

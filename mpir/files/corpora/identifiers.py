@@ -11,7 +11,7 @@ from urllib.parse import unquote
 _DIGITS = re.compile(r"\d{1,8}")
 _PREFIX = r"(?:(?:(?:pmid|pubmed[ -]?id|pubmed|medline|pm)\s*[:#]\s*|(?:pmid|pubmed(?:[ -]?id)?)\s+)(?:nlm)?|nlm(?=\d))"
 _LINK = r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/(?:m/)?pubmed/(?:\?term=)?)"
-_BEHIND = r"/?(?=$|[\s;,\[(])"
+_BEHIND = r"/?(?=$|[\s;,\[(])(?!,\d+e\+?\d)"
 _PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})?0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _PREFIXED_PMID = re.compile(rf"\s*(?:{_PREFIX}|{_LINK})0*(\d{{1,8}}){_BEHIND}", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"“”]{0,300}[^\s.,;:\"“”\]}]")
@@ -44,8 +44,9 @@ REGISTRIES = ("pmid", "pmcid", "nct", "wos", "scopus", "embase", "openalex", "s2
 """Metadata that identifies a paper in a registry: equal ids are one paper, different ids of one registry two papers."""
 _DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi\s*:\s*|doi\s+)(?=10\.)", re.IGNORECASE)
 _FLOAT = re.compile(r"(\d{1,18})\.0+")
-_POWER = re.compile(r"\d(?:\.\d{1,17})?e\+?\d{1,2}", re.IGNORECASE)
-"""A whole number as R and Python write it, or Excel, whose "3.3E+07", with a capital E, may have lost digits."""
+_POWER = re.compile(r"\d(?:[.,]\d{1,17})?e\+?\d{1,2}", re.IGNORECASE)
+"""A whole number as R and Python write it, or Excel, whose "3.3E+07", with a capital E, may have lost digits; in some
+countries with a comma."""
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:([,.' \u00a0\u2009\u202f])\d{3})(?:\1\d{3})?")
 """A number with separators of thousands, as spreadsheets show it."""
 _OF_SPREADSHEET = re.compile(r"(?:'|=\s*)?\"?([^\"]*)\"?")
@@ -166,7 +167,11 @@ def without_fraction(text: str) -> str:
         return text
     if match := _FLOAT.fullmatch(text):
         return match[1]
-    if _POWER.fullmatch(text) and (number := Decimal(text)) == number.to_integral_value() and number < 10**18:
+    if (
+        _POWER.fullmatch(text)
+        and (number := Decimal(text.replace(",", "."))) == number.to_integral_value()
+        and number < 10**18
+    ):
         mantissa, letter, power = re.split("([eE])", text)
         if letter == "e" or len(mantissa) - 2 == int(power):  # else Excel may have lost digits
             return str(int(number))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpir.files.corpora.field_keys import field_name
-from mpir.files.corpora.fields import READ, REMARKS
+from mpir.files.corpora.fields import LISTED, READ, REMARKS
 
 SOURCE_FIELDS = "source_fields"
 """The key of a document's metadata with these fields: a text, or several in a list, by name."""
@@ -48,11 +48,17 @@ def kept_columns(header: Sequence[str], *, is_ranking: bool = False) -> list[tup
     """Return the names and positions of a table's columns to keep; `is_ranking` is whether mpir wrote the table."""
     names = [" ".join(cell.lower().split()) for cell in header]
     ranked = _ranking_columns(names) if is_ranking else frozenset()
+    fields = list(map(field_name, names))
     return [
         (cell.strip(), position)
-        for position, (cell, name) in enumerate(zip(header, names, strict=True))
-        if name and position not in ranked and _is_kept(field_name(name))
+        for position, (cell, name) in enumerate(zip(header, fields, strict=True))
+        if names[position] and position not in ranked and (_is_kept(name) or _is_second(name, fields[:position]))
     ]
+
+
+def _is_second(name: str, before: Sequence[str]) -> bool:
+    """Whether a column before this one is read in its place."""
+    return name in before and name not in LISTED
 
 
 def _is_kept(name: str) -> bool:

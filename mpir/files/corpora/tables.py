@@ -15,11 +15,13 @@ from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
 from mpir.files.corpora.embase import records_by_row, separator_by_row
 from mpir.files.corpora.field_keys import field_name
-from mpir.files.corpora.fields import IDS, KNOWN, RANKED_ID, READ, TEXTS
+from mpir.files.corpora.field_values import Value, texts_of
+from mpir.files.corpora.fields import IDS, KNOWN, LISTED, RANKED_ID, READ, TEXTS
 from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.record import document_of
+from mpir.files.corpora.row_checks import report_broken, report_unnamed, without_headers
 from mpir.files.corpora.screening_tools import list_field
-from mpir.files.corpora.source_fields import fields_of_row, kept_columns
+from mpir.files.corpora.source_fields import fields_of_row, kept_columns, kept_fields
 from mpir.files.corpora.unread_fields import report_unread
 from mpir.files.read import place_of, read_lines
 
@@ -68,8 +70,8 @@ def read_table(path: str | Path) -> Iterator[Document]:
     also read (embase.py).
 
     Raises:
-        InputError: no column for a title or text, a repeated column, or an unclosed cell (the message has file and
-            line).
+        InputError: no column for a title or text, a repeated column, a second header with other columns, or an unclosed
+            cell (the message has file and line).
     """
     lines = (f"{line}\n" for _, line in read_lines(path, old_ends=True, old_encodings=True))
     head = list(islice(lines, HEAD_LINES))
@@ -77,12 +79,12 @@ def read_table(path: str | Path) -> Iterator[Document]:
     head, skipped = head[1:] if separator_line else head, 1 if separator_line else 0
     if separator := separator_by_row("".join(head[:4])):
         rows = _rows(chain(head, lines), path, skipped + 1, separator=separator)
-        return report_unread(path, _documents_by_row(rows, path))
+        return report_unread(path, _documents_by_row(rows))
     header = find_header(head, separator_line[1] if separator_line else SEPARATORS)
     begin = header.line + skipped + 1
     quoting = csv.QUOTE_NONE if _is_of_web_of_science(header.cells) else csv.QUOTE_MINIMAL
     rows = _rows(chain(head[header.line :], lines), path, begin, separator=header.separator, quoting=quoting)
-    rows = _without_row_names(rows)
+    rows = _without_row_names(report_broken(rows, path, header.line + 1))
     return report_unread(path, row_documents(rows, path, begin, header.line + 1))
 
 
@@ -120,21 +122,18 @@ def row_documents(
     Raises:
         InputError: as `read_table`.
     """
-    header, longer = list(next(rows, [])), list[int]()
-    columns, width = _columns(header, place_of(path, line)), len(header)
+    header = list(next(rows, []))
+    columns = _columns(header, place_of(path, line))
     is_ranking = any(name == RANKED_ID for name, _ in columns)
-    kept, of_file = kept_columns(header, is_ranking=is_ranking), list_field(path, header)
+    named = _without_keywords_plus(header) if _is_of_web_of_science(header) else header
+    kept, of_file = kept_columns(named, is_ranking=is_ranking), list_field(path, header)
+    records = without_headers(report_unnamed(rows, header, path, number + 1), header, path, number + 1)
     if is_ranking:
-        rows = (list(map(without_guards, cells)) for cells in rows)
-    for row_number, cells in enumerate(rows, number + 1):
-        if len(cells) > width and any(cell.strip() for cell in cells[width:]):
-            longer.append(row_number)
-        if cells and (cells[0].strip() or any(cell.strip() for cell in cells)) and cells != header:
+        records = (list(map(without_guards, cells)) for cells in records)
+    for count, cells in enumerate(records):
+        if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
             document = document_of(_values(cells, columns), {**fields_of_row(cells, kept), **of_file})
-            yield document, dict(zip(header, cells, strict=False)) if row_number < _LOOKED_AT else {}
-    if longer:
-        message = "%s: %d rows have more cells than the header, which are not read (the first is row %d); look for a %s"
-        log.warning(message, path, len(longer), longer[0], "separator that is not in quotation marks")
+            yield document, dict(zip(header, cells, strict=False)) if count < _LOOKED_AT else {}
 
 
 def _without_row_names(rows: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -161,10 +160,9 @@ def _have_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     return len(names) == len(set(names)) > 1 and not any(cells[1].startswith(" ") for cells in rows)
 
 
-def _documents_by_row(rows: Iterator[list[str]], path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]:
+def _documents_by_row(rows: Iterator[list[str]]) -> Iterator[tuple[Document, Mapping[str, Value]]]:
     for fields in records_by_row(rows):
-        values = {field_name(name): text.strip() for name, text in fields.items()}
-        yield document_of(values), fields
+        yield document_of({field_name(name): value for name, value in fields.items()}, kept_fields(fields)), fields
 
 
 def _first_row(lines: Iterable[str], separator: str) -> tuple[list[str], int]:
@@ -235,14 +233,22 @@ def _is_of_web_of_science(header: Sequence[str]) -> bool:
     return {cell.strip("\ufeff ").lower() for cell in header} >= _TAGS_OF_WEB_OF_SCIENCE
 
 
-def _values(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> dict[str, str]:
-    """Return the cells by field name; a row may have fewer cells than the header."""
+def _without_keywords_plus(header: Sequence[str]) -> list[str]:
+    """Return a header of Web of Science without ID, which has keywords, and is no key of the record."""
+    return ["" if cell.strip().lower() == "id" else cell for cell in header]
+
+
+def _values(cells: Sequence[str], columns: Sequence[tuple[str, int]]) -> dict[str, Value]:
+    """Return the cells by field name; a row may have fewer cells than the header, and a field several columns."""
     if len(cells) > columns[-1][1]:
-        values = {name: cells[position].strip() for name, position in columns}
+        values: dict[str, Value] = {name: cells[position].strip() for name, position in columns}
         if len(values) == len(columns) > 0:  # no field has two columns
             return values
-    values = {}
+    values = dict.fromkeys((name for name, _ in columns), "")
     for name, position in columns:
-        if position < len(cells) and not values.get(name):
-            values[name] = cells[position].strip()
+        text = cells[position].strip() if position < len(cells) else ""
+        if text and not values[name]:
+            values[name] = text
+        elif text and name in LISTED:
+            values[name] = [*texts_of(values[name]), text]
     return values

@@ -112,7 +112,7 @@ def test_cells_without_a_column_are_reported(tmp_path: Path, caplog: pytest.LogC
     with caplog.at_level(logging.WARNING):
         (document, _) = read(tmp_path / "a.csv", "pmid,title\n7,Salt, and sweat\n8,Salt\n")
     assert document.id == "7"
-    assert "a.csv: 1 rows have more cells than the header" in caplog.text
+    assert "a.csv: 1 rows have cells without a column name" in caplog.text
     assert "the first is row 2" in caplog.text
 
 
