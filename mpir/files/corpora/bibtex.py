@@ -14,6 +14,7 @@ from mpir.errors import InputError, error_context, format_names, shortened
 from mpir.extras import needs
 from mpir.files.corpora.field_keys import field_name
 from mpir.files.corpora.field_values import Value
+from mpir.files.corpora.fields import READ
 from mpir.files.corpora.record import document_of
 from mpir.files.corpora.source_fields import kept_fields
 from mpir.files.corpora.unread_fields import report_unread
@@ -28,6 +29,8 @@ _NAMES = {"number": "issue", "langid": "language", "institution": "publisher", "
 """Fields that have other names in fields.py."""
 _REMARKS = frozenset(("note", "annote", "extra"))
 """Fields whose lines are kept apart."""
+_BETWEEN = {"author": " and ", "keywords": ";", "abstract": " ", **dict.fromkeys(_REMARKS, "\n")}
+"""What separates the texts of a field that an entry has twice; Zotero writes a field for each note."""
 _COMMAS = re.compile(r",(?![^{}]*\})")
 """Commas outside braces."""
 log = logging.getLogger(__name__)
@@ -55,11 +58,11 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # blocks that it cannot read raise InputError here
     library = parse_string(read_text(path), parse_stack=[])
     strings = {string.key.lower(): str(string.value) for string in library.strings}
-    empty, unknown = True, set[str]()
+    empty, unknown, repeated = True, set[str](), set[str]()
     for block in library.blocks:
         if (entry := _entry(block, path)) is not None:
             empty = False
-            values = {field.key: _joined(str(field.value), strings) for field in entry.fields}
+            values = _values(entry, strings, repeated)
             with error_context(place_of(path, _line(entry))):
                 fields = _fields(entry, values, unknown)
             yield document_of(fields, kept_fields(fields)), values
@@ -67,22 +70,44 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
         raise InputError(f'{path}: no BibTeX entries found; expected entries such as "@article{{key, title = {{…}}}}".')
     if unknown:
         log.warning("%s: unknown LaTeX commands are kept as written: %s", path, format_names(sorted(unknown)))
+    if repeated:
+        log.warning(
+            "%s: of these fields, which entries have twice, the last is read: %s", path, format_names(sorted(repeated))
+        )
+
+
+def _values(entry: Entry, strings: Mapping[str, str], repeated: set[str]) -> dict[str, str]:
+    """Return an entry's texts by field in lower case.
+
+    A repeated field has all its texts, or its last one if it can have only one; then its name is added to `repeated`.
+    """
+    values: dict[str, str] = {}
+    for field in entry.fields:
+        name, text = field.key.lower(), _joined(str(field.value), strings)
+        if name == "keywords" and ";" not in text:
+            text = _COMMAS.sub(";", text)
+        known = values.get(name, "")
+        between = _BETWEEN.get(name, "" if field_name(name) in READ else " | ")
+        if known and text and text != known:
+            repeated |= set() if between else {name}
+            text = f"{known}{between}{text}" if between else text
+        values[name] = text or known
+    return values
 
 
 def _fields(entry: Entry, values: Mapping[str, str], unknown: set[str]) -> dict[str, Value]:
     """Return an entry's texts by their names in fields.py."""
     texts: dict[str, Value] = {}
-    for key, text in values.items():
-        name = key.lower()
+    for name, text in values.items():
         if name in _REMARKS:
             plain = "\n".join(map(_plain, text.splitlines()))
         elif name == "author":
             texts["author"] = _authors(text)
             continue
         else:
-            separated = _COMMAS.sub(";", text) if name == "keywords" and ";" not in text else text
-            plain = _plain(separated, unknown if name in _SHOWN else None)
-        texts[_NAMES.get(name, field_name(name))] = plain
+            plain = _plain(text, unknown if name in _SHOWN else None)
+        target = _NAMES.get(name, "")
+        texts[target if target and target not in (*values, *texts) else field_name(name)] = plain
     if "month" in texts and "year" in texts and "date" not in texts:
         texts["date"] = " ".join(str(texts[name]) for name in ("year", "month", "day") if texts.get(name))
     return {"citationkey": entry.key, "entrytype": entry.entry_type, **texts}

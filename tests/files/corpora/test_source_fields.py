@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,24 @@ def test_any_text_of_a_column_comes_back(tmp_path_factory: pytest.TempPathFactor
     (read,) = read_corpus([folder / "b.csv"])
     expected = {name: " ".join(text.split()) for name, text in document.metadata.get("source_fields", {}).items()}
     assert read.metadata.get("source_fields", {}) == expected
+
+
+def test_fields_that_bibtex_has_twice_are_all_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fields = [
+        *("title={Salt}", "year=2015", "year=2015", "author={Doe, J and Roe, R}", "author={Poe, P}", "number={4}"),
+        *("issue={Spring}", "keywords={salt, sea}", "keywords={sweat; men}", "annote={one}", "annote={two}", "my={a}"),
+        *("my={b}", "abstract={English.}", "Abstract={Deutsch.}", "doi={10.1000/a}", "doi={10.1000/b}"),
+    ]
+    (tmp_path / "a.bib").write_text(f"@article{{a, {', '.join(fields)}}}", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        (document,) = read_corpus([tmp_path / "a.bib"])
+    metadata = document.metadata
+    assert (document.id, document.abstract) == ("10.1000/b", "English. Deutsch.")
+    assert metadata["authors"] == ["Doe, J", "Roe, R", "Poe, P"]
+    assert metadata["keywords"] == ["salt", "sea", "sweat", "men"]
+    assert (metadata["issue"], metadata["source_fields"]) == (
+        "Spring",
+        {"number": "4", "annote": "one\ntwo", "my": "a | b"},
+    )
+    (record,) = [record for record in caplog.records if "twice" in record.getMessage()]
+    assert record.getMessage().endswith("the last is read: doi")
