@@ -55,8 +55,6 @@ def read_graded(paths: Sequence[str]) -> tuple[list[Question], GradedLists]:
     questions: list[Question] = []
     lists: dict[str, Sequence[Document]] = {}
     for location, query, documents in _lines(paths):
-        if query in lists:
-            raise InputError(f"{location}: repeated query; keep one of its lines.")
         lists[query] = documents
         gold = tuple(document.id for document in documents if _grade(document, location) > 0)
         if gold:
@@ -76,6 +74,7 @@ def graded_lines(paths: Sequence[str]) -> Iterator[tuple[str, list[Document], di
 
 
 def _lines(paths: Sequence[str]) -> Iterator[tuple[str, str, list[Document]]]:
+    known: set[str] = set()
     for path in paths:
         for number, record in read_json_lines(path):
             location = place_of(path, number)
@@ -84,6 +83,9 @@ def _lines(paths: Sequence[str]) -> Iterator[tuple[str, str, list[Document]]]:
                 raise InputError(
                     f"{location}: a question of another form (expected {QUESTION_FORM}); save it from the page."
                 )
+            if query in known:
+                raise InputError(f"{location}: repeated query; keep one of its lines.")
+            known.add(query)
             with error_context(location):
                 yield location, query, as_documents(documents)
 

@@ -86,7 +86,8 @@ def run(arguments: CalibrateArguments) -> int:
         return NOT_ADOPTED
     reranker.calibration = with_refit(reranker.calibration, fitted)
     reranker.save_pretrained(arguments.output)
-    print(f"\n{arguments.output}: a bundle with these probabilities; use it with --bundle {arguments.output}.")
+    name = arguments.output if arguments.output.is_absolute() else f"./{arguments.output}"  # a path, and no hub's name
+    print(f"\n{arguments.output}: a bundle with these probabilities; use it with --bundle {name}.")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from mpir.errors import InputError, format_names, format_value
 from mpir.evaluate.stopping import StoppingTest, stopping_test
 from mpir.files.corpora.formula_guard import without_guards
 from mpir.files.corpora.trec import read_qrels
-from mpir.files.read import read_lines
+from mpir.files.csv_rows import csv_table
 from mpir.reranking.ranking import Ranking
 
 
@@ -89,21 +88,25 @@ def _table_grades(path: Path) -> dict[str, int]:
     """Return the grades in a table that a page exported. It is in the order of the ranking, without times.
 
     Raises:
-        InputError: a column is missing, or a grade is not a digit from 0 to 3.
+        InputError: a column is missing, a grade is not a digit from 0 to 3, or a document has two grades.
     """
-    lines = (f"{line}\n" for _, line in read_lines(path))
-    rows = csv.DictReader(lines)
-    if absent := {"document", "grade"}.difference(rows.fieldnames or ()):
+    header, rows = csv_table(path)
+    if absent := {"document", "grade"}.difference(header):
         raise InputError(
             f"{path}:1: no column {format_names(sorted(absent))} (expected a table that an explain page exported); "
             "export the decisions again, or give judgements in the qrels format."
         )
     grades = dict[str, int]()
-    for row in rows:
-        if text := (row["grade"] or "").strip():
+    for number, row in rows:
+        if text := row.get("grade", "").strip():
             if not re.fullmatch(f"[0-{HIGHEST}]", text):
                 raise InputError(
-                    f"{path}:{rows.line_num}: invalid grade {format_value(text)} (expected 0 to {HIGHEST}, or nothing)."
+                    f"{path}:{number}: invalid grade {format_value(text)} (expected 0 to {HIGHEST}, or nothing)."
                 )
-            grades[without_guards(row["document"] or "")] = int(text)
+            name = without_guards(row["document"])
+            if grades.setdefault(name, int(text)) != int(text):
+                raise InputError(
+                    f"{path}:{number}: another grade for the document {format_value(name)} (got {text}, and "
+                    f"{grades[name]} before). Keep the row that is right."
+                )
     return grades

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpir.core.text import Document
 from mpir.errors import InputError, format_names, format_value
-from mpir.files.read import read_lines
+from mpir.files.csv_rows import csv_table
 
+log = logging.getLogger(__name__)
 COLUMNS = {"question": ("question", "query"), "document": ("document", "text", "abstract"), "grade": ("grade",)}
 """Names of a table's columns."""
 
@@ -69,8 +70,29 @@ def _of_review(path: str) -> Rows:
 
 
 def _of_table(path: str, delimiter: str) -> Rows:
-    reader = csv.DictReader((f"{line}\n" for _, line in read_lines(path)), delimiter=delimiter)
-    heads = {name.strip().lower(): name for name in reader.fieldnames or ()}
+    """Yield each judgement of a table once, because a repeated one is no further evidence, and log how many repeat."""
+    known: dict[tuple[str, str, str], int] = {}
+    repeats = 0
+    for line_number, query, document, grade in _graded_rows(path, delimiter):
+        before = known.get(key := (query, document.title, document.abstract))
+        if before is None:
+            known[key] = grade
+            yield query, document, grade
+        elif before == grade:
+            repeats += 1
+        else:
+            raise InputError(
+                f"{path}:{line_number}: another grade for a document of the question {format_value(query)} (got "
+                f"{grade}, and {before} before). Keep the row that is right."
+            )
+    if repeats:
+        log.warning("%s: %d rows repeat others and count once", path, repeats)
+
+
+def _graded_rows(path: str, delimiter: str) -> Iterator[tuple[int, str, Document, int]]:
+    """Yield the graded rows of a table, each with its last line."""
+    header, table = csv_table(path, delimiter=delimiter)
+    heads = {name.strip().lower(): name for name in header}
     columns = {
         column: next((heads[name] for name in names if name in heads), None) for column, names in COLUMNS.items()
     }
@@ -78,19 +100,19 @@ def _of_table(path: str, delimiter: str) -> Rows:
         raise InputError(
             f"{path}:1: no column {format_names(absent)} (expected question, document and grade). Add or rename it."
         )
-    for number, row in enumerate(reader):
-        query, text, grade = (str(row[str(columns[column])] or "").strip() for column in COLUMNS)
+    for number, (line_number, row) in enumerate(table):
+        query, text, grade = (row.get(str(columns[column]), "").strip() for column in COLUMNS)
         if not grade:
             continue
         if not grade.isascii() or not grade.isdigit():
             raise InputError(
-                f"{path}:{reader.line_num}: invalid grade {format_value(grade)} (expected a whole number from 0, or "
+                f"{path}:{line_number}: invalid grade {format_value(grade)} (expected a whole number from 0, or "
                 "nothing)."
             )
         if not query or not text:
-            raise InputError(f"{path}:{reader.line_num}: a grade without a question or a document. Give both.")
-        title = str(row.get(heads.get("title", ""), "") or "").strip()
-        yield query, Document(str(number), title, text), int(grade)
+            raise InputError(f"{path}:{line_number}: a grade without a question or a document. Give both.")
+        title = row.get(heads.get("title", ""), "").strip()
+        yield line_number, query, Document(str(number), title, text), int(grade)
 
 
 def _of_lists(path: str) -> Rows:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 from mpir.core.text.types import Document
 from mpir.errors import InputError, format_names
@@ -23,6 +22,7 @@ from mpir.files.corpora.row_checks import report_broken, report_unnamed, without
 from mpir.files.corpora.screening_tools import list_field
 from mpir.files.corpora.source_fields import fields_of_row, kept_columns, kept_fields
 from mpir.files.corpora.unread_fields import report_unread
+from mpir.files.csv_rows import csv_rows
 from mpir.files.read import place_of, read_lines
 
 log = logging.getLogger(__name__)
@@ -40,9 +40,6 @@ _OF_RANKING = {"rank", "document", "title"}
 """Column names of the tables that mpir writes."""
 _ODD_IN_WEB_OF_SCIENCE = {"pt", "da", "cn", "si", "mh"}
 """Tags of Web of Science that mean something else in other formats."""
-csv.field_size_limit(
-    max(csv.field_size_limit(), 2**27)
-)  # maximum characters of a cell; a full paper has more than 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,17 +175,7 @@ def _rows(
     lines: Iterable[str], path: str | Path, begin: int, *, separator: str, quoting: int = csv.QUOTE_MINIMAL
 ) -> Iterator[list[str]]:
     """Yield the rows of a table whose header is on line `begin`. Raises InputError for an unclosed cell."""
-    options: dict[str, Any] = {"delimiter": separator, "quoting": quoting}
-    rows, skipped = csv.reader(lines, strict=True, **options), begin - 1
-    try:
-        for cells in rows:
-            yield cells
-            begin = rows.line_num + skipped + 1
-    except csv.Error as error:
-        raise InputError(
-            f"{place_of(path, begin)}: invalid table row ({error}); look for a quotation mark that is not closed, "
-            "or not doubled inside a cell."
-        ) from error
+    return (cells for _, cells in csv_rows(lines, path, begin, delimiter=separator, quoting=quoting))
 
 
 def _columns(header: Sequence[str], location: str) -> list[tuple[str, int]]:

@@ -25,6 +25,7 @@ from mpir.errors import InputError, format_names, shortened
 from mpir.files.corpora.field_keys import field_name
 from mpir.files.corpora.tripclick import read_blocks, read_cells
 from mpir.files.corpora.xml import read_elements, text_of
+from mpir.files.csv_rows import csv_rows
 from mpir.files.read import STDIN, open_bytes, read_lines
 
 TEXTS = ("question", "summary", "description", "query", "title", "need")
@@ -108,12 +109,12 @@ def _rows(path: str | Path, head: bytes) -> Iterator[tuple[str, str, str]]:
             for location, (identity, query) in read_cells(path, 2, "id, text"):
                 yield location, identity.strip(), query.strip()
         return
-    lines = (f"{line}\n" for _, line in read_lines(path) if line.strip())
-    rows = csv.reader(lines, **options)
+    lines = (f"{line}\n" for _, line in read_lines(path))
+    rows = ((line_number, row) for line_number, row in csv_rows(lines, path, **options) if any(map(str.strip, row)))
     next(rows)
-    for row in rows:
+    for line_number, row in rows:
         cells = [*row, *[""] * len(names)]
-        yield f"{path}:{rows.line_num}", cells[number].strip(), " ".join(cells[text].split())
+        yield f"{path}:{line_number}", cells[number].strip(), " ".join(cells[text].split())
 
 
 def _head(path: str | Path) -> bytes:

@@ -30,6 +30,12 @@ ROWS = [
 ]
 
 
+TWICE = "".join(
+    json.dumps({"query": "q", "documents": [{"id": "d", "abstract": "A text.", "grade": grade}]}) + "\n"
+    for grade in (0, 2)
+)
+
+
 def table(path: Path, rows: list[dict[str, str]]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, rows[0])
@@ -102,6 +108,23 @@ def test_a_review_gives_the_decisions_on_its_questions(tmp_path: Path) -> None:
     assert [document.text for document in judged.documents] == ["Text 0.", "Text 1."]
 
 
+def test_a_document_that_is_judged_twice_alike_counts_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [*ROWS, ROWS[0], ROWS[7], {**ROWS[3], "grade": ""}]
+    judged = read_judged_lists(str(table(tmp_path / "a.csv", rows)))
+    assert judged == read_judged_lists(str(table(tmp_path / "b.csv", ROWS)))
+    assert "a.csv: 2 rows repeat others" in caplog.text
+
+
+def test_the_bundle_is_named_as_options_take_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(tmp_path / "judged.csv", ROWS)
+    monkeypatch.chdir(tmp_path)
+    assert main(["calibrate", "judged.csv", "--bundle", "fast", "--output", "mine"]) == 0
+    advised = capsys.readouterr().out.rsplit("--bundle ", 1)[1].rstrip().rstrip(".")
+    assert len(Reranker(advised).rerank("Why?", ["Aspirin."])) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -110,6 +133,13 @@ def test_a_review_gives_the_decisions_on_its_questions(tmp_path: Path) -> None:
         ("a.csv", "question,document,grade\n,d,1\n", "a.csv:2: a grade without a question or a document"),
         ("a.csv", "question,document,grade\nq,d,\n", "a.csv: has no judgements"),
         ("a.csv", "question,document,grade\nq,d,1\n", "too few judgements (got 1 relevant and 0 others"),
+        ("a.csv", 'question,document,grade\nq,"d,1\nq,e,0\n', "a.csv:2: invalid table row (unexpected end of data)"),
+        (
+            "a.csv",
+            "question,document,grade\nq,d,1\nq,e,0\nq,d,0\n",
+            "a.csv:4: another grade for a document of the question 'q' (got 0, and 1",
+        ),
+        ("a.jsonl", TWICE, "a.jsonl:2: repeated query; keep one"),
         ("a.txt", "q 0 d 1\n", "a.txt: unknown judgements"),
     ],
 )

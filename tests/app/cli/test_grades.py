@@ -100,6 +100,13 @@ def test_a_table_that_a_page_exported_follows_the_ranking(
     table.write_text(table.read_text(encoding="utf-8").replace(",included,2,", ",included,five,"), encoding="utf-8")
     assert main([*command, "--grades", str(table)]) == 2
     assert f"{table}:3: invalid grade 'five'" in capsys.readouterr().err
+    for rows, message in (
+        (f'{order[0]},"2\n{order[1]},0\n', f"{table}:2: invalid table row"),
+        (f"{order[0]},2\n{order[1]},0\n{order[0]},0\n", f"{table}:4: another grade for the document"),
+    ):
+        table.write_text(f"document,grade\n{rows}")
+        assert main([*command, "--grades", str(table)]) == 2
+        assert message in capsys.readouterr().err
     table.write_text("document,title\nd1,a\n")
     assert main([*command, "--grades", str(table)]) == 2
     assert f"{table}:1: no column grade" in capsys.readouterr().err

@@ -153,6 +153,9 @@ def test_a_table_without_known_columns_or_cells_is_refused(tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("first,second\n7,salt\n")
     with pytest.raises(InputError, match=r"a\.csv: no topics"):
         list(read_queries(tmp_path / "a.csv"))
+    (tmp_path / "c.csv").write_text('id,query\n\n7,"salt\n8,tears\n9,sweat\n')
+    with pytest.raises(InputError, match=r"c\.csv:3: .*table row"):
+        list(read_queries(tmp_path / "c.csv"))
     (tmp_path / "b.csv").write_text("id,query\n7\n")
     with pytest.raises(InputError, match=r"b\.csv:2: .*no text"):
         list(read_queries(tmp_path / "b.csv"))
