@@ -46,6 +46,7 @@ def import_decisions(
     rows = sorted((row for row in review.decision_rows() if row[5] == FROM_FILE), key=lambda row: row[4])
     earlier, last = {row[:4] for row in rows}, {row[:2]: row[:4] for row in rows}
     now, added, changed_back = milliseconds(), defaultdict[str, list[Decision]](list), 0
+    grades = defaultdict[tuple[str, str], set[int]](set)
     for document, of_document in decisions:
         record = owner[str(document.id), fingerprint_of(document)]
         identity = record.document.id
@@ -56,6 +57,8 @@ def import_decisions(
                 changed_back += said != last[said[:2]]
                 continue
             earlier.add(said)
+            if decision.grade is not None:
+                grades[said[:2]].add(decision.grade)
             last[said[:2]] = said
             values = {"grade": decision.grade, "note": note, "time": min(decision.time or now, LATEST)}
             fingerprint = fingerprint_of(record.document)
@@ -64,9 +67,14 @@ def import_decisions(
         review.add(items, reviewer)
     counts = Counter({reviewer: len(items) for reviewer, items in added.items()})
     names = ", ".join(f"{count} of {reviewer}" for reviewer, count in sorted(counts.items()))
+    differing = sorted({identity for (identity, _), of_record in grades.items() if len(of_record) > 1})
     cut = sum(len(decision.note) > LONGEST_NOTE for _, of_document in decisions for decision in of_document)
     sentences = [
         f"decisions read: {names}" if names else "",
+        f"records on whose copies one person decided differently: {len(differing)} ({format_names(differing)}); "
+        "the latest decision counts, of one time the highest"
+        if differing
+        else "",
         f"notes cut to {LONGEST_NOTE:,} characters: {cut}" if cut else "",
         f"decisions that an earlier file had before a later one changed them, not read again: {changed_back}"
         if changed_back

@@ -114,10 +114,10 @@ def _rayyan_row(record: Screened) -> dict[str, str]:
 
 def _rayyan_notes(record: Screened) -> str:
     """Return a record's notes with the decisions as they are now."""
-    notes = [rayyan_sections(note) for note in notes_of(source_fields(record.document.metadata))]
+    notes = [note for text in notes_of(source_fields(record.document.metadata)) for note in rayyan_sections(text)]
     decided = {name: grade for name, (grade, _) in record.decisions.items() if grade is not None}
     remarks = {name: note.splitlines() for name, (_, note) in record.decisions.items() if note}
-    kept = [(name, note[name]) for name in RAYYAN_SECTIONS[1:3] for note in notes if note.get(name)]
+    kept = dict.fromkeys((name, note[name]) for name in RAYYAN_SECTIONS[1:3] for note in notes if note.get(name))
     inclusion = ", ".join(f"{_quoted(name)}=>{_quoted(word_of(grade).title())}" for name, grade in decided.items())
     said = ", ".join(f"{_quoted(name)}=>[{', '.join(map(_quoted, lines))}]" for name, lines in remarks.items())
     sections = [

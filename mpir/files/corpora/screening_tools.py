@@ -123,18 +123,22 @@ def notes_of(fields: Mapping[str, list[str]]) -> list[str]:
     return [text for name, texts in fields.items() if name == "GN" or field_name(name) in REMARKS for text in texts]
 
 
-def rayyan_sections(note: str) -> dict[str, str]:
-    """Return the parts of a note that Rayyan wrote, by their names; what stood there before under ""."""
-    pieces = _SECTION.split(note)
-    return {
-        "": pieces[0].rstrip(" |"),
-        **{name: text.rstrip(" |") for name, text in zip(pieces[1::2], pieces[2::2], strict=True)},
-    }
+def rayyan_sections(text: str) -> list[dict[str, str]]:
+    """Return the parts of a note that Rayyan wrote, by their names; what stood there before under "".
+
+    A cell may have the notes of several copies, one after the other.
+    """
+    pieces = _SECTION.split(text)
+    notes = [{"": pieces[0].rstrip(" |")}]
+    for name, section in zip(pieces[1::2], pieces[2::2], strict=True):
+        if name in notes[-1]:
+            notes.append({"": ""})
+        notes[-1][name] = section.rstrip(" |")
+    return notes
 
 
 def _of_rayyan(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> Iterator[SourceDecision]:
-    for note in notes_of(fields):
-        sections = rayyan_sections(note)
+    for sections in (sections for note in notes_of(fields) for sections in rayyan_sections(note)):
         grades = {
             _unescaped(match[1]): _word(match[2] or "")
             for match in _PAIR.finditer(sections.get(RAYYAN_SECTIONS[0], ""))

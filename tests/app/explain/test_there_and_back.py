@@ -168,6 +168,21 @@ def test_copies_of_a_tools_file_each_go_back_with_their_keys(tmp_path: Path) -> 
     assert keys(exported(library, "rayyan", tmp_path / "out"), "rayyan") == ["rayyan-1", "rayyan-2"]
 
 
+def test_decisions_that_differ_between_copies_are_counted_and_stay_so_there_and_back(tmp_path: Path) -> None:
+    rows = [dict(rows_of("rayyan", 1)[0], key=f"rayyan-{number}") for number in (1, 2)]
+    rows[0]["notes"] = 'RAYYAN-INCLUSION: {"ada"=>"Included"} | RAYYAN-LABELS: a'
+    rows[1]["notes"] = 'RAYYAN-INCLUSION: {"ada"=>"Excluded", "bo"=>"Maybe"} | RAYYAN-LABELS: b'
+    library = open_library([table(tmp_path / "a.csv", rows)], "ada")
+    assert decisions(library) == {title(0): (2, "")}
+    assert "on whose copies one person decided differently: 1 (rayyan-1);" in library.note
+    (path,) = exported(library, "csv", tmp_path / "out")
+    back = open_library([path], "ada")  # its column of notes has those of both copies
+    assert decisions(back) == {title(0): (2, "")}
+    (path,) = exported(back, "rayyan", tmp_path / "back")
+    labels = [line.count("RAYYAN-LABELS: a | RAYYAN-LABELS: b") for line in Path(path).read_text().splitlines()]
+    assert labels == [0, 1]
+
+
 def test_a_column_that_the_user_names_is_the_reviewers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [row | {"Screening": text} for row, text in zip(rows_of("csv", 3), ("yes", "Exclude", ""), strict=True)]
     path = table(tmp_path / "a.csv", rows)
