@@ -26,6 +26,7 @@ from mpir.files.corpora.screening_tools import (
     EXCLUDED,
     MAYBE,
     MPIR,
+    OWN_COLUMNS,
     RAYYAN_SECTIONS,
     notes_of,
     rayyan_sections,
@@ -142,10 +143,11 @@ def asreview_csv(records: Sequence[Screened]) -> str:
 
 
 def _asreview_row(record: Screened) -> dict[str, str]:
-    own = {name: text for name, text in _fields(record.document).items() if name not in _OF_ASREVIEW}
+    columns = _columns(record.document)
+    own = {n: text for n, text in _fields(record.document, (*columns, "decision")).items() if n not in _OF_ASREVIEW}
     label = _LABELS.get(record.word, "")
     decided = {"included": label, "decision": "maybe" if record.word == "maybe" else "", "asreview_note": record.note}
-    return {**_columns(record.document), **own, **decided}
+    return {**columns, **own, **decided}
 
 
 def csv_table(records: Sequence[Screened]) -> str:
@@ -160,7 +162,7 @@ def csv_table(records: Sequence[Screened]) -> str:
         others = "; ".join(f"{name}: {word_of(value)}" for name, (value, _) in reviewers[1:] if value is not None)
         own = {"decision": word_of(grade), "grade": "" if grade is None else str(grade), "note": note}
         row = {"rank": str(rank), "document": record.document.id, **_columns(record.document)}
-        row |= {**_fields(record.document), **own, "decisions of others": others}
+        row |= {**_fields(record.document, (*row, *OWN_COLUMNS)), **own, "decisions of others": others}
         rows.append({name: guarded(text) for name, text in row.items()})
     return _table(rows, ("rank", "document", "title", "abstract", "decision", "grade", "note"))
 
@@ -171,9 +173,9 @@ def _columns(document: Document) -> dict[str, str]:
     return {"title": document.title, "abstract": document.abstract, **texts}
 
 
-def _fields(document: Document) -> dict[str, str]:
-    """Return the fields of a record's source without the decisions that mpir wrote there."""
-    return as_columns(without_own_decisions(document.metadata))
+def _fields(document: Document, used: Iterable[str] = ()) -> dict[str, str]:
+    """Return the fields of a record's source as `as_columns`, without the decisions that mpir wrote there."""
+    return as_columns(without_own_decisions(document.metadata), used)
 
 
 def _table(rows: Sequence[dict[str, str]], first: Iterable[str]) -> str:

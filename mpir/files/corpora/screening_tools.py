@@ -59,6 +59,8 @@ _GRADES = ("0", "1", "2", "3")
 _OTHERS = "Decisions of others: "
 OWN_COLUMNS = ("decision", "grade", "note", "decisions of others")
 """Columns in which mpir's tables have decisions."""
+_OWN_WORDS = frozenset(("included", "maybe", "excluded", "undecided"))
+"""Decisions as mpir's tables and references have them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +165,7 @@ def _of_asreview(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> I
     for note in notes_of(fields):
         grade = next((value for word, value in _RELEVANT.items() if word in note.split()), grade)
     ours, note = _ours(fields, named)
-    if grade is not None and ours is not None and "grade" not in named:  # ASReview has no "maybe"
+    if grade is not None and ours is not None and not _has_grade(named):  # ASReview has no "maybe"
         grade = ours
     notes = [text for name, text in named.items() if name == "asreviewnote" or name.startswith("exportednotes")]
     reviewer = _from_json(named.get("asreviewusername", "")) or ASREVIEW
@@ -200,16 +202,21 @@ def _of_covidence(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> 
     grade = LISTS.get(named.get(field_name(COVIDENCE_LIST), "screen"))
     if any("Exclusion reason:" in note for note in notes_of(fields)) and grade is None:
         grade = EXCLUDED
-    ours, note = _ours(fields, named) if "grade" not in named else (None, "")
+    ours, note = _ours(fields, named) if not _has_grade(named) else (None, "")
     yield SourceDecision(reviewer=COVIDENCE, grade=grade if ours is None else ours, note=note)
 
 
 def without_own_decisions(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata without the decisions that mpir wrote to the source's fields, which new ones replace."""
+    """Return the metadata without the decisions that mpir wrote to the source's fields, which new ones replace.
+
+    Columns such as `note` are the source's own where no decision of mpir stands beside them.
+    """
+    every = source_fields(metadata)
+    is_own = any(text in _OWN_WORDS for text in every.get("decision", ()))
     fields = {
         name: [text for text in texts if not (_GRADE.fullmatch(text) or text.startswith(_OTHERS))]
-        for name, texts in source_fields(metadata).items()
-        if name not in (*OWN_COLUMNS, COVIDENCE_LIST)
+        for name, texts in every.items()
+        if name not in ((*OWN_COLUMNS, COVIDENCE_LIST) if is_own else (COVIDENCE_LIST,))
     }
     return {**metadata, SOURCE_FIELDS: {name: texts for name, texts in fields.items() if texts}}
 
@@ -221,12 +228,21 @@ def is_of_covidence(named: Mapping[str, str]) -> bool:
 
 def _ours(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> tuple[int | None, str]:
     """Return the grade and the note that mpir wrote into a record for a program that has no field for them."""
-    grade, note = _word(named.get("decision", "")), named.get("note", "") if "decision" in named else ""
-    if "decision" in named and named.get("grade", "") in _GRADES:
+    grade, note = _word(named.get("decision", "")), named.get("note", "") if _has_decision(named) else ""
+    if "decision" in named and _has_grade(named):
         grade = int(named["grade"])
     for match in filter(None, map(_GRADE.fullmatch, notes_of(fields))):
         grade, note = int(match[1]) if match[1] in _GRADES else None, match[2]
     return grade, note
+
+
+def _has_grade(named: Mapping[str, str]) -> bool:
+    """Whether a record has a grade of mpir's; GRADE's "moderate" is another."""
+    return named.get("grade", "") in _GRADES
+
+
+def _has_decision(named: Mapping[str, str]) -> bool:
+    return "decision" in named and (_word(named["decision"]) is not None or named["decision"].lower() in _WORDS)
 
 
 def _of_mpir(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> Iterator[SourceDecision]:
@@ -234,7 +250,7 @@ def _of_mpir(fields: Mapping[str, list[str]], named: Mapping[str, str]) -> Itera
         if text.startswith(_OTHERS):
             yield from _others(text.removeprefix(_OTHERS))
     is_of_tool = is_of_covidence(named) or "u1" in named or any(name in named for name in _LABELS)
-    if "grade" in named or not is_of_tool:
+    if _has_grade(named) or not is_of_tool:
         grade, note = _ours(fields, named)
         yield SourceDecision(reviewer=MPIR, grade=grade, note=note)
 

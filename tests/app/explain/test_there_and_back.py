@@ -183,6 +183,21 @@ def test_decisions_that_differ_between_copies_are_counted_and_stay_so_there_and_
     assert labels == [0, 1]
 
 
+@pytest.mark.parametrize("form", SUFFIXES)
+def test_columns_of_the_source_with_names_of_mpirs_own_are_kept(tmp_path: Path, form: str) -> None:
+    theirs = {"decision": "ja", "note": "lies, S. 3", "grade": "moderate", "Document": "d 1"}
+    (tmp_path / "a.bib").write_text("@article{x, title={Iron in milk of cows}, note={book at Kiel}}", encoding="utf-8")
+    files = [table(tmp_path / "a.csv", [rows_of(form, 1)[0] | theirs]), str(tmp_path / "a.bib")]
+    library = open_library(files, "ada")
+    decide(library, {title(0): (0, "mine"), "Iron in milk of cows": (2, "")})
+    texts = "".join(Path(path).read_text(encoding="utf-8") for path in exported(library, form, tmp_path / "out"))
+    assert [text for text in (*theirs.values(), "mine", "book at Kiel") if text not in texts] == []
+    back = open_library(exported(library, form, tmp_path / "back"), NAMES[form])
+    assert {item["grade"] for item in back.decisions() + back.other_decisions()} == {0, 2}
+    again = "".join(Path(path).read_text(encoding="utf-8") for path in exported(back, form, tmp_path / "again"))
+    assert [text for text in (*theirs.values(), "mine", "book at Kiel") if text not in again] == []
+
+
 def test_a_column_that_the_user_names_is_the_reviewers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [row | {"Screening": text} for row, text in zip(rows_of("csv", 3), ("yes", "Exclude", ""), strict=True)]
     path = table(tmp_path / "a.csv", rows)
