@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mpir.app.explain.decision import HIGHEST, read_grades
-from mpir.app.explain.library import account
+from mpir.app.explain.library import only_reviewer
 from mpir.app.explain.review import Review
 from mpir.errors import InputError, format_names, format_value
 from mpir.evaluate.stopping import StoppingTest, stopping_test
@@ -74,8 +74,7 @@ def _decisions(path: Path) -> dict[str, int] | None:
         if not path.is_file():
             raise InputError(f"{path}: there is no such file; give the review's file.")
         review = Review(path)
-        names = review.reviewers()
-        records = review.decisions(names[0] if len(names) == 1 else account())
+        records = review.decisions(only_reviewer(review))
     elif path.suffix == ".jsonl":
         records = list(read_grades(path))
     else:

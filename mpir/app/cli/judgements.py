@@ -57,14 +57,14 @@ Rows = Iterator[tuple[str, Document, int]]
 
 
 def _of_review(path: str) -> Rows:
-    from mpir.app.explain.library import account
+    from mpir.app.explain.library import only_reviewer
     from mpir.app.explain.review import Review
 
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file; give the review's file.")
     review = Review(Path(path))
-    names, documents = review.reviewers(), {record.document.id: record.document for record in review.records()}
-    for decision in review.decisions(names[0] if len(names) == 1 else account()):
+    documents = {record.document.id: record.document for record in review.records()}
+    for decision in review.decisions(only_reviewer(review)):
         if decision["grade"] is not None and decision["id"] in documents and decision["query"].strip():
             yield decision["query"], documents[decision["id"]], decision["grade"]
 

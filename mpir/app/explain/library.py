@@ -16,6 +16,7 @@ from mpir.app.explain.review import Record, Review
 from mpir.core.text import Document
 from mpir.errors import InputError, error_context, format_names, format_value
 from mpir.files.corpora.content import fingerprint_of, fits
+from mpir.files.corpora.screening_exports import SINGLE
 
 SUFFIX = ".mpir"
 MODE = "documents"
@@ -110,6 +111,23 @@ def open_library(paths: Sequence[str], reviewer: str = "", *, column: str = "", 
     for file, decisions in grades.items():
         _add_grades(library, file, decisions)
     return library
+
+
+def only_reviewer(review: Review) -> str:
+    """Return whose decisions count where nobody is named: those of the user's account, else of the only person.
+
+    Raises InputError where several people decided, and none under the account's name.
+    """
+    names = review.reviewers()
+    people = [name for name in names if name not in SINGLE.values()] or names
+    if account() in names or not people:
+        return account()
+    if len(people) > 1:
+        raise InputError(
+            f"{review.path}: {format_value(account())} decided nothing (got decisions of {format_names(people)}, "
+            "expected those of one person). Export one person's decisions as a table, and give that."
+        )
+    return people[0]
 
 
 def account() -> str:

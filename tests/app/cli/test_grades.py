@@ -77,6 +77,12 @@ def test_the_decisions_of_the_only_reviewer_count_whatever_the_account(
     assert main([*command, "--grades", str(library.review.path), "--format", "json"]) == 0
     stopping = json.loads(capsys.readouterr().out)["stopping"]
     assert (stopping["read"], stopping["relevant"]) == (3, 2)
+    library.review.add([{**library.decisions()[0], "grade": 0, "fingerprint": library.fingerprints["d0"]}], "Covidence")
+    assert main([*command, "--grades", str(library.review.path), "--format", "json"]) == 0  # a tool is no person
+    assert json.loads(capsys.readouterr().out)["stopping"]["read"] == 3
+    library.review.add([{**library.decisions()[0], "grade": 0, "fingerprint": library.fingerprints["d0"]}], "grace")
+    assert main([*command, "--grades", str(library.review.path)]) == 2
+    assert "decided nothing (got decisions of grace, somebody else, expected" in capsys.readouterr().err
 
 
 def test_a_table_that_a_page_exported_follows_the_ranking(
