@@ -27,7 +27,7 @@ from mpir.files.corpora.identifiers import doi_of
 from mpir.files.corpora.placeholders import says_nothing
 from mpir.files.corpora.record import document_of
 from mpir.files.corpora.screening_tools import list_field
-from mpir.files.corpora.source_fields import fields_of_tags
+from mpir.files.corpora.source_fields import fields_of_tags, own_notes
 from mpir.files.corpora.tagged import Fields, Syntax, records
 from mpir.files.corpora.unread_fields import report_unread
 
@@ -67,8 +67,20 @@ _REFER = {
     **{"%T": "title", "%X": "abstract", "%R": "doi", "%M": "accessionnumber", "%F": "citationkey", "%A": "author"},
     **{"%D": "year", "%8": "date", "%J": "journal", "%B": "booktitle", "%V": "volume", "%N": "issue", "%P": "pages"},
     **{"%K": "keywords", "%G": "language", "%U": "url", "%@": "issn", "%I": "publisher", "%9": "dt", "%2": "pmcid"},
-    **{"%0": "referencetype", "%~": "database", "%W": "databaseprovider"},
+    **{"%0": "referencetype", "%~": "database", "%W": "databaseprovider", "%Z": "notes"},
 }
+_REFER_KEPT = {
+    **{
+        "%Z": "notes",
+        "%<": "research-notes",
+        "%L": "call-num",
+        "%+": "auth-address",
+        "%E": "editor",
+        "%!": "short-title",
+    },
+    **{"%1": "custom1", "%3": "custom3", "%4": "custom4", "%#": "custom5", "%$": "custom6", "%7": "edition"},
+}
+"""EndNote's names of the fields of its Refer format that are kept, as in its XML; others go by their tags."""
 
 
 _PMID_TAGS = {"embase": "C5", "scopus": "C2"}
@@ -147,6 +159,7 @@ REFER = Syntax(
     may_begin=frozenset(("%0",)),
     last="",
     listed=frozenset(("%K",)),
+    lined=frozenset(("%Z", "%<")),
     names=lambda fields: _REFER,
     example='"%0 Journal Article" and "%T A title"',
 )
@@ -183,10 +196,18 @@ def _documents(path: str | Path, syntax: Syntax) -> Iterator[tuple[Document, Map
     for _, fields in records(path, syntax):
         names = syntax.names(fields)
         values = {names[tag]: _value(names[tag], texts) for tag, texts in fields.items() if tag in names}
-        kept = fields_of_tags(fields, names) if syntax is REFERENCES else {}
+        kept = (
+            fields_of_tags(fields, names) if syntax is REFERENCES else _kept_of_refer(fields) if syntax is REFER else {}
+        )
         kept |= list_field(path, (note.partition(":")[0] for note in fields.get("N1", ())))
         document = document_of(values, kept)
         yield document, {tag: texts for tag, texts in fields.items() if tag not in names}
+
+
+def _kept_of_refer(fields: Fields) -> dict[str, str]:
+    """Return the notes and the fields that mpir does not read, by EndNote's names."""
+    texts = {tag: own_notes("\n".join(texts)) for tag, texts in fields.items() if tag == "%Z" or tag not in _REFER}
+    return {_REFER_KEPT.get(tag, tag): text for tag, text in texts.items() if text}
 
 
 _BODIES = frozenset(BODIES)

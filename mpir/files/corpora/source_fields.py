@@ -102,6 +102,11 @@ def fields_of_tags(tags: Mapping[str, Sequence[str]], names: Mapping[str, str]) 
     return fields
 
 
+def own_notes(text: str) -> str:
+    """Return the lines of notes but for those with a rank that mpir wrote, which reference managers keep."""
+    return "\n".join(line for line in text.splitlines() if line.strip() and not line.startswith(_RANK_NOTE))
+
+
 def texts_of(value: object) -> list[str]:
     """Return the texts of a field."""
     return [value] if isinstance(value, str) else list(map(str, value)) if isinstance(value, list | tuple) else []

@@ -20,6 +20,7 @@ from mpir.errors import InputError
 from mpir.files.corpora import read_corpus
 from mpir.files.corpora.deduplicate import without_copies
 from mpir.files.corpora.screening_tools import SourceDecision, decision_in, decisions_of
+from mpir.files.corpora.source_fields import as_tags
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.render.spreadsheet import spreadsheet
 
@@ -187,3 +188,24 @@ def test_fields_that_bibtex_has_twice_are_all_kept(tmp_path: Path, caplog: pytes
     )
     (record,) = [record for record in caplog.records if "twice" in record.getMessage()]
     assert record.getMessage().endswith("the last is read: doi")
+
+
+REFER = (
+    "%0 Journal Article\n%T Salt\n%X Sweat.\n%Z mine: yes\nPMID: 17284678\nmpir: rank 1 of 2\n%1 c\n%+ Kiel\n%( odd\n"
+)
+ENDNOTE = (
+    "<xml><records><record><database>My.enl</database><rec-number>3</rec-number><titles><title>Salt</title></titles>"
+    "<abstract>Sweat.</abstract><notes><style>mine: yes&#xD;PMID: 17284678&#xD;mpir: rank 1 of 2</style></notes>"
+    "<custom1>c</custom1><auth-address>Kiel</auth-address><label> </label></record></records></xml>"
+)
+
+
+@pytest.mark.parametrize(("name", "text", "odd"), [("a.enw", REFER, {"%(": "odd"}), ("a.xml", ENDNOTE, {})])
+def test_notes_and_custom_fields_of_endnote_are_kept(tmp_path: Path, name: str, text: str, odd: dict[str, str]) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (document,) = read_corpus([tmp_path / name])
+    kept = {"notes": "mine: yes\nPMID: 17284678", "custom1": "c", "auth-address": "Kiel"}
+    assert document.metadata["source_fields"] == {**kept, **odd}
+    assert document.metadata["pmid"] == "17284678"  # as in the notes of other formats
+    lines = "\n".join(f"{tag} {text}" for tag, text in as_tags(document.metadata))
+    assert "N1 mine: yes\nPMID: 17284678\nN1 custom1: c\nN1 auth-address: Kiel" in lines
