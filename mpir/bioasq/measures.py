@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -101,9 +101,9 @@ def question_measures(
             that ends before it begins, no gold items at all, or no gold question answered.
     """
     _check_options(version, omitted)
+    gold = without_unusable(gold)
     gold_by_id, answers = _by_id(gold, "gold"), _by_id(submission, "submitted")
     _check_pairing(gold_by_id, answers)
-    _warn_about_offsets(gold)
     pairs = [
         (question, answers.get(question.id, Question(question.id, question.body)))
         for question in gold
@@ -207,8 +207,16 @@ def _check_pairing(gold: dict[str, Question], answers: dict[str, Question]) -> N
         )
 
 
-def _warn_about_offsets(gold: Sequence[Question]) -> None:
-    total = sum(len(question.snippets or ()) for question in gold)
-    usable = sum(len(measurable(question)) for question in gold)
+def without_unusable(gold: Sequence[Question]) -> list[Question]:
+    """Leave out the gold snippets without usable offsets, and log their number.
+
+    A caller that measures several submissions does so once; `question_measures` does it for others.
+    """
+    kept = [
+        question if question.snippets is None else replace(question, snippets=tuple(measurable(question)))
+        for question in gold
+    ]
+    total, usable = (sum(len(question.snippets or ()) for question in questions) for questions in (gold, kept))
     if usable < total:
         logger.warning("%d of %d gold snippets have no usable offsets and are left out", total - usable, total)
+    return kept

@@ -28,6 +28,7 @@ from mpir.app.cli.progress import shows_progress
 from mpir.app.cli.value_options import cutoff, file_path, output_path, positive, text_path
 from mpir.errors import InputError, format_names, format_value
 from mpir.files.system import peak_memory
+from mpir.validation import check_choice
 
 if TYPE_CHECKING:
     from mpir.bioasq.submissions import Answers
@@ -127,6 +128,7 @@ def main() -> int:
 
 def run(arguments: BioasqArguments) -> int:
     """Retrieve, score, blend, write, validate, measure and report; 0 is the exit status. Raises MpirError."""
+    from mpir.bioasq.measures import DIVISORS
     from mpir.bioasq.submission_rules import validate_submission
     from mpir.bioasq.submissions import answer_questions, compared_systems, cutoffs_for
     from mpir.files.corpora import read_questions, write_run, write_submission
@@ -136,6 +138,7 @@ def run(arguments: BioasqArguments) -> int:
     arguments, questions_file = _with_sample(arguments)
     output, run_file = _outputs(arguments)
     _check_paths(arguments, output, run_file)
+    check_choice("the version of the BioASQ measures", arguments.version, DIVISORS)
     questions = read_questions(questions_file)
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
@@ -173,8 +176,15 @@ def _check(arguments: BioasqArguments, submission: Path) -> int:
     from mpir.bioasq.submission_rules import check_submission
     from mpir.files.corpora import read_questions
 
-    if arguments.gold or _outputs(arguments)[1]:
-        raise InputError("--check makes no submission, so --gold and a run have no effect; leave them out.")
+    without_effect = {
+        "--gold": arguments.gold,
+        "a run": _outputs(arguments)[1],
+        "--weights": arguments.weights,
+        "--documents": arguments.documents,
+        "--snippets": arguments.snippets,
+    }
+    if names := [name for name, value in without_effect.items() if value is not None]:
+        raise InputError(f"--check makes no submission, so {names[0]} has no effect; leave it out.")
     questions = None if arguments.questions is None else read_questions(arguments.questions)
     if arguments.corpus is None and arguments.index is None:
         submitted, problems = check_submission(submission, questions=questions)
@@ -243,13 +253,13 @@ def _check_paths(arguments: BioasqArguments, output: Path, run_file: Path | None
 
 def _read_gold(arguments: BioasqArguments, questions: list[Question]) -> list[Question] | None:
     """The gold answers, if any; answers that cannot be measured are refused before scoring."""
-    from mpir.bioasq.measures import evaluate
+    from mpir.bioasq.measures import evaluate, without_unusable
     from mpir.core.text import Question
     from mpir.files.corpora import read_questions
 
     if not arguments.gold:
         return None
-    gold = read_questions(arguments.gold)
+    gold = without_unusable(read_questions(arguments.gold))
     evaluate(gold, [Question(question.id, question.body) for question in questions], version=arguments.version)
     return gold
 
@@ -345,3 +355,6 @@ def _report_measures(gold: list[Question], answers: Answers, version: int) -> No
 
     print(f"\nBioASQ Phase A measures, version {version}:\n")
     print(tabulate(measured_rows(gold, answers.submissions, version), HEADS, floatfmt=".4f"))
+    known, submitted = {question.id for question in gold}, [question.id for question in answers.submission]
+    if (measured := sum(name in known for name in submitted)) < len(submitted):
+        print(f"\nMeasured on {measured} of the {len(submitted)} questions; the others are not in --gold.")

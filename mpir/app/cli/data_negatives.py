@@ -137,6 +137,11 @@ class NegativesArguments(SearchArguments, OverwriteArguments):
     )
     dev: Path | None = option("--dev", help="rows of titles that are not in OUTPUT", type=output_path, metavar="FILE")
 
+    def check_encoder(self) -> None:
+        """Raise InputError for an encoder that nothing uses; topics and titles are compared by their vectors."""
+        if self.source in ("search", "candidates"):
+            super().check_encoder()
+
 
 def run(arguments: NegativesArguments) -> int:
     """Make the rows, write and report them; 0 is the exit status. Raises MpirError for a user's mistake."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from mpir.app.cli.option import option
 from mpir.app.cli.value_options import text_path
 
 if TYPE_CHECKING:
+    from mpir.core.text import Question
     from mpir.evaluate.comparison import Comparison
     from mpir.files.output_checks import Named
 
+log = logging.getLogger(__name__)
 PICTURES = ("forest", "differences")
 """The pictures of a comparison."""
 EPILOG_BIOASQ = """\
@@ -111,17 +114,44 @@ class EvaluateRunArguments(ComparisonArguments):
 def run_bioasq(arguments: EvaluateBioasqArguments) -> int:
     """Print the official measures of submissions; 0 is the exit status. Raises InputError for bad files."""
     from mpir.bioasq.compare import compare_submissions
-    from mpir.bioasq.measures import evaluate
+    from mpir.bioasq.measures import evaluate, without_unusable
     from mpir.files.corpora.bioasq import read_questions
 
     _check_outputs(arguments, arguments.submission, [("--gold", arguments.gold)])
     gold = read_questions(arguments.gold)
     submissions = {name: read_questions(path, submission=True) for name, path in _names(arguments.submission).items()}
     how: dict[str, Any] = {"version": arguments.version, "omitted": arguments.omitted}
-    figures = {name: evaluate(gold, submission, **how) for name, submission in submissions.items()}
+    gold = without_unusable(gold)
     compared = compare_submissions(gold, submissions, groupings=arguments.by, **how)
+    counted = gold if arguments.omitted == "zero" else _answered_by_all(gold, submissions)
+    figures = {name: evaluate(counted, submission, **how) for name, submission in submissions.items()}
+    _report_uncounted(gold, submissions, omitted=arguments.omitted)
     _report(arguments, figures, compared)
     return 0
+
+
+def _answered_by_all(gold: Sequence[Question], submissions: Mapping[str, Sequence[Question]]) -> list[Question]:
+    """Return the gold questions that every submission answers, on which several can be compared."""
+    answered = [{question.id for question in submission} for submission in submissions.values()]
+    return [question for question in gold if all(question.id in ids for ids in answered)]
+
+
+def _report_uncounted(gold: Sequence[Question], submissions: Mapping[str, Sequence[Question]], *, omitted: str) -> None:
+    """Log how many questions of a single submission or of its gold are skipped; a comparison says it itself."""
+    expected = {question.id for question in gold}
+    for name, submission in submissions.items():
+        answered = {question.id for question in submission}
+        if len(submissions) == 1 and omitted == "skip" and (skipped := len(expected - answered)):
+            log.warning(
+                "%s: %d of %d gold questions are not in it and are skipped (--omitted zero: 0)",
+                name,
+                skipped,
+                len(expected),
+            )
+        if unknown := len(answered - expected):
+            log.warning(
+                "%s: %d of %d questions are not among the gold ones and are ignored", name, unknown, len(answered)
+            )
 
 
 def run_run(arguments: EvaluateRunArguments) -> int:
@@ -197,9 +227,9 @@ def _report(arguments: ComparisonArguments, figures: Mapping[str, Any], compared
 
 
 def _as_json(figures: Mapping[str, Any], compared: Mapping[str, Comparison]) -> Any:
-    """The figures of one system as they are; of several by name, with their comparison."""
+    """The figures of one system as they are; of several, or with breakdowns, by name with their comparison."""
     figures = _without_nan(figures)
-    if len(figures) == 1:
+    if len(figures) == 1 and not any(comparison.groups for comparison in compared.values()):
         return next(iter(figures.values()))
     described = {level: comparison.to_dict() for level, comparison in compared.items()}
     return {"systems": figures, "comparison": described.get("", described)}

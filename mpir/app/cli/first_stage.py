@@ -26,6 +26,8 @@ DENSE_FOLDER = "dense"
 """The vectors' folder inside an index folder."""
 DEFAULT = "default"
 Mode = Literal["bm25", "dense", "hybrid"]
+BY_WORDS = "--mode bm25 or hybrid"
+"""The modes that search by words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,34 +49,49 @@ class SearchArguments:
         choices=get_args(Mode),
         group="search",
     )
-    fusion: str = setting("search.fusion", help="how a hybrid search fuses", default="rrf", choices=("rrf", "sum"))
+    fusion: str = setting(
+        "search.fusion", help="how a hybrid search fuses", default="rrf", choices=("rrf", "sum"), needs="--mode hybrid"
+    )
     dense_weight: str = setting(
         "search.dense_weight",
         help="the vectors' share in search.fusion=sum, 0 to 1 (BM25 has the rest), or tuned weights",
         type=text_path,
         default="0.5",
         metavar="W",
+        needs="search.fusion=sum",
     )
-    k1: float = setting("bm25.k1", help="BM25's k1", type=float, default=DEFAULT_K1, metavar="X")
-    b: float = setting("bm25.b", help="BM25's b", type=float, default=DEFAULT_B, metavar="X")
+    k1: float = setting("bm25.k1", help="BM25's k1", type=float, default=DEFAULT_K1, metavar="X", needs=BY_WORDS)
+    b: float = setting("bm25.b", help="BM25's b", type=float, default=DEFAULT_B, metavar="X", needs=BY_WORDS)
     question_words: bool = setting(
-        "bm25.question_words", help='search for query words such as "which" and "list", too', default=True
+        "bm25.question_words",
+        help='search for query words such as "which" and "list", too',
+        default=True,
+        needs=BY_WORDS,
     )
     rm3_documents: int | None = setting(
         "rm3.documents",
         help="repeat BM25 with words of the N best documents (5); any rm3 setting turns this on",
         type=int,
         metavar="N",
+        needs=BY_WORDS,
     )
-    rm3_terms: int | None = setting("rm3.terms", help="words to add (20)", type=int, metavar="N")
+    rm3_terms: int | None = setting("rm3.terms", help="words to add (20)", type=int, metavar="N", needs=BY_WORDS)
     rm3_weight: float | None = setting(
-        "rm3.weight", help="weight of the query's own words, 0 to 1 (0.8)", type=float, metavar="W"
+        "rm3.weight", help="weight of the query's own words, 0 to 1 (0.8)", type=float, metavar="W", needs=BY_WORDS
     )
 
     @property
     def passage_writer(self) -> ChatArguments | None:
         """The chat model that writes a passage to search for with each question, if one does."""
         return None
+
+    def check_encoder(self) -> None:
+        """Raise InputError for an encoder where nothing is searched by vectors."""
+        if self.encoder and self.mode == "bm25":
+            raise InputError(
+                f"--encoder {self.encoder} makes vectors, and --mode bm25 searches by words; add --mode hybrid or "
+                "dense, or leave it out."
+            )
 
     def facts(self) -> dict[str, Any]:
         """The options by name, for identifying stored results."""
@@ -115,12 +132,13 @@ def open_first_stage(arguments: SearchArguments, folders: Sequence[str | Path]) 
 
     Raises:
         ArtefactError: there is no such index, it has no vectors, or they are from another encoder.
-        InputError: a weight or a BM25 parameter out of bounds.
+        InputError: a weight or a BM25 parameter out of bounds, or an option without an effect in this mode.
     """
     from mpir.search import HybridRetriever
     from mpir.search.engine_address import is_engine
 
     weight = dense_weight(arguments.dense_weight)
+    arguments.check_encoder()
     if arguments.passage_writer and arguments.mode == "bm25":
         raise InputError("llm.hyde changes the vectors of questions; add --mode hybrid or dense, or leave it out.")
     words, vectors = (_in_engine if any(map(is_engine, folders)) else _in_folders)(folders, arguments)

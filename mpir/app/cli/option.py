@@ -40,7 +40,7 @@ class Option:
         attribute: the field with its value.
         aliases: other names of an option.
         advanced: whether `--help` leaves it to `--help-all`.
-        needs: the option without which a setting has no effect.
+        needs: the option without which a setting has no effect, or its values: "--mode bm25 or hybrid", "a.b=c".
         keywords: further arguments of argparse's `add_argument`.
     """
 

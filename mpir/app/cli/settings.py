@@ -53,13 +53,15 @@ class SetAction(argparse.Action):
 
 
 def check_needs(options: Sequence[Option], parsed: argparse.Namespace) -> None:
-    """Raise InputError for a setting of the command line without the option that it is for."""
+    """Raise InputError for a setting of the command line without the option, or its value, that it is for."""
     needs = {item.name: item.needs for item in options if item.needs}
     values = {item.name: getattr(parsed, item.attribute, None) for item in options}
     for name in getattr(parsed, "changed", ()):
-        option = needs.get(name)
-        if option and not values.get(option, True):
-            raise InputError(f"--set {name}: needs {option}. Add it, or leave this out.")
+        needed = needs.get(name, "")
+        option, _, choices = needed.replace("=", " ").partition(" ")
+        value = values.get(option, True)
+        if needed and not (value in choices.split(" or ") if choices else value):
+            raise InputError(f"--set {name}: needs {needed}. Add it, or leave this out.")
 
 
 def parse_setting(name: str, setting: Option, text: str) -> Any:

@@ -34,6 +34,8 @@ FOR_BOTH = "for weights that rank both, give --measure document-sentence-map"
 CUTOFFS = "cutoffs"
 """The method that searches only cut-offs."""
 METHODS = {"alternating": ("beta", "alpha"), "joint": ("all",), "random": ("all",)}
+OF_WEIGHTS, BY_MODEL = "--method alternating or joint or random", "--method alternating or joint"
+"""The methods that search weights, and those of them that choose their trials by a model."""
 EPILOG = """\
 Weights fit the situation that they were tuned on: --also adds others, such as candidates about other topics. Every
 question of every set counts equally.
@@ -106,10 +108,14 @@ class TuneArguments(ReportArguments, QuietArguments):
         "--seed", help="seed of folds and search (%(default)s)", type=not_negative, default=0, metavar="N"
     )
     context: str = setting(
-        "tune.context", help="S_CONTEXT: a document column, document, or fixpoint", default="bm25", metavar="COLUMN"
+        "tune.context",
+        help="S_CONTEXT: a document column, document, or fixpoint",
+        default="bm25",
+        metavar="COLUMN",
+        needs=OF_WEIGHTS,
     )
     normalise: Normalise = setting(
-        "tune.normalise", help="scaling of columns", default="none", choices=get_args(Normalise)
+        "tune.normalise", help="scaling of columns", default="none", choices=get_args(Normalise), needs=OF_WEIGHTS
     )
     bounds: Sequence[tuple[str, tuple[float, float]]] = setting(
         "bounds.*",
@@ -119,21 +125,36 @@ class TuneArguments(ReportArguments, QuietArguments):
         metavar="LOW,HIGH",
     )
     cutoffs: bool = setting("tune.cutoffs", help="search cut-offs with document-f1 or snippet-f1", default=True)
-    calls: int = setting("tune.calls", help="evaluations per half and loop", type=int, default=25, metavar="N")
-    loops: int = setting("tune.loops", help="most loops over both halves", type=int, default=3, metavar="N")
-    initial: int = setting("tune.initial", help="calls before the model is used", type=int, default=8, metavar="N")
+    calls: int = setting(
+        "tune.calls", help="evaluations per half and loop", type=int, default=25, metavar="N", needs=OF_WEIGHTS
+    )
+    loops: int = setting(
+        "tune.loops", help="most loops over both halves", type=int, default=3, metavar="N", needs=OF_WEIGHTS
+    )
+    initial: int = setting(
+        "tune.initial", help="calls before the model is used", type=int, default=8, metavar="N", needs=BY_MODEL
+    )
     tolerance: float = setting(
-        "tune.tolerance", help="smallest gain to continue with", type=float, default=0.0001, metavar="X"
+        "tune.tolerance",
+        help="smallest gain to continue with",
+        type=float,
+        default=0.0001,
+        metavar="X",
+        needs=OF_WEIGHTS,
     )
     acquisition: Acquisition = setting(
-        "tune.acquisition", help="acquisition function", default="EI", choices=("EI", "PI", "LCB")
+        "tune.acquisition", help="acquisition function", default="EI", choices=("EI", "PI", "LCB"), needs=BY_MODEL
     )
     folds: int = setting(
         "tune.folds", help="parts of the questions, each held out once", type=int, default=5, metavar="N"
     )
     level: float = setting("tune.level", help="significance level for adoption", type=float, default=0.05, metavar="P")
     log: Path | None = setting(
-        "tune.log", help="log of trials (default: OUTPUT.trials.jsonl)", type=output_path, metavar="FILE"
+        "tune.log",
+        help="log of trials (default: OUTPUT.trials.jsonl)",
+        type=output_path,
+        metavar="FILE",
+        needs=OF_WEIGHTS,
     )
 
     @property

@@ -20,7 +20,7 @@ from mpir.files.write import write_json
 DOCUMENT_URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 _SECTIONS = {"sections.0": ABSTRACT}  # the section name of the first rounds; counts: docs/reference/formats.md
 _OFFSETS = 2**31  # no text is that long, and 32 bits suffice for smaller offsets
-_URL = re.compile(r"https?://\S+/([^\s/?#]+)/?")
+_URL = re.compile(r"https?://\S+/(?!(?:pubmed|articles)/?$)([^\s/?#]+)/?")  # a URL may lack the id at its end
 _BARE_ID = re.compile(r"[\w.-]+", re.ASCII)
 _OTHER_JSON = re.compile(rb'\[|\{\s*"(?:topics|queries)"')
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object"}

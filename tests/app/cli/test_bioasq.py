@@ -215,6 +215,19 @@ def test_a_submission_is_checked_against_the_corpus(
     assert "the corpus has no document 'T9'" in capsys.readouterr().out
 
 
+def test_questions_and_snippets_that_the_gold_cannot_measure_are_said_once(
+    run: Callable[..., int], job: dict[str, Path], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    gold = json.loads(job["gold.json"].read_text())["questions"][:2]
+    gold[0]["snippets"][0]["offsetInBeginSection"] = None
+    job["gold.json"].write_text(json.dumps({"questions": gold}))
+    assert run(gold=job["gold.json"]) == 0
+    assert [text for text in caplog.messages if "gold" in text] == [
+        "1 of 2 gold snippets have no usable offsets and are left out"
+    ]
+    assert "Measured on 2 of the 3 questions; the others are not in --gold." in capsys.readouterr().out
+
+
 def test_limits_are_kept(run: Callable[..., int], job: dict[str, Path]) -> None:
     assert run(documents=1, snippets=2) == 0
     for question in read_questions(job["output"]):
@@ -338,6 +351,14 @@ def unknown_version(job: dict[str, Path]) -> dict[str, Any]:
     return {"gold": job["gold.json"], "version": 4}
 
 
+def unknown_version_without_gold(job: dict[str, Path]) -> dict[str, Any]:
+    return {"version": 7}
+
+
+def check_with_a_limit(job: dict[str, Path]) -> dict[str, Any]:
+    return {"check": job["gold.json"], "documents": 5}
+
+
 def gold_without_answers(job: dict[str, Path]) -> dict[str, Any]:
     return {"gold": job["questions.json"]}
 
@@ -375,6 +396,8 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (missing_bundle, ["'nowhere' not found", "default"]),
         (unknown_device, ["device 'toaster' cannot be used"]),
         (unknown_version, ["the version of the BioASQ measures is 4; choose from"]),
+        (unknown_version_without_gold, ["the version of the BioASQ measures is 7; choose from"]),
+        (check_with_a_limit, ["--check makes no submission, so --documents has no effect"]),
         (gold_without_answers, ["none of the 3 gold questions has documents or snippets"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -26,6 +26,9 @@ CORPUS = [
 ]
 
 
+SUM = ("--set", "search.fusion=sum")
+
+
 def pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
@@ -172,8 +175,8 @@ def test_weights_that_are_no_weights_of_both(
     beta: dict[str, float], normalise: Normalise, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_weights(tmp_path / "w.json", Weights({"relevance": 1.0}, beta=beta, normalise=normalise))
-    options = ["--index", str(tmp_path), "--mode", "hybrid", "--set", f"search.dense_weight={tmp_path / 'w.json'}"]
-    assert main(["search", *options, "aspirin"]) == 2
+    weights = ["--set", "search.fusion=sum", "--set", f"search.dense_weight={tmp_path / 'w.json'}"]
+    assert main(["search", "--index", str(tmp_path), "--mode", "hybrid", *weights, "aspirin"]) == 2
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
     assert "w.json: weighs bm25" in said
@@ -193,8 +196,12 @@ def test_fused_by_a_sum(index: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["search", "--index", "{bare}", "--mode", "dense", "a"], "there is no dense index here; build it with"),
         (
-            ["search", "--index", "{index}", "--mode", "hybrid", "--set", "search.dense_weight=2", "a"],
+            ["search", "--index", "{index}", "--mode", "hybrid", *SUM, "--set", "search.dense_weight=2", "a"],
             "search.dense_weight is 2.0",
+        ),
+        (
+            ["search", "--index", "{index}", "--mode", "hybrid", "--set", "search.dense_weight=0.2", "a"],
+            "search.dense_weight: needs search.fusion=sum",
         ),
         (
             ["search", "--index", "{index}", "--mode", "dense", "--k", "0", "a"],

@@ -7,6 +7,7 @@ import pytest
 from mpir.app.cli import main, make_parser
 from mpir.errors import InputError
 
+MEANS = ("mean_precision", "mean_recall", "mean_f1", "map", "gmap")
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/"
 
 
@@ -100,9 +101,56 @@ def test_several_submissions_are_compared_over_the_questions_that_all_answer(fil
     assert "| submission | second   | -0.5000" in text and "| list   | 1" in text
     assert evaluate(*several, "--format", "json", "--per-query", tmp_path / "values.csv") == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures["systems"]["second"]["documents"]["map"] == pytest.approx(0.5)
+    assert figures["systems"]["second"]["documents"]["map"] == pytest.approx(1.0)  # of question 1, as in the table
     assert figures["comparison"]["documents"]["pairs"][0]["losses"] == 1
     assert len((tmp_path / "values.csv").read_text().splitlines()) == 1 + 2 * 2 * 4
+
+
+def test_every_figure_of_a_comparison_is_of_the_same_questions(files, tmp_path, capsys):
+    gold, first = files
+    second = questions_file(tmp_path / "second.json", {"1": ["11", "12"], "2": ["99"]})
+    evaluate("bioasq", "--gold", gold, "--submission", first, second)
+    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("| second")][:1]
+    assert (row[3], row[-2]) == ("1.0000", "1.0000")  # MAP and GMAP; with question 2 they would be 0.5 and 0.0032
+    evaluate("bioasq", "--gold", gold, "--submission", first, second, "--format", "json")
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["systems"]["second"]["documents"] == pytest.approx(dict.fromkeys(MEANS, 1.0), abs=1e-4)
+    evaluate("bioasq", "--gold", gold, "--submission", first, second, "--format", "json", "--omitted", "zero")
+    assert json.loads(capsys.readouterr().out)["systems"]["second"]["documents"]["map"] == 0.5
+
+
+def test_a_breakdown_is_in_the_json_of_one_system_too(files, tmp_path, capsys):
+    gold, submission = files
+    evaluate("bioasq", "--gold", gold, "--submission", submission, "--by", "type", "--format", "json")
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["comparison"]["documents"]["groups"]["type"]["list"]["queries"] == 1
+    assert printed["systems"]["submission"]["documents"]["map"] == 0.5
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n")
+    files = ("--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--measures", "RR")
+    evaluate("run", *files, "--by", "relevant", "--format", "json")
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["systems"] == {"run": {"RR": 0.5}}
+    assert printed["comparison"]["groups"]["relevant"]["1"]["queries"] == 2
+
+
+def test_questions_that_do_not_count_are_said_once(files, tmp_path, capsys, caplog):
+    gold, submission = files
+    other = questions_file(tmp_path / "other.json", {"1": ["11"], "2": ["21"], "3": ["31"]})
+    evaluate("bioasq", "--gold", gold, "--submission", submission)
+    assert caplog.messages == ["submission: 1 of 2 gold questions are not in it and are skipped (--omitted zero: 0)"]
+    caplog.clear()
+    evaluate("bioasq", "--gold", gold, "--submission", submission, "--omitted", "zero")
+    assert caplog.messages == []
+    questions = json.loads(gold.read_text("utf-8"))
+    for question in questions["questions"]:
+        question["snippets"][0]["offsetInBeginSection"] = None
+    gold.write_text(json.dumps(questions))
+    evaluate("bioasq", "--gold", gold, "--submission", other)
+    assert caplog.messages == [
+        "2 of 3 gold snippets have no usable offsets and are left out",
+        "other: 1 of 3 questions are not among the gold ones and are ignored",
+    ]
 
 
 def test_submissions_without_a_question_in_common_cannot_be_compared(files, tmp_path):

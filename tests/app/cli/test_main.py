@@ -140,6 +140,7 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
         str(tmp_path / "s"),
     ]
     search = ["search", "--index", "nowhere", "--mode", "dense", "aspirin"]
+    fused = ["search", "--index", "nowhere", "--mode", "hybrid", "--set", "search.fusion=sum", "aspirin"]
     train = ["train", "--mixture", str(mixture), "--output", str(tmp_path / "run")]
     refused = [
         ([*rerank, "--top-k", "0"], "--top-k is 0"),
@@ -161,7 +162,11 @@ def test_bad_options_are_refused_where_torch_cannot_even_be_imported(tiny_bundle
             "argument --workers: '0' is given",
         ),
         ([*search, "--k", "0"], "--top-k is 0"),
-        ([*search, "--set", "search.dense_weight=2"], "search.dense_weight is 2.0"),
+        ([*fused, "--set", "search.dense_weight=2"], "search.dense_weight is 2.0"),
+        (
+            ["search", "--index", "nowhere", "aspirin", "--encoder", "mine"],
+            "--encoder mine makes vectors, and --mode bm25 searches by words",
+        ),
         ([*train, "--device", "toaster"], "device 'toaster' cannot be used"),
         ([*train, "--set", "train.batch_size=0"], "setting batch_size is 0"),
     ]

@@ -159,6 +159,45 @@ def test_what_the_folder_sets_is_named_once(
 
 
 @pytest.mark.parametrize(
+    ("words", "setting", "needed"),
+    [
+        ("search --index i", "search.fusion=sum", "--mode hybrid"),
+        ("search --index i --mode dense", "search.fusion=sum", "--mode hybrid"),
+        ("search --index i --mode hybrid", "search.dense_weight=0.2", "search.fusion=sum"),
+        ("search --index i", "search.dense_weight=0.2", "search.fusion=sum"),
+        ("bioasq --mode dense", "bm25.k1=2", "--mode bm25 or hybrid"),
+        ("score --output o --mode dense", "bm25.question_words=false", "--mode bm25 or hybrid"),
+        ("search --index i --mode dense", "rm3.terms=20", "--mode bm25 or hybrid"),
+        ("tune s --output o --method cutoffs", "tune.loops=2", "--method alternating or joint or random"),
+        ("tune s --output o --method cutoffs", "tune.context=topic", "--method alternating or joint or random"),
+        ("tune s --output o --method cutoffs", "tune.log=a.jsonl", "--method alternating or joint or random"),
+        ("tune s --output o --method random", "tune.acquisition=PI", "--method alternating or joint"),
+    ],
+)
+def test_a_setting_needs_the_value_of_an_option_with_which_it_has_an_effect(
+    words: str, setting: str, needed: str
+) -> None:
+    parsed = make_parser().parse_args([*words.split(), "--set", setting])
+    with pytest.raises(InputError, match=rf"needs {needed}\."):
+        check_needs(parsed.run.options(), parsed)
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("search --index i --mode hybrid", ("search.dense_weight=0.2", "search.fusion=sum", "rm3.terms=20")),
+        ("search --index i", ("bm25.k1=2", "rm3.terms=20")),
+        ("tune s --output o --method joint", ("tune.acquisition=PI", "tune.loops=2")),
+        ("tune s --output o", ("tune.initial=3", "tune.context=topic")),
+    ],
+)
+def test_settings_with_an_effect_need_nothing(words: str, settings: tuple[str, ...]) -> None:
+    options = [word for setting in settings for word in ("--set", setting)]
+    parsed = make_parser().parse_args([*words.split(), *options])
+    check_needs(parsed.run.options(), parsed)
+
+
+@pytest.mark.parametrize(
     ("setting", "option"),
     [("llm.timeout=3", "--llm"), ("lexicon.partial=0.6", "--lexicon"), ("ray.gpus_per_worker=1", "--ray")],
 )

@@ -99,6 +99,8 @@ def test_refuses_other_files(tmp_path: Path, content: bytes, message: str) -> No
         ({"type": 3}, r"\(q2\): type is 3"),
         ({"documents": URL}, r"\(q2\): documents is 'http"),
         ({"documents": [URL + "1", True]}, r"\(q2\): a document is True"),
+        ({"documents": [URL]}, r"\(q2\): a document is 'http.*pubmed/'"),
+        ({"documents": [URL[:-1]]}, r"\(q2\): a document is 'http.*pubmed'"),
         ({"documents": ["12 345"]}, r"\(q2\): a document is '12 345'"),
         ({"snippets": {}}, r"\(q2\): snippets is \{"),
         ({"snippets": [snippet(), "x"]}, r"\(q2\), snippet 2 is 'x'"),
