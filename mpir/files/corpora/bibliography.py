@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from html import unescape
-from itertools import islice
 from typing import Any, cast
 
 from mpir.files.corpora.authors import split_authors
@@ -22,7 +21,7 @@ RETRACTED = "Retracted Publication"
 LISTS = frozenset((TYPES, AUTHORS, KEYWORDS, LANGUAGE, "trials"))
 """Keys whose values are lists."""
 _MAX_NAMES = 500
-"""Maximum number of authors or keywords to keep: some papers in physics have thousands."""
+"""Maximum number of authors or keywords to keep: some papers in physics have thousands. "et al." stands for others."""
 _NAMES = frozenset(("Na", "Nan"))
 """Names that equal a placeholder, which programs write as NA and nan."""
 _OWN_KEYWORD = re.compile(r"mpir (?:(?:rank|probability|blended score) [\d.-]+|included|maybe|excluded)")
@@ -132,7 +131,8 @@ def distinct_names(texts: Iterable[str]) -> list[str]:
     if names.keys() <= _NAMES:
         return []
     own = [name for name in names if name[:5] == "mpir " and _OWN_KEYWORD.fullmatch(name)]
-    return list(islice((name for name in names if name not in own) if own else names, _MAX_NAMES))
+    kept = [name for name in names if name not in own] if own else list(names)
+    return [*kept[:_MAX_NAMES], "et al."] if len(kept) > _MAX_NAMES else kept
 
 
 _KINDS = {

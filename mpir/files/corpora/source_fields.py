@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpir.files.corpora.field_keys import field_name
-from mpir.files.corpora.fields import LISTED, READ, REMARKS
+from mpir.files.corpora.fields import BODIES, LISTED, READ, REMARKS, TITLES
 
 SOURCE_FIELDS = "source_fields"
 """The key of a document's metadata with these fields: a text, or several in a list, by name."""
@@ -49,16 +49,25 @@ def kept_columns(header: Sequence[str], *, is_ranking: bool = False) -> list[tup
     names = [" ".join(cell.lower().split()) for cell in header]
     ranked = _ranking_columns(names) if is_ranking else frozenset()
     fields = list(map(field_name, names))
+    second = _second_texts(fields)
     return [
         (cell.strip(), position)
         for position, (cell, name) in enumerate(zip(header, fields, strict=True))
-        if names[position] and position not in ranked and (_is_kept(name) or _is_second(name, fields[:position]))
+        if names[position]
+        and position not in ranked
+        and (_is_kept(name) or name in second or _is_second(name, fields[:position]))
     ]
 
 
 def _is_second(name: str, before: Sequence[str]) -> bool:
     """Whether a column before this one is read in its place."""
     return name in before and name not in LISTED
+
+
+def _second_texts(fields: Sequence[str]) -> frozenset[str]:
+    """Return the names of titles and bodies in place of which others are read, such as a summary beside an abstract."""
+    present = [[name for name in names if name in fields] for names in (TITLES, BODIES)]
+    return frozenset(name for names in present for name in names[1:])
 
 
 def _is_kept(name: str) -> bool:

@@ -51,7 +51,7 @@ def _documents(path: str | Path) -> Iterator[tuple[Document, Mapping[str, str]]]
 
 
 def _of_sheets(path: str | Path, book: Any, budget: int) -> Iterator[tuple[Document, Mapping[str, str]]]:
-    skipped, read = list[str](), 0
+    skipped, hidden, read = list[str](), list[str](), 0
     for sheet, rows in _bounded_rows(path, book, budget):
         head = list(islice(rows, HEAD_LINES))
         header = max(
@@ -61,6 +61,7 @@ def _of_sheets(path: str | Path, book: Any, budget: int) -> Iterator[tuple[Docum
             skipped += [sheet.title] if head else []
             continue
         read += 1
+        hidden += [sheet.title] if sheet.sheet_state != "visible" else []
         name = path if read == 1 else f"{path}:{sheet.title}"
         first = header.line + 1
         yield from row_documents(chain(head[header.line :], rows), name, first, first)
@@ -68,6 +69,8 @@ def _of_sheets(path: str | Path, book: Any, budget: int) -> Iterator[tuple[Docum
         raise InputError(
             f"{path}: no sheet has a column named title or abstract (got {format_names(skipped)}); name a column so."
         )
+    if hidden:
+        log.warning("%s: read hidden sheets, too; delete those with other records: %s", path, format_names(hidden))
     if skipped:
         log.warning("%s: skipped sheets without a column for titles or abstracts: %s", path, format_names(skipped))
 

@@ -86,8 +86,11 @@ def test_rows_that_a_line_break_divides_are_reported(tmp_path: Path, caplog: pyt
 
 def test_rows_without_their_last_blank_cells_are_whole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lines = ["1,Salt,Sweat.", "2,Tea", "3,Milk,White.,2015", "4,Ale", "", "5,Gin,Dry.", "Total"]
-    assert len(table(tmp_path, "ID,Title,Abstract,Year", *lines)) == 6
-    assert not caplog.records
+    with caplog.at_level(logging.WARNING):
+        assert len(table(tmp_path, "ID,Title,Abstract,Year", *lines)) == 6
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "1 of 6 records have neither title nor abstract (the first has the id Total); look at the file there"
+    ]
 
 
 def test_the_keywords_of_web_of_science_are_no_key(tmp_path: Path) -> None:
@@ -109,3 +112,32 @@ def test_a_pmid_with_a_decimal_comma_is_no_other_pmid(tmp_path: Path) -> None:
     ids = [(document.id, document.metadata.get("pmid")) for document in table(tmp_path, *rows)]
     pmids = [(pmid, pmid) for pmid in ("12345678", "17284678", "8906788")]
     assert ids == [("1,2345E+07", None), *pmids]
+
+
+def test_titles_and_bodies_in_place_of_which_others_are_read_are_kept(tmp_path: Path) -> None:
+    header = "ID,Title,Original title,Abstract,Summary,Description"
+    documents = table(tmp_path, header, "a,Salt,Salz,Sweat.,mine: good,x", "b,Tea,,,Only a summary.,")
+    assert [document.abstract for document in documents] == ["Sweat.", "Only a summary."]
+    kept = {"ID": "a", "Original title": "Salz", "Summary": "mine: good", "Description": "x"}
+    assert documents[0].metadata["source_fields"] == kept
+
+
+def test_authors_beyond_the_first_hundreds_are_not_left_out_without_a_word(tmp_path: Path) -> None:
+    names = "; ".join(f"Doe{number}, J." for number in range(501))
+    (document,) = table(tmp_path, "ID,Title,Authors", f'1,Salt,"{names}"')
+    assert document.metadata["authors"][-2:] == ["Doe499, J.", "et al."]
+    (document,) = table(tmp_path, "ID,Title,Authors", f'1,Salt,"{names[:3000]}"')
+    assert "et al." not in document.metadata["authors"]
+
+
+def test_a_hidden_sheet_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for sheet, number in ((book.active, 1), (book.create_sheet("Old"), 2)):
+        sheet.append(["ID", "Title"])
+        sheet.append([number, "Salt"])
+    book["Old"].sheet_state = "hidden"
+    book.save(tmp_path / "a.xlsx")
+    with caplog.at_level(logging.WARNING):
+        assert len(list(read_corpus([tmp_path / "a.xlsx"]))) == 2
+    assert "a.xlsx: read hidden sheets, too; delete those with other records: Old" in caplog.text
