@@ -136,10 +136,10 @@ def measure(arguments: argparse.Namespace, bundle: str, encoder: str, start: Sta
         name, _, of_set = part.partition("-")
         before, began = cache.misses, time.perf_counter()
         reset_peak_memory()
-        measured = EVALUATIONS[name](job, argparse.Namespace(sets=[of_set]))
+        measured = dict(EVALUATIONS[name](job, argparse.Namespace(sets=[of_set])))
         cost = Cost(cache.misses - before, time.perf_counter() - began, peak_memory())
         print(f"{bundle}, {encoder}: {part}: {cost}", file=sys.stderr, flush=True)
-        write_json(path, record(job, dict(measured)) | {"cost": asdict(cost)})
+        write_json(path, record(job, measured) | {"cost": asdict(cost)})
 
 
 def result_path(folder: Path, bundle: str, encoder: str, part: str) -> Path:

@@ -58,7 +58,11 @@ def test_a_run_takes_up_what_is_there_and_refuses_other_options(
     splits: dict[str, Any] = {"train": [], "dev": [question["id"] for question in questions], "test": []}
     (tmp_path / "bioasq/splits.json").write_text(json.dumps(splits))
     (tmp_path / "pubmed/abstracts.jsonl").write_bytes((SAMPLE / "documents.jsonl").read_bytes())
-    command = ["--data", str(tmp_path), "--output", str(tmp_path / "work"), "--parts", "c", "--bundles", "fast"]
+    (tmp_path / "med").mkdir()
+    (tmp_path / "med/MED.ALL").write_text(".I 1\n.W\nA gene.\n.I 2\n.W\nA cell.\n")
+    (tmp_path / "med/MED.QRY").write_text(".I 1\n.W\ngene\n")
+    (tmp_path / "med/MED.REL").write_text("1 1 1\n")
+    command = f"--data {tmp_path} --output {tmp_path / 'work'} --parts c d-med --bundles fast".split()
 
     def run(*options: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["headline", *command, "--split", "dev", *options])
@@ -66,11 +70,12 @@ def test_a_run_takes_up_what_is_there_and_refuses_other_options(
         return status, *capsys.readouterr()
 
     status, table, progress = run()
-    assert status == 0 and "c documents, 4" in table and "fast, all-MiniLM-L6-v2: c (1 of 1)" in progress
+    assert status == 0 and "c documents, 4" in table and "fast, all-MiniLM-L6-v2: c (1 of 2)" in progress
     assert re.search(r"c: \d+ candidates read anew, [\d.]+ a second, at most [\d,]+ MiB", progress)
-    (path,) = (tmp_path / "work").glob("*/c.json")
-    cost = json.loads(path.read_text())["cost"]
-    assert cost["candidates"] > 0 and cost["seconds"] > 0 and cost["memory"] > 0
+    for part in ("c", "d-med"):
+        (path,) = (tmp_path / "work").glob(f"*/{part}.json")
+        cost = json.loads(path.read_text())["cost"]
+        assert cost["candidates"] > 0 and cost["seconds"] > 0 and cost["memory"] > 0
     assert run("--columns")[::2] == (0, "")
     status, _, message = run("--start", "FOLDER")
     assert status == 2 and "--start: 'FOLDER' is given" in message
