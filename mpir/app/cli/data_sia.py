@@ -70,7 +70,9 @@ class SiaArguments(BundleArguments, DeviceArguments, QuietArguments):
         type=text_path,
         metavar="FILE",
     )
-    entities: str = setting("sia.entities", help="terms, or scispacy:NAME", default="terms", metavar="NAME")
+    entities: str = setting(
+        "sia.entities", help="terms, or scispacy:NAME", default="terms", metavar="NAME", needs="--vectors"
+    )
     vectors: str | None = option("--vectors", help="word vectors, for swap", type=text_path, metavar="PATH")
     bioasq: Sequence[str] = option(
         "--bioasq",
@@ -91,27 +93,47 @@ class SiaArguments(BundleArguments, DeviceArguments, QuietArguments):
         nargs="+",
         metavar="PATH",
     )
-    skip_bad: bool = setting("sia.skip_bad", help="leave out rows that lack a field, and count them", default=False)
+    skip_bad: bool = setting(
+        "sia.skip_bad", help="leave out rows that lack a field, and count them", default=False, needs="--qasc"
+    )
     probability: float = setting(
-        "sia.probability", help="chance to choose an entity", type=float, default=0.5, metavar="P"
+        "sia.probability", help="chance to choose an entity", type=float, default=0.5, metavar="P", needs="--vectors"
     )
     threshold: float = setting(
-        "sia.threshold", help="minimum similarity of two questions, 0-5", type=float, default=1.0, metavar="X"
+        "sia.threshold",
+        help="minimum similarity of two questions, 0-5",
+        type=float,
+        default=1.0,
+        metavar="X",
+        needs="--qasc",
     )
     sentences: int | None = setting(
-        "sia.sentences", help="write for at most N sentences of --sources (as --limit)", type=positive, metavar="N"
+        "sia.sentences",
+        help="write for at most N sentences of --sources (as --limit)",
+        type=positive,
+        metavar="N",
+        needs="--sources",
     )
-    epochs: int = setting("sia.epochs", help="passes of the writer over the rows", type=int, default=3, metavar="N")
+    epochs: int = setting(
+        "sia.epochs", help="passes of the writer over the rows", type=int, default=3, metavar="N", needs="--writer"
+    )
     learning_rate: float = setting(
-        "sia.learning_rate", help="the writer's learning rate", type=float, default=5e-05, metavar="X"
+        "sia.learning_rate", help="the writer's learning rate", type=float, default=5e-05, metavar="X", needs="--writer"
     )
-    top_p: float = setting("sia.top_p", help="nucleus sampling", type=float, default=0.9, metavar="X")
+    top_p: float = setting("sia.top_p", help="nucleus sampling", type=float, default=0.9, metavar="X", needs="--writer")
     temperature: float = setting(
-        "sia.temperature", help="temperature of sampling", type=float, default=0.8, metavar="X"
+        "sia.temperature", help="temperature of sampling", type=float, default=0.8, metavar="X", needs="--writer"
     )
-    most_loss: float = setting("sia.most_loss", help="filter: nats per token", type=float, default=4.0, metavar="X")
+    most_loss: float = setting(
+        "sia.most_loss", help="filter: nats per token", type=float, default=4.0, metavar="X", needs="--writer"
+    )
     most_copied: float = setting(
-        "sia.most_copied", help="filter: copied share of the text", type=float, default=0.8, metavar="X"
+        "sia.most_copied",
+        help="filter: copied share of the text",
+        type=float,
+        default=0.8,
+        metavar="X",
+        needs="--writer",
     )
     least_relevance: float = setting(
         "sia.least_relevance",
@@ -119,6 +141,7 @@ class SiaArguments(BundleArguments, DeviceArguments, QuietArguments):
         type=float,
         default=0.6,
         metavar="X",
+        needs="--writer",
     )
     least_grounded: float = setting(
         "sia.least_grounded",
@@ -126,6 +149,7 @@ class SiaArguments(BundleArguments, DeviceArguments, QuietArguments):
         type=float,
         default=0.6,
         metavar="X",
+        needs="--writer",
     )
 
 

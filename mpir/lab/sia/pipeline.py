@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from mpir.errors import InputError
@@ -59,10 +60,13 @@ class Generation:
         self.steps = Steps(settings, space)
 
     def run(self) -> Collected:
-        """Make all rows, and write them with a report and a data card."""
+        """Make all rows, and write them with a report and a data card. Raises InputError if there are none."""
         records = (record for step in list(self._steps()) for record in step.records())
+        if (first := next(records, None)) is None:
+            counts = (f"{name}: {count}" for step in self.steps.counts.values() for name, count in step.items())
+            raise InputError(f"no rows were made ({', '.join(counts)}); give other inputs.")
         folder = self.steps.space.folder
-        collected = collect(records, folder, self.settings.seed)
+        collected = collect(chain([first], records), folder, self.settings.seed)
         made_by = {"mpir": __version__, **asdict(self.settings), "steps": list(self.steps.chosen)}
         if self.steps.has("generated"):
             made_by |= {"training": asdict(self._training), "decoding": decoding(self.settings)}

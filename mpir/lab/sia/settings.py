@@ -20,6 +20,8 @@ STEPS = {
     "coverage": ("bioasq", "corpus"),
 }
 """The inputs that each step needs in addition to the bundle."""
+PARTNERS = {name: needs for needs in STEPS.values() for name in needs if len(needs) > 1 and name != "qasc"}
+"""Inputs that have no effect without others."""
 SHARE = "a number above 0 and at most 1"
 
 
@@ -98,7 +100,11 @@ class GenerationSettings:
     skip_bad: bool = False
 
     def chosen(self) -> tuple[str, ...]:
-        """The steps to run, in order. Raises InputError for an unknown one, or one whose input is missing."""
+        """The steps to run, in order.
+
+        Raises:
+            InputError: an unknown one, one whose input is missing, or without `steps` an input that no step uses.
+        """
         for name in self.steps:
             if name not in STEPS:
                 raise InputError(f"method {format_value(name)} is unknown; choose from {', '.join(STEPS)}.")
@@ -111,4 +117,15 @@ class GenerationSettings:
             raise InputError(
                 "there is nothing to generate from; give QASC's rows, or BioASQ's questions with a corpus."
             )
+        if not self.steps:
+            self._check_used({need for name in chosen for need in STEPS[name]})
         return tuple(chosen)
+
+    def _check_used(self, inputs: set[str]) -> None:
+        """Raise InputError for an input that is used only together with another, which is missing."""
+        if self.exclude and not inputs & {"bioasq", "sources"}:
+            raise InputError("exclude has no effect without bioasq or sources; give one of them, or leave it out.")
+        for name, partners in PARTNERS.items():
+            if getattr(self, name) and name not in inputs:
+                missing = [partner for partner in partners if not getattr(self, partner)]
+                raise InputError(f"{name} has no effect without {' and '.join(missing)}; give both, or leave it out.")

@@ -171,6 +171,9 @@ def test_what_the_folder_sets_is_named_once(
         ("tune s --output o --method cutoffs", "tune.loops=2", "--method alternating or joint or random"),
         ("tune s --output o --method cutoffs", "tune.context=topic", "--method alternating or joint or random"),
         ("tune s --output o --method cutoffs", "tune.log=a.jsonl", "--method alternating or joint or random"),
+        ("data sia --qasc q --output o", "sia.entities=terms", "--vectors"),
+        ("data sia --qasc q --output o", "sia.epochs=2", "--writer"),
+        ("data sia --bioasq b --corpus c --output o", "sia.threshold=2", "--qasc"),
         ("tune s --output o --method random", "tune.acquisition=PI", "--method alternating or joint"),
     ],
 )

@@ -94,25 +94,29 @@ def test_methods_and_limit_choose(generate: Run, tmp_path: Path) -> None:
     ]
 
 
+WRITER = ("--writer", "w", "--sources", "s")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--writer", "w"], "writer has no effect without sources; give both, or leave it out"),
         (["--methods", "nonsense"], "method 'nonsense' is unknown; choose from combined, partial, similar"),
         (["--methods", "swap"], "method swap needs vectors"),
         (["--methods", "graded"], "method graded needs bioasq"),
-        (["--set", "sia.least_relevance=nan"], "sia.least_relevance is nan; expected a number"),
-        (["--set", "sia.least_grounded=60"], "sia.least_grounded is 60.0; expected a number, at most 1"),
-        (["--set", "sia.probability=2"], "sia.probability is 2.0; expected a number above 0"),
+        ([*WRITER, "--set", "sia.least_relevance=nan"], "sia.least_relevance is nan; expected a number"),
+        ([*WRITER, "--set", "sia.least_grounded=60"], "sia.least_grounded is 60.0; expected a number, at most 1"),
+        (["--vectors", "v", "--set", "sia.probability=2"], "sia.probability is 2.0; expected a number above 0"),
         (["--set", "sia.threshold=5.1"], "no pair reaches the similarity 5.1 of 5; try sia.threshold"),
         (["--bundle", "no-bundle"], "bundle 'no-bundle' not found"),
         (["--set", "batch.tokens=3"], "tokens_per_batch is 3, too small for one pair"),
         (["--vectors", "no-vectors"], "no-vectors: there are no word vectors"),
-        (["--set", "sia.epochs=0"], "sia.epochs is 0"),
-        (["--set", "sia.learning_rate=-1"], "sia.learning_rate is -1.0; expected a number above 0"),
-        (["--set", "sia.learning_rate=nan"], "sia.learning_rate is nan; expected a number above 0"),
-        (["--set", "sia.temperature=0"], "sia.temperature is 0.0; expected a number above 0"),
-        (["--set", "sia.top_p=7"], "sia.top_p is 7.0; expected a number above 0 and at most 1"),
-        (["--set", "sia.top_p=0"], "sia.top_p is 0.0; expected a number above 0 and at most 1"),
+        ([*WRITER, "--set", "sia.epochs=0"], "sia.epochs is 0"),
+        ([*WRITER, "--set", "sia.learning_rate=-1"], "sia.learning_rate is -1.0; expected a number above 0"),
+        ([*WRITER, "--set", "sia.learning_rate=nan"], "sia.learning_rate is nan; expected a number above 0"),
+        ([*WRITER, "--set", "sia.temperature=0"], "sia.temperature is 0.0; expected a number above 0"),
+        ([*WRITER, "--set", "sia.top_p=7"], "sia.top_p is 7.0; expected a number above 0 and at most 1"),
+        ([*WRITER, "--set", "sia.top_p=0"], "sia.top_p is 0.0; expected a number above 0 and at most 1"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -212,6 +216,37 @@ def test_graded_rows_leave_evaluation_questions_out(tiny_bundle: Path, tmp_path:
     }
     assert {score for score, _ in result.rows} == {0, 1, 2, 3, 4} or {score for score, _ in result.rows} >= {0, 1, 2, 4}
     assert not {row["query"] for row in rows(tmp_path / "out")} & {question["body"] for question in questions[:5]}
+
+
+def test_a_generation_without_rows_writes_nothing(tiny_bundle: Path, tmp_path: Path) -> None:
+    sample = ROOT / "mpir/sample"
+    questions = (str(sample / "questions.json"),)
+    corpus = (str(sample / "documents.jsonl"),)
+    settings = GenerationSettings(bioasq=questions, exclude=questions, corpus=corpus, bundle=str(tiny_bundle))
+    with pytest.raises(InputError, match=r"no rows .*left out: 24\b"):
+        Generation(settings, tmp_path / "out").run()
+    assert not (tmp_path / "out/train.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"qasc": "q", "bioasq": ("b",)}, "bioasq .* without corpus"),
+        ({"qasc": "q", "corpus": ("c",)}, "corpus .* without bioasq"),
+        ({"qasc": "q", "writer": "w"}, "writer .* without sources"),
+        ({"qasc": "q", "sources": ("s",)}, "sources .* without writer"),
+        ({"bioasq": ("b",), "corpus": ("c",), "vectors": "v"}, "vectors .* without qasc"),
+        ({"qasc": "q", "exclude": ("e",)}, "exclude .* without bioasq"),
+    ],
+)
+def test_an_input_without_its_partner_is_refused(inputs: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        GenerationSettings(**inputs).chosen()
+
+
+def test_inputs_beside_named_methods_may_stay() -> None:
+    assert GenerationSettings(qasc="q", bioasq=("b",), vectors="v", steps=("combined",)).chosen() == ("combined",)
+    assert GenerationSettings(qasc="q", bioasq=("b",), corpus=("c",), exclude=("e",)).chosen()[-1] == "coverage"
 
 
 def test_generated_rows_bear_their_prefix(qasc: Path, tiny_bundle: Path, tmp_path: Path) -> None:
