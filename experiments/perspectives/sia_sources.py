@@ -1,8 +1,8 @@
 """Which rows train the better SIA perspective, such as QASC's alone against all methods?
 
     mpir data sia --qasc DATA/qasc/dev.jsonl --methods combined,partial,similar --output runs/qasc
-    mpir data sia --qasc DATA/qasc/dev.jsonl --bioasq DATA/bioasq/training.json --exclude … --vectors runs/vectors \\
-        --output runs/all
+    mpir data sia --qasc DATA/qasc/dev.jsonl --bioasq DATA/bioasq/training.json --exclude … \\
+        --corpus DATA/pubmed/abstracts.jsonl --vectors runs/vectors --output runs/all
     python -m experiments.perspectives.sia_sources --rows qasc=runs/qasc/train.jsonl all=runs/all/train.jsonl \\
         --checkpoint ENCODER --annotated DATA --output runs/sia-sources
 

@@ -31,17 +31,22 @@ def group_queries(
         types: query id → type of question, for "type".
 
     Raises:
-        InputError: a grouping that needs texts or types where there are none.
+        InputError: a grouping that needs texts or types where there are none, or texts of other queries.
     """
     makers: dict[str, Callable[[str], str]] = {"relevant": lambda query: range_of(relevant.get(query, 0), RELEVANT)}
     if texts:
-        makers["length"] = lambda query: range_of(len(texts.get(query, "").split()), LENGTH)
+        makers["length"] = lambda query: range_of(len(texts[query].split()), LENGTH) if query in texts else "unknown"
     if types:
         makers["type"] = lambda query: types.get(query, "") or "unknown"
     for name in groupings:
         if name not in makers:
             needed = "the queries' texts" if name == "length" else "BioASQ questions with a type"
             raise InputError(f"grouping by {name} needs {needed}; give the queries, or leave it out.")
+    if texts and "length" in groupings and not any(query in texts for query in queries):
+        raise InputError(
+            f"grouping by length: none of the {len(queries)} queries is among the {len(texts)} texts; give those of "
+            "the same queries."
+        )
     return {name: [makers[name](query) for query in queries] for name in groupings}
 
 

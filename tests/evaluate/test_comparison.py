@@ -74,7 +74,7 @@ def test_runs_have_the_numbers_of_ir_measures():
     assert compared.main == "AP"
     assert compared.interval("x", "NumRel") is None
     assert compared.breakdown("relevant") == {"0": (1, {"x": 0, "y": 0}), "1": (2, {"x": 0.75, "y": 0.5})}
-    assert list(compared.breakdown("length")) == ["0", "1–3", "4–7"]
+    assert list(compared.breakdown("length")) == ["1–3", "4–7", "unknown"]
 
 
 def test_few_queries_are_said():

@@ -166,6 +166,11 @@ def run_run(arguments: EvaluateRunArguments) -> int:
     runs = {name: read_run(path) for name, path in _names(arguments.run_file).items()}
     measures = arguments.measures or DEFAULT_MEASURES
     comparison = compare_runs(qrels, runs, measures, groupings=arguments.by, texts=texts)
+    for name, run in runs.items():
+        if absent := len(qrels.keys() - run.keys()):
+            log.warning("%s: %d of %d judged queries are not in it and count as zero", name, absent, len(qrels))
+        if unjudged := len(run.keys() - qrels.keys()):
+            log.warning("%s: %d of %d queries are not judged and are ignored", name, unjudged, len(run))
     figures = {name: {measure: comparison.total(name, measure) for measure in measures} for name in comparison.systems}
     _report(arguments, figures, {"": comparison})
     return 0

@@ -215,6 +215,30 @@ def test_run_names_a_measure_that_cannot_be_computed(tmp_path, capsys, measure):
     assert measure in line
 
 
+def test_queries_of_a_run_that_do_not_count_are_said(tmp_path, caplog):
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n3 0 c 1\n")
+    (tmp_path / "cut.trec").write_text("1 Q0 a 1 2.0 t\n9 Q0 a 1 2.0 t\n")
+    (tmp_path / "whole.trec").write_text("".join(f"{query} Q0 a 1 2.0 t\n" for query in (1, 2, 3)))
+    evaluate("run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "cut.trec", tmp_path / "whole.trec")
+    assert caplog.messages == [
+        "cut: 2 of 3 judged queries are not in it and count as zero",
+        "cut: 1 of 2 queries are not judged and are ignored",
+    ]
+
+
+def test_lengths_are_of_the_queries_that_are_judged(tmp_path, capsys):
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n2 Q0 b 1 2.0 t\n")
+    (tmp_path / "queries.tsv").write_text("1\twhy is salt salty\n")
+    (tmp_path / "others.tsv").write_text("7\twhy is salt salty\n")
+    files = ["run", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--by", "length", "--queries"]
+    evaluate(*files, tmp_path / "queries.tsv")
+    text = capsys.readouterr().out
+    assert "| 4–7      | 1 " in text and "| unknown  | 1 " in text
+    with pytest.raises(InputError, match="none of the 2 queries"):
+        evaluate(*files, tmp_path / "others.tsv")
+
+
 def test_run_names_the_bad_line(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a yes\n")
     with pytest.raises(InputError, match=r"qrels:1: .*grade is 'yes'"):
