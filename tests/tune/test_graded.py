@@ -77,6 +77,7 @@ def test_a_file_of_another_form_is_one_sentence(tmp_path: Path, lines: list[str]
     ("options", "message"),
     [
         (["--graded", "graded.jsonl", "--index", "index"], "leave --index out"),
+        (["--graded", "graded.jsonl", "--encoder", "mine"], "leave --encoder out"),
         (["--graded", "graded.jsonl", "--mode", "dense"], "--mode dense searches an index"),
         (["--questions", "questions.json"], "no questions or no index"),
     ],

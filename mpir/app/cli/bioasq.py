@@ -132,6 +132,7 @@ def run(arguments: BioasqArguments) -> int:
     from mpir.bioasq.submission_rules import validate_submission
     from mpir.bioasq.submissions import answer_questions, compared_systems, cutoffs_for
     from mpir.files.corpora import read_questions, write_run, write_submission
+    from mpir.files.corpora.trec import check_ids
 
     if arguments.check:
         return _check(arguments, arguments.check)
@@ -140,6 +141,8 @@ def run(arguments: BioasqArguments) -> int:
     _check_paths(arguments, output, run_file)
     check_choice("the version of the BioASQ measures", arguments.version, DIVISORS)
     questions = read_questions(questions_file)
+    if run_file:
+        check_ids(*(question.id for question in questions))
     gold = _read_gold(arguments, questions)
     reranker = load_reranker(arguments)
     levels = {"documents": arguments.documents, "snippets": arguments.snippets}

@@ -187,6 +187,7 @@ def _check_alone(arguments: ScoreArguments) -> None:
         "--questions": arguments.questions,
         "--qrels": arguments.qrels,
         "--index": arguments.index,
+        "--encoder": arguments.encoder,
         "score.gold_in_index": arguments.gold_in_index,
     }
     for name, value in pointless.items():

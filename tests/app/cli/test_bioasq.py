@@ -355,6 +355,11 @@ def unknown_version_without_gold(job: dict[str, Path]) -> dict[str, Any]:
     return {"version": 7}
 
 
+def id_for_no_run(job: dict[str, Path]) -> dict[str, Any]:
+    job["questions.json"].write_text(json.dumps({"questions": [{"id": "a b", "body": "Is aspirin a drug?"}]}))
+    return {"run-file": job["output"].with_suffix(".trec")}
+
+
 def check_with_a_limit(job: dict[str, Path]) -> dict[str, Any]:
     return {"check": job["gold.json"], "documents": 5}
 
@@ -397,6 +402,7 @@ def run_file_is_a_folder(job: dict[str, Path]) -> dict[str, Any]:
         (unknown_device, ["device 'toaster' cannot be used"]),
         (unknown_version, ["the version of the BioASQ measures is 4; choose from"]),
         (unknown_version_without_gold, ["the version of the BioASQ measures is 7; choose from"]),
+        (id_for_no_run, ["'a b' is not a valid id in a TREC file"]),
         (check_with_a_limit, ["--check makes no submission, so --documents has no effect"]),
         (gold_without_answers, ["none of the 3 gold questions has documents or snippets"]),
     ],
@@ -416,6 +422,7 @@ def test_a_mistake_is_one_sentence_and_status_2(
     for word in words:
         assert word in message
     assert not job["output"].is_file()
+    assert not Words.calls or "words' returned" in message
 
 
 def test_an_index_of_another_version_is_built_again_or_refused(
