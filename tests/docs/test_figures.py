@@ -12,8 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs/evidence/figures"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-HEADLINE = ("headline", "one-source")
-"""The files that experiments.ranking.headline wrote for README's table: of samples, and of all of one source."""
 ROWS = {
     "BM25": "BM25",
     "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
@@ -40,14 +38,6 @@ def read(name: str) -> dict[str, Any]:
     return json.loads((FIGURES / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
-def headline() -> dict[str, dict[str, Any]]:
-    """The figures of README's table, by what they are and set."""
-    files = [read(name) for name in HEADLINE]
-    return {
-        key: {name: x for file in files for name, x in file[key].items()} for key in ("questions", "means", "intervals")
-    }
-
-
 def quality_table() -> dict[str, dict[str, str]]:
     """README's cells by row and column, without emphasis."""
     lines = re.findall(r"^\|.*\|$", README.split("<!-- figures")[1].split("\n\n", 2)[1], re.MULTILINE)
@@ -56,7 +46,7 @@ def quality_table() -> dict[str, dict[str, str]]:
 
 
 def test_readmes_table_has_every_figure_of_its_command() -> None:
-    figures, table = headline(), quality_table()
+    figures, table = read("headline"), quality_table()
     assert {column: COLUMNS[column] for column in table["BM25"] if column} == {
         column: name for column, name in COLUMNS.items() if name in figures["means"]
     }
@@ -70,8 +60,8 @@ def test_readmes_table_has_every_figure_of_its_command() -> None:
 
 def test_readme_says_how_many_questions_there_are_and_the_commit() -> None:
     section = README.split("## How good it is")[1].split("\n## ")[0]
-    assert {read(name)["commit"] for name in HEADLINE} == {re.findall(r"^Commit (\w+)", section, re.MULTILINE)[0]}
-    numbers = [headline()["questions"][name] for name in COLUMNS.values()]
+    assert re.findall(r"^Commit (\w+)", section, re.MULTILINE)[0] == read("headline")["commit"]
+    numbers = [read("headline")["questions"][name] for name in COLUMNS.values()]
     assert [number for number in numbers if not re.search(rf"\b{number}\b", section)] == []
 
 
@@ -98,7 +88,7 @@ def test_the_cards_results_are_measured_ones() -> None:
 
     card = (ROOT / "mpir/bundles/default/CARD.md").read_text(encoding="utf-8")
     results = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
-    measured = {round(headline()["means"][name]["mpir"], 4) for name in ON_THE_CARD}
+    measured = {round(read("headline")["means"][name]["mpir"], 4) for name in ON_THE_CARD}
     assert {metric["value"] for result in results for metric in result["metrics"]} <= measured
 
 
