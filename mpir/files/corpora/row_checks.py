@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import zip_longest
 from pathlib import Path
 
@@ -17,6 +18,10 @@ _FEWEST = 3
 """Minimum number of columns of a second header with other columns: "Key" and "Summary" may be a record."""
 _KEY = re.compile(r"\S*\d\S*")
 """What may be a record's id: a word with a digit."""
+_LOOKED_AT = 3
+"""Number of cells in a row that are looked at to tell whether it may be a header."""
+_ENDS_OF_TEXTS = ".?;0123456789"
+"""Ends of titles, authors and ids, which column names seldom have."""
 _LONGEST_NAME = 60
 """Maximum characters of a column's name that is looked for in rows."""
 
@@ -30,8 +35,9 @@ def without_headers(
         InputError: another header has other columns, or the same ones in another order.
     """
     first = _names(header)
+    known = READ.union(filter(None, first))
     for row_number, cells in enumerate(rows, number):
-        names = _names(cells) if _may_be_header(cells) else []
+        names = _names(cells) if _may_be_header(cells, known) else []
         if not names or not _is_header(names, first):
             yield cells
         elif names != first:
@@ -41,10 +47,12 @@ def without_headers(
             )
 
 
-def _may_be_header(cells: Sequence[str]) -> bool:
-    """Whether a row's first cell that is not blank may be a column's name; takes less time than looking at all."""
-    first = next((cell for cell in cells if cell and not cell.isspace()), "")
-    return 0 < len(first) <= _LONGEST_NAME and not any(map(str.isdecimal, first))
+def _may_be_header(cells: Sequence[str], known: AbstractSet[str]) -> bool:
+    """Whether one of a row's first cells is a column's name; takes less time than looking at all."""
+    for cell in cells[:_LOOKED_AT]:
+        if cell and len(cell) <= _LONGEST_NAME and cell[-1] not in _ENDS_OF_TEXTS and field_name(cell) in known:
+            return True
+    return False
 
 
 def _names(cells: Sequence[str]) -> list[str]:
