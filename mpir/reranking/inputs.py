@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mpir.core.results import RankedDocument
 from mpir.core.text import TITLE, Document
 from mpir.errors import InputError, RepeatedIdError, error_context, format_value
 from mpir.files.corpora.field_keys import field_name, telling_key
@@ -33,9 +34,9 @@ def as_documents(
     several by name in `scores`); all other keys, such as a second body, are kept as metadata. None, NaN and pandas' NA
     count as missing. Rows of tables (pandas' Series, named tuples) are read as dictionaries, and hits of OpenSearch,
     Elasticsearch and Milvus as the record inside them, with the fields around it as metadata. Documents of LangChain,
-    LlamaIndex and Haystack are read by their attributes; their scores are ignored, because their scales differ. A
-    single string, dictionary or Document is read as a list of one. `doc_ids` and `metadata` have one entry for each
-    document, and take precedence over the documents' own values.
+    LlamaIndex and Haystack, and ranked documents of mpir, are read by their attributes; their scores are ignored,
+    because their scales differ. A single string, dictionary or Document is read as a list of one. `doc_ids` and
+    `metadata` have one entry for each document, and take precedence over the documents' own values.
 
     Raises:
         InputError: the input is not a list, or contains a value of another type; a dictionary has no text, or a value
@@ -152,6 +153,8 @@ def _document(doc: DocumentLike, number: int) -> Document:
         doc = Document("", abstract=doc)
     elif isinstance(doc, Mapping):
         doc = _from_mapping(doc, location)
+    elif isinstance(doc, RankedDocument):  # whose metadata are attributes, too
+        doc = Document("", doc.title, doc.text, metadata=doc.metadata)
     elif not isinstance(doc, Document):
         doc = _from_object(doc, location)
     for name, text in doc.sections.items():
@@ -187,8 +190,8 @@ def _from_object(doc: Any, location: str) -> Document:
         )
     metadata = _first(node, OBJECT_METADATA)
     extra = dict(metadata) if isinstance(metadata, Mapping) else {}
-    title = extra.get(TITLE)
-    return Document("", title if isinstance(title, str) else "", text, metadata=extra)
+    titles = (extra.get(TITLE), getattr(node, TITLE, None))
+    return Document("", next((title for title in titles if isinstance(title, str)), ""), text, metadata=extra)
 
 
 def _type_text(value: Any) -> str:

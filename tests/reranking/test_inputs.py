@@ -8,9 +8,11 @@ import numpy as np
 import pandas
 import pytest
 
+from mpir import Reranker
 from mpir.core.text import Document
 from mpir.errors import InputError
 from mpir.reranking.inputs import as_documents
+from tests.reranking.letters import Count
 
 
 @dataclass
@@ -50,6 +52,28 @@ def test_other_libraries_objects_are_read_by_their_attributes() -> None:
     assert [item.title for item in result] == ["T", "", ""]
     assert [dict(item.metadata) for item in result] == [{"source": "web", "title": "T"}, {"page": 3}, {"page": 4}]
     assert [item.score for item in result] == [None] * 3  # a similarity is no BM25
+
+
+def test_ranked_documents_are_read_as_they_were_given() -> None:
+    docs = [
+        {"id": 5, "title": "Salt", "text": "Of salt.", "content": "of a page", "year": 2015},
+        {"text": "Of the sea."},
+    ]
+    ranking = Reranker(perspectives=[Count("x")]).rerank("salt", docs)
+    for ranked in (ranking, list(ranking), ranking.top(2)):
+        documents = {document.abstract: document for document in as_documents(ranked)}
+        read = documents["Of salt."]
+        assert (read.key, read.title, read.metadata) == (5, "Salt", {"content": "of a page", "year": 2015})
+        assert documents["Of the sea."].title == ""
+
+
+def test_an_object_may_have_its_title_as_an_attribute() -> None:
+    objects = [
+        SimpleNamespace(text="Of salt.", title="Salt"),
+        SimpleNamespace(text="Of salt.", title=str.title),
+        SimpleNamespace(text="Of salt.", title="A file", metadata={"title": "Salt"}),
+    ]
+    assert [document.title for document in as_documents(objects)] == ["Salt", "", "Salt"]
 
 
 def test_rows_of_a_table_are_read_as_its_dictionaries_are() -> None:
