@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from mpir.core.candidates import Candidates
@@ -12,6 +14,8 @@ from mpir.core.text.split import Splitting
 from mpir.core.weights import Weights
 from mpir.errors import InputError, format_value
 from mpir.reranking.prepare import Limit, prepare
+
+log = logging.getLogger(__name__)
 
 
 def prepare_each(
@@ -36,6 +40,21 @@ def prepare_each(
         if not query.strip():
             raise InputError(f"query {number} is blank, so nothing can be ranked for it; give a question.")
         yield prepare(query, docs, splitting=splitting, words=words, limit=limit, has_lexical=has_lexical)
+
+
+def without_scores(documents: Sequence[Document], names: Collection[str]) -> Sequence[Document]:
+    """Return documents without the scores of these columns, which a bundle computes itself, and log their names.
+
+    The documents of another bundle's ranking have scores of the same names. Every document has the same scores.
+    """
+    given = sorted(set(names).intersection(documents[0].scores))
+    if not given:
+        return documents
+    log.warning("scores of the documents that the bundle computes itself are not used: %s", ", ".join(given))
+    return [
+        replace(document, scores={name: score for name, score in document.scores.items() if name not in given})
+        for document in documents
+    ]
 
 
 def check_weighted(candidates: Candidates, *, weights: Weights, layout: Layout) -> Candidates:

@@ -22,7 +22,7 @@ from mpir.reranking.models import ModelOptions, chat_models, load_models
 from mpir.reranking.options import AUTO, RunOptions
 from mpir.reranking.prepare import BM25, Limit
 from mpir.reranking.present import rank
-from mpir.reranking.query_batches import batches_of, call_between, check_weighted, prepare_each
+from mpir.reranking.query_batches import batches_of, call_between, check_weighted, prepare_each, without_scores
 from mpir.reranking.ranking import Ranking
 from mpir.reranking.relevance import select_relevance
 from mpir.reranking.resources import Resources
@@ -310,6 +310,9 @@ class Reranker(Resources):
         is_limited = self.run.cascade == AUTO and ranks_unread(self.calibration, self.weights, self._words)
         limit = Limit(READ, FIRST_STAGE) if is_limited else None
         options: dict[str, Any] = {"splitting": self.run.splitting, "words": self._words, "limit": limit}
+        own = {item.name for item in self.perspectives if item.documents_model is not None}
+        own |= {self._words} if self._words else set()
+        documents = (without_scores(docs, own) if docs and docs[0].scores else docs for docs in documents)
         return prepare_each(queries, documents, has_lexical=has_lexical, **options)
 
     def _score(self, batches: Iterable[list[Candidates]], *, progress: bool) -> Iterator[Candidates]:

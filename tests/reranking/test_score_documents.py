@@ -147,3 +147,17 @@ def test_memory_grows_with_the_length_of_a_text(bundle: Path, tmp_path: Path) ->
             tracemalloc.stop()
 
     assert peak(2_000) < 2.5 * peak(1_000)
+
+
+def test_scores_of_a_bundles_own_columns_do_not_come_from_the_caller(caplog: pytest.LogCaptureFixture) -> None:
+    reranker = Reranker("fast")
+    texts = ["Aspirin inhibits platelets. It thins blood.", "Cats are nice animals."]
+    expected = reranker.rerank("Is aspirin a blood thinner?", texts)
+    scores = [{"document": -50.0, "topic": -9.0, "words": 0.0}, {"document": 50.0, "topic": 9.0, "words": 9.0}]
+    docs = [{"text": text, "scores": given} for text, given in zip(texts, scores, strict=True)]
+    ranking = reranker.rerank("Is aspirin a blood thinner?", docs)
+    assert [document.probability for document in ranking] == [document.probability for document in expected]
+    assert [dict(document.scores) for document in ranking] == [dict(document.scores) for document in expected]
+    assert "document, topic, words" in caplog.text
+    docs = [{"text": text, "scores": {"dense": 0.5, "bm25": 1.0}} for text in texts]
+    assert all(document.scores["dense"] == 0.5 for document in reranker.rerank("Is aspirin a blood thinner?", docs))
