@@ -235,7 +235,7 @@ def test_lengths_are_of_the_queries_that_are_judged(tmp_path, capsys):
     evaluate(*files, tmp_path / "queries.tsv")
     text = capsys.readouterr().out
     assert "| 4–7      | 1 " in text and "| unknown  | 1 " in text
-    with pytest.raises(InputError, match="none of the 2 queries"):
+    with pytest.raises(InputError, match="the 2 queries"):
         evaluate(*files, tmp_path / "others.tsv")
 
 

@@ -181,8 +181,9 @@ def test_a_setting_needs_the_value_of_an_option_with_which_it_has_an_effect(
     words: str, setting: str, needed: str
 ) -> None:
     parsed = make_parser().parse_args([*words.split(), "--set", setting])
-    with pytest.raises(InputError, match=rf"needs {needed}\."):
+    with pytest.raises(InputError) as raised:
         check_needs(parsed.run.options(), parsed)
+    assert f"needs {needed}." in str(raised.value)
 
 
 @pytest.mark.parametrize(
