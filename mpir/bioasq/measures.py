@@ -212,11 +212,11 @@ def without_unusable(gold: Sequence[Question]) -> list[Question]:
 
     A caller that measures several submissions does so once; `question_measures` does it for others.
     """
-    kept = [
+    measured = [
         question if question.snippets is None else replace(question, snippets=tuple(measurable(question)))
         for question in gold
     ]
-    total, usable = (sum(len(question.snippets or ()) for question in questions) for questions in (gold, kept))
+    total, usable = (sum(len(question.snippets or ()) for question in questions) for questions in (gold, measured))
     if usable < total:
         logger.warning("%d of %d gold snippets have no usable offsets and are left out", total - usable, total)
-    return kept
+    return measured

@@ -47,12 +47,12 @@ def without_scores(documents: Sequence[Document], names: Collection[str]) -> Seq
 
     The documents of another bundle's ranking have scores of the same names. Every document has the same scores.
     """
-    given = sorted(set(names).intersection(documents[0].scores))
-    if not given:
+    computed = sorted(set(names).intersection(documents[0].scores))
+    if not computed:
         return documents
-    log.warning("scores of the documents that the bundle computes itself are not used: %s", ", ".join(given))
+    log.warning("scores of the documents that the bundle computes itself are not used: %s", ", ".join(computed))
     return [
-        replace(document, scores={name: score for name, score in document.scores.items() if name not in given})
+        replace(document, scores={name: score for name, score in document.scores.items() if name not in computed})
         for document in documents
     ]
 

@@ -310,9 +310,9 @@ class Reranker(Resources):
         is_limited = self.run.cascade == AUTO and ranks_unread(self.calibration, self.weights, self._words)
         limit = Limit(READ, FIRST_STAGE) if is_limited else None
         options: dict[str, Any] = {"splitting": self.run.splitting, "words": self._words, "limit": limit}
-        own = {item.name for item in self.perspectives if item.documents_model is not None}
-        own |= {self._words} if self._words else set()
-        documents = (without_scores(docs, own) if docs and docs[0].scores else docs for docs in documents)
+        computed = {item.name for item in self.perspectives if item.documents_model is not None}
+        computed |= {self._words} if self._words else set()
+        documents = (without_scores(docs, computed) if docs and docs[0].scores else docs for docs in documents)
         return prepare_each(queries, documents, has_lexical=has_lexical, **options)
 
     def _score(self, batches: Iterable[list[Candidates]], *, progress: bool) -> Iterator[Candidates]:
